@@ -16,7 +16,7 @@ use crate::{
     fleet::{Agents, Fleet},
     streams::Decisions,
     submit::Submitter,
-    usage::{Snapshot, Usage},
+    usage::{ProcessUsage, Snapshot},
 };
 
 /// How long a decision may take.
@@ -53,7 +53,7 @@ pub(crate) struct Crew {
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) wall: Duration,
-    pub(crate) usage: Vec<Usage>,
+    pub(crate) usage: Vec<ProcessUsage>,
     /// Entries that were appended meanwhile to journals of waypoints.
     pub(crate) entries: u64,
 }

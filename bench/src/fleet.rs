@@ -12,10 +12,10 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
 use holdpoint_runtime::{
-    config::{ByteSize, Config, Span},
+    config::{ByteSize, Config, TimeSpan},
     process::CONTROL_PIPE,
 };
-use holdpoint_sandbox::service::{Lifetime, Running, Service, ServiceSpec};
+use holdpoint_sandbox::service::{Lifetime, RunningService, Service, ServiceSpec};
 
 use crate::{
     BenchError, Host,
@@ -62,7 +62,7 @@ pub(crate) struct Fleet {
 /// A process of ours.
 pub(crate) struct Member {
     name: String,
-    running: Running,
+    running: RunningService,
     log: PathBuf,
 }
 
@@ -97,7 +97,7 @@ impl Fleet {
         config.orchestrator.state_dir = self.dir.join("orchestrator");
         (config.orchestrator.open_flights, config.orchestrator.open_waypoints) = (OPEN_MAX, OPEN_MAX);
         config.orchestrator.broker_disk = ByteSize::from_mib(DISK_BYTES >> 20);
-        config.orchestrator.queue_grace = Span::from_secs(QUEUE_GRACE.as_secs());
+        config.orchestrator.queue_grace = TimeSpan::from_secs(QUEUE_GRACE.as_secs());
         let file = self.dir.join("orchestrator.toml");
         write(&file, config.to_toml().as_bytes())?;
         let args = vec!["orchestrator".into(), "--config".into(), file.into()];

@@ -27,7 +27,7 @@ use crate::{
     usage::mib,
 };
 
-pub use report::{FlightsReport, FlightsRow, State};
+pub use report::{FleetState, FlightsReport, FlightsRow};
 
 /// Flights of all rounds together.
 const FLIGHTS: RangeInclusive<usize> = 1..=1_000_000;
@@ -210,9 +210,9 @@ impl World {
     }
 
     /// How the fleet stands.
-    async fn state(&self) -> Result<State, BenchError> {
+    async fn state(&self) -> Result<FleetState, BenchError> {
         const ACTION: &str = "read what processes use up";
-        let mut state = State { stored_mib: mib(self.fleet.streams.held().await?), ..State::default() };
+        let mut state = FleetState { stored_mib: mib(self.fleet.streams.held().await?), ..FleetState::default() };
         state.disk_mib = mib(disk(&self.dir.join("broker/store")).doing(ACTION)?);
         let mut of = BTreeMap::new();
         for name in ["orchestrator", "broker"] {

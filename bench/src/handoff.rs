@@ -20,7 +20,7 @@ use crate::{
     repository,
     stats::{Sample, count, ratio},
     streams::Shape,
-    usage::{Snapshot, Usage},
+    usage::{ProcessUsage, Snapshot},
     yardstick::{self, Step, Yardstick},
 };
 
@@ -99,7 +99,7 @@ impl HandoffArgs {
 /// What one closed loop showed.
 struct Measured {
     sample: Sample,
-    usage: Vec<Usage>,
+    usage: Vec<ProcessUsage>,
 }
 
 /// What the protocol did in one closed loop.

@@ -32,7 +32,7 @@ pub(crate) async fn snapshot(dir: &Path, operator: &Bus) -> Result<BundleRef, Be
         let repo = UserRepo::open(&repo).await?;
         let base = repo.resolve("main").await?;
         let bundle = repo.snapshot(&base, &dir.join(BUNDLE)).await?;
-        Ok::<_, holdpoint_workspace::Error>((to_wire(&base), bundle))
+        Ok::<_, holdpoint_workspace::WorkspaceError>((to_wire(&base), bundle))
     };
     let (tip, bundle) = made.await.doing(ACTION)?;
     let digest = store(dir, operator).await?;

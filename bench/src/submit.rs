@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
     facts::BundleRef,
     ids::{FlightId, PoolId},
-    journal::Fleet as FleetFacts,
+    journal::Fleet,
     plan::Plan,
     time::Millis,
     view::FlightView,
@@ -58,7 +58,7 @@ impl Submitter {
             base: self.snapshot.tip.clone(),
             snapshot: self.snapshot.clone(),
             covenant: "AGENTS.md".to_owned(),
-            fleet: FleetFacts {
+            fleet: Fleet {
                 pool,
                 repair: false,
                 judge: false,

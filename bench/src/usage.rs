@@ -58,7 +58,7 @@ pub(crate) struct Snapshot(Vec<(Process, Duration)>);
 
 /// What one process used up between two moments.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// The process.
     pub process: String,
     /// CPU seconds, its ended children's included.
@@ -74,9 +74,9 @@ impl Snapshot {
     }
 
     /// What each used up since.
-    pub(crate) fn since(&self) -> io::Result<Vec<Usage>> {
+    pub(crate) fn since(&self) -> io::Result<Vec<ProcessUsage>> {
         let usage = |(process, before): &(Process, Duration)| {
-            Ok(Usage {
+            Ok(ProcessUsage {
                 process: process.name.clone(),
                 cpu_s: process.cpu()?.saturating_sub(*before).as_secs_f64(),
                 peak_rss_mib: mib(process.peak_rss()?),

@@ -16,8 +16,8 @@ use crate::{BenchError, Host};
 use judge::{Rig, Spent};
 use project::Project;
 
-pub use project::{Runner, Work};
-pub use report::{AtLevel, Row, VerdictReport};
+pub use project::{SampleWork, SuiteRunner};
+pub use report::{AtLevel, VerdictReport, VerdictRow};
 
 /// Tests of a suite, at most.
 pub const TESTS_MAX: u32 = 10_000;
@@ -46,7 +46,7 @@ pub struct VerdictArgs {
     /// How much processor time each test takes, in milliseconds: one project each.
     pub work_ms: Vec<u32>,
     /// Test runners; `None`: those that are there.
-    pub runners: Option<Vec<Runner>>,
+    pub runners: Option<Vec<SuiteRunner>>,
     /// Times everything is measured.
     pub rounds: u32,
 }
@@ -84,7 +84,7 @@ async fn measure(args: &VerdictArgs, host: &Host, dir: &Path) -> Result<VerdictR
     let mut rows = Vec::new();
     for (runner, reads) in runners(args, host).await? {
         for &work_ms in &args.work_ms {
-            for work in Work::ALL {
+            for work in SampleWork::ALL {
                 let project = Project { runner, tests: args.tests, work_ms, work };
                 let place = dir.join(format!("{runner}-{work_ms}-{work}"));
                 host.say(&format!("{runner}, {work_ms} ms a test, {work}"));
@@ -97,7 +97,7 @@ async fn measure(args: &VerdictArgs, host: &Host, dir: &Path) -> Result<VerdictR
 }
 
 /// Measures one piece of work. Levels take turns, so that a busy moment hits all of them.
-async fn rounds(args: &VerdictArgs, host: &Host, rig: &mut Rig, project: &Project) -> Result<Row, BenchError> {
+async fn rounds(args: &VerdictArgs, host: &Host, rig: &mut Rig, project: &Project) -> Result<VerdictRow, BenchError> {
     let mut alone = Vec::new();
     let mut spent: [Vec<Spent>; LEVELS.len()] = Default::default();
     for round in 0..args.rounds {
@@ -107,13 +107,13 @@ async fn rounds(args: &VerdictArgs, host: &Host, rig: &mut Rig, project: &Projec
             spent.push(rig.judge(*level).await?);
         }
     }
-    Ok(Row::of(project, alone, LEVELS.iter().map(|level| level.name).zip(spent)))
+    Ok(VerdictRow::of(project, alone, LEVELS.iter().map(|level| level.name).zip(spent)))
 }
 
 /// The runners that were asked for, or those that are there, each with what a check has to read for it.
-async fn runners(args: &VerdictArgs, host: &Host) -> Result<Vec<(Runner, Vec<PathBuf>)>, BenchError> {
+async fn runners(args: &VerdictArgs, host: &Host) -> Result<Vec<(SuiteRunner, Vec<PathBuf>)>, BenchError> {
     let mut found = Vec::new();
-    for runner in args.runners.as_deref().unwrap_or(&Runner::ALL) {
+    for runner in args.runners.as_deref().unwrap_or(&SuiteRunner::ALL) {
         match runner.find().await {
             Some(reads) => found.push((*runner, reads)),
             None if args.runners.is_some() => {

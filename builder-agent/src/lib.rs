@@ -5,7 +5,7 @@
 
 use holdpoint_harness::{agent::process::RunError, build_turn::process};
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{config::Config, process::Ended};
+use holdpoint_runtime::{config::Config, process::ProcessEnd};
 
 /// The role of this agent.
 pub const ROLE: &str = role::BUILDER;
@@ -15,6 +15,6 @@ pub const ROLE: &str = role::BUILDER;
 ///
 /// # Errors
 /// [`RunError`], with its exit code.
-pub async fn run(config: Config) -> Result<Ended, RunError> {
+pub async fn run(config: Config) -> Result<ProcessEnd, RunError> {
     process::run(role::id(ROLE), &config).await
 }

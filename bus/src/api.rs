@@ -27,7 +27,7 @@ pub const SERVICE: &str = "holdpoint";
 /// Why a request was not answered as it was meant: what goes back to the sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} (code {code})")]
-pub struct Failure {
+pub struct ApiFailure {
     /// As in HTTP: 400 the request is wrong, 403 not allowed, 404 no such thing, 409 not now, 429 too many requests at once,
     /// 500 our fault, 503 nobody can answer now.
     pub code: u16,
@@ -35,7 +35,7 @@ pub struct Failure {
     pub message: String,
 }
 
-impl Failure {
+impl ApiFailure {
     /// A failure with a code and words.
     #[must_use]
     pub fn new(code: u16, message: impl Into<String>) -> Self {

@@ -21,14 +21,16 @@ mod store;
 mod tests;
 mod trust;
 
-pub use authority::{Authority, Order, UnknownRole};
-pub use claim::{Claim, ClaimError, claim};
+pub use authority::{Authority, CredentialRequest, UnknownRole};
+pub use claim::{ClaimError, CredentialsLock, claim};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use dsse::{EnvelopeError, open_envelope};
-pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, Rotation, SYSTEM_CREDS, Standing};
+pub use folder::{
+    Changed, CredentialsDestination, CredentialsStanding, Issued, KeyFolder, KeyFolderError, Rotation, SYSTEM_CREDS,
+};
 pub use known::KnownUsers;
-pub use past::{PastSenders, Signed};
-pub use roots::{Refusal, TrustRoots, VerifiedUser};
+pub use past::{PastSenders, SignedMessage};
+pub use roots::{JwtRefusal, TrustRoots, VerifiedUser};
 pub(crate) use signer::{SignedInput, verify_all};
 pub use signer::{Signer, raw_public_key, verify_signature};
 pub use store::StoreError;

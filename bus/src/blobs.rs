@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use crate::{
     Bus,
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
 };
 
 pub use holdpoint_protocol::headers::SIZE;
@@ -214,7 +214,7 @@ async fn put_chunk(
             Ok(_) | Err(StoreFailure::AlreadyThere) => return Ok(()),
             Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, error = %failure, "publishing again");
-                tries::again(Tried::Write);
+                tries::again(RetriedKind::Write);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

@@ -12,7 +12,7 @@ use holdpoint_protocol::ids::AgentName;
 use tokio::sync::watch;
 
 use crate::{
-    auth::{Claim, Credentials, Signer},
+    auth::{Credentials, CredentialsLock, Signer},
     broker::{FLOOR, ServerVersion},
     tls::{TlsError, TlsFiles},
 };
@@ -40,7 +40,7 @@ pub struct ConnectArgs {
     /// The user. Its name is the connection's name and the last part of its inbox prefix, `_INBOX.<name>`.
     pub credentials: Credentials,
     /// What keeps other processes from these credentials, as long as the connection is kept.
-    pub claim: Option<Claim>,
+    pub claim: Option<CredentialsLock>,
     /// Files for TLS.
     pub tls: TlsFiles,
 }
@@ -109,7 +109,7 @@ struct Inner {
     jwt: String,
     name: AgentName,
     is_scoped: bool,
-    _claim: Option<Claim>,
+    _claim: Option<CredentialsLock>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
     /// How often in a row the broker did not let it come back.

@@ -14,7 +14,7 @@ use crate::{
     journal::{self, ReadError},
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE},
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
 };
 
 /// How many handoffs of a partition are fetched ahead. Their appends go in parallel, so a few at a time keep up.
@@ -108,7 +108,7 @@ pub async fn publish_for_certain(
         if !ack.duplicate {
             return Ok(Sequence(ack.sequence));
         }
-        tries::again(Tried::TakenId);
+        tries::again(RetriedKind::TakenId);
         tracing::warn!(
             %subject, id = %outgoing.message_id, sequence = ack.sequence,
             "something stands under a handoff's message id already: sending it under another one"
@@ -120,7 +120,7 @@ pub async fn publish_for_certain(
 
 /// What shows whose a handoff is that another party stores.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct HandoffSignature<'a> {
     /// The signature over subject and payload.
     pub signature: &'a str,
     /// The JWT of the key that made it.
@@ -141,7 +141,12 @@ pub struct Relayed {
 ///
 /// # Errors
 /// [`PublishError`].
-pub async fn relay(bus: &Bus, subject: &str, outgoing: &Outgoing, signed: Signed<'_>) -> Result<Relayed, PublishError> {
+pub async fn relay(
+    bus: &Bus,
+    subject: &str,
+    outgoing: &Outgoing,
+    signed: HandoffSignature<'_>,
+) -> Result<Relayed, PublishError> {
     let mut map = outgoing.headers(signed.signature);
     map.insert(headers::JWT, signed.jwt);
     let ack = store(bus, subject, outgoing, map).await?;
@@ -171,7 +176,7 @@ async fn store(bus: &Bus, subject: &str, outgoing: &Outgoing, map: HeaderMap) ->
             Ok(ack) => return Ok(ack),
             Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, error = %failure, "publishing again");
-                tries::again(Tried::Dispatch);
+                tries::again(RetriedKind::Dispatch);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

@@ -18,7 +18,7 @@ use crate::{
     Bus,
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
 };
 
 pub use replay::Replay;
@@ -214,7 +214,7 @@ impl Journal {
                 }
                 Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                     tracing::debug!(%subject, attempt, error = %failure, "appending again");
-                    tries::again(Tried::Write);
+                    tries::again(RetriedKind::Write);
                     tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
                 }

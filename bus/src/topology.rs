@@ -22,7 +22,7 @@ use holdpoint_protocol::{
 
 use crate::{Bus, blobs::CHUNK_LEN};
 use disk::Share;
-pub use renew::{Standing, renew_turn_consumer, standing};
+pub use renew::{ConsumerState, renew_turn_consumer, standing};
 pub use rooms::{Room, room};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
@@ -45,7 +45,7 @@ const ACKS_PENDING_MAX: i64 = 10_000;
 
 /// What may differ between fleets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct TopologySettings {
     /// Copies of everything in the broker: 1, or 3 in a cluster.
     pub replicas: usize,
     /// How long an orchestrator may be silent on a handoff before it is delivered again: what a crash of one costs.
@@ -58,7 +58,7 @@ pub struct Settings {
     pub disk_bytes: u64,
 }
 
-impl Default for Settings {
+impl Default for TopologySettings {
     fn default() -> Self {
         Self {
             replicas: 1,
@@ -142,7 +142,7 @@ pub enum TopologyError {
 ///
 /// # Errors
 /// [`TopologyError`] names what could not be made.
-pub async fn ensure(bus: &Bus, settings: &Settings, roles: &Roles) -> Result<(), TopologyError> {
+pub async fn ensure(bus: &Bus, settings: &TopologySettings, roles: &Roles) -> Result<(), TopologyError> {
     // One after another: a broker that makes and shrinks streams at the same time miscounts the disk that it has left.
     for role in roles.storing() {
         ensure_blob_stream(bus, &role, settings).await?;
@@ -174,14 +174,14 @@ where
 ///
 /// # Errors
 /// [`TopologyError`] names what could not be made.
-pub async fn ensure_role(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+pub async fn ensure_role(bus: &Bus, role: &RoleId, settings: &TopologySettings) -> Result<(), TopologyError> {
     ensure_blob_stream(bus, role, settings).await?;
     ensure_stream(bus, handoff_stream(role, settings), settings).await?;
     ensure_handoff_consumers(bus, role, settings).await?;
     ensure_turn_consumers(bus, role, &streams::fleet_pool(), None, settings).await
 }
 
-async fn ensure_handoff_consumers(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+async fn ensure_handoff_consumers(bus: &Bus, role: &RoleId, settings: &TopologySettings) -> Result<(), TopologyError> {
     let stream = streams::handoff(role);
     let consumers = (0..subjects::PARTITIONS).map(|partition| handoff_consumer(role, partition, settings));
     all(consumers.map(|consumer| ensure_consumer(bus, &stream, consumer))).await
@@ -200,7 +200,7 @@ pub async fn ensure_turn_consumers(
     role: &RoleId,
     pool: &PoolId,
     flight: Option<&FlightId>,
-    settings: &Settings,
+    settings: &TopologySettings,
 ) -> Result<(), TopologyError> {
     let consumers = Priority::ALL.into_iter().map(|priority| turn_consumer(role, pool, priority, flight, settings));
     all(consumers.map(|consumer| ensure_turn_consumer(bus, consumer))).await
@@ -220,7 +220,7 @@ fn turn_consumer(
     pool: &PoolId,
     priority: Priority,
     flight: Option<&FlightId>,
-    settings: &Settings,
+    settings: &TopologySettings,
 ) -> pull::Config {
     pull::Config {
         durable_name: Some(streams::turn_consumer(role, pool, priority)),
@@ -232,12 +232,12 @@ fn turn_consumer(
     }
 }
 
-fn journal_stream(settings: &Settings) -> Config {
+fn journal_stream(settings: &TopologySettings) -> Config {
     let name = streams::JOURNAL.to_owned();
     Config { name, subjects: vec![format!("{}.journal.>", subjects::ROOT)], ..kept(settings) }
 }
 
-fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
+fn handoff_stream(role: &RoleId, settings: &TopologySettings) -> Config {
     let share = Share::of_handoffs(role);
     Config {
         name: streams::handoff(role),
@@ -249,7 +249,7 @@ fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
     }
 }
 
-fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
+fn blob_stream(role: &RoleId, settings: &TopologySettings) -> Config {
     let chunk = CHUNK_LEN + CHUNK_HEADERS_LEN_MAX;
     let share = Share::of_blobs(role);
     Config {
@@ -276,7 +276,7 @@ fn cut(stored: &str) -> SubjectTransform {
 
 /// What all streams share: on disk, no rollup, no schedules, no message TTL, no batches. A stream that is full takes nothing more.
 /// Who may delete messages is a matter of permissions: an archivist, and nobody else.
-fn kept(settings: &Settings) -> Config {
+fn kept(settings: &TopologySettings) -> Config {
     Config {
         storage: StorageType::File,
         discard: DiscardPolicy::New,
@@ -289,7 +289,7 @@ fn kept(settings: &Settings) -> Config {
     }
 }
 
-fn handoff_consumer(role: &RoleId, partition: u32, settings: &Settings) -> pull::Config {
+fn handoff_consumer(role: &RoleId, partition: u32, settings: &TopologySettings) -> pull::Config {
     pull::Config {
         durable_name: Some(streams::handoff_consumer(partition)),
         filter_subject: subjects::handoffs_in(role, partition),
@@ -298,7 +298,7 @@ fn handoff_consumer(role: &RoleId, partition: u32, settings: &Settings) -> pull:
 }
 
 /// A consumer from the beginning whose deliveries never run out: attempts are counted in the journal.
-fn durable(ack_wait: Duration, settings: &Settings) -> pull::Config {
+fn durable(ack_wait: Duration, settings: &TopologySettings) -> pull::Config {
     pull::Config {
         deliver_policy: DeliverPolicy::All,
         ack_policy: AckPolicy::Explicit,
@@ -310,7 +310,7 @@ fn durable(ack_wait: Duration, settings: &Settings) -> pull::Config {
     }
 }
 
-async fn ensure_stream(bus: &Bus, config: Config, settings: &Settings) -> Result<(), TopologyError> {
+async fn ensure_stream(bus: &Bus, config: Config, settings: &TopologySettings) -> Result<(), TopologyError> {
     let name = config.name.clone();
     let Err(source) = bus.jetstream().create_or_update_stream(config.clone()).await else { return Ok(()) };
     if is_lack_of_disk(&source) {
@@ -334,7 +334,7 @@ async fn ensure_guarded(bus: &Bus, config: Config) -> Option<Result<(), CreateSt
     Some(bus.jetstream().create_or_update_stream(guarded).await.map(drop))
 }
 
-async fn ensure_blob_stream(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+async fn ensure_blob_stream(bus: &Bus, role: &RoleId, settings: &TopologySettings) -> Result<(), TopologyError> {
     let Err(error) = ensure_stream(bus, blob_stream(role, settings), settings).await else { return Ok(()) };
     // It has the subjects of all roles, and most of the disk.
     match bus.jetstream().get_stream(streams::BLOB_GETS).await {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What was tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tried {
+pub enum RetriedKind {
     /// A blob or a journal entry was stored again.
     Write,
     /// A blob was asked for again.
@@ -16,7 +16,7 @@ pub enum Tried {
     TakenId,
 }
 
-impl Tried {
+impl RetriedKind {
     /// All of them, with their words.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Write, "write"), (Self::Read, "read"), (Self::Dispatch, "dispatch"), (Self::TakenId, "taken_id")];
@@ -27,23 +27,23 @@ static READS: AtomicU64 = AtomicU64::new(0);
 static DISPATCHES: AtomicU64 = AtomicU64::new(0);
 static TAKEN_IDS: AtomicU64 = AtomicU64::new(0);
 
-fn counter(tried: Tried) -> &'static AtomicU64 {
+fn counter(tried: RetriedKind) -> &'static AtomicU64 {
     match tried {
-        Tried::Write => &WRITES,
-        Tried::Read => &READS,
-        Tried::Dispatch => &DISPATCHES,
-        Tried::TakenId => &TAKEN_IDS,
+        RetriedKind::Write => &WRITES,
+        RetriedKind::Read => &READS,
+        RetriedKind::Dispatch => &DISPATCHES,
+        RetriedKind::TakenId => &TAKEN_IDS,
     }
 }
 
 /// Something is tried again.
-pub(crate) fn again(tried: Tried) {
+pub(crate) fn again(tried: RetriedKind) {
     counter(tried).fetch_add(1, Ordering::Relaxed);
 }
 
 /// How often since the process started.
 #[must_use]
-pub fn count(tried: Tried) -> u64 {
+pub fn count(tried: RetriedKind) -> u64 {
     counter(tried).load(Ordering::Relaxed)
 }
 
@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn writes_reads_and_dispatches_are_counted_apart() {
-        let before = Tried::ALL.map(|(tried, _)| count(tried));
-        again(Tried::Write);
-        again(Tried::Dispatch);
-        again(Tried::Dispatch);
-        let after = Tried::ALL.map(|(tried, _)| count(tried));
+        let before = RetriedKind::ALL.map(|(tried, _)| count(tried));
+        again(RetriedKind::Write);
+        again(RetriedKind::Dispatch);
+        again(RetriedKind::Dispatch);
+        let after = RetriedKind::ALL.map(|(tried, _)| count(tried));
         // Other tests of this process may count as well.
         assert!(after[0] > before[0] && after[2] >= before[2] + 2, "{before:?} {after:?}");
     }

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
-use holdpoint_runtime::config::Span;
+use holdpoint_runtime::config::TimeSpan;
 
 pub(crate) use first::InitArgs;
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
@@ -381,7 +381,7 @@ pub(crate) struct HealthArgs {
     pub(crate) config: Option<PathBuf>,
     /// Go on looking for so long before it says once more that the process is well, as 5m
     #[arg(long, value_name = "SPAN")]
-    pub(crate) hold: Option<Span>,
+    pub(crate) hold: Option<TimeSpan>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 use holdpoint_runtime::mirror::from_wire;
-use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, Oid, UserRepo};
+use holdpoint_workspace::{BranchState, BranchUpdate, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError};
 use tokio::time::Instant;
 
 use crate::{archive::Unpacked, client::Client, failure::Failure};
@@ -41,17 +41,17 @@ pub(crate) async fn check_fits(repo: &UserRepo, flight: &FlightView) -> Result<(
     if known || repo.is_ancestor(&tip, &from_wire(&flight.base)).await? {
         return Ok(());
     }
-    Err(Error::BranchDiverged { branch: flight.branch.clone(), tip, new: from_wire(&flight.head) }.into())
+    Err(WorkspaceError::BranchDiverged { branch: flight.branch.clone(), tip, new: from_wire(&flight.head) }.into())
 }
 
 /// Where the branch is, if it may be written.
-async fn tip(repo: &UserRepo, branch: &str) -> Result<Option<holdpoint_workspace::Oid>, Failure> {
+async fn tip(repo: &UserRepo, branch: &str) -> Result<Option<holdpoint_workspace::ObjectId>, Failure> {
     let branch = branch.to_owned();
     match repo.branch_state(&branch).await? {
         BranchState::Absent => Ok(None),
         BranchState::At(oid) => Ok(Some(oid)),
-        BranchState::CheckedOut { worktree, .. } => Err(Error::BranchCheckedOut { branch, worktree }.into()),
-        BranchState::Unusable { reason } => Err(Error::BranchUnusable { branch, reason }.into()),
+        BranchState::CheckedOut { worktree, .. } => Err(WorkspaceError::BranchCheckedOut { branch, worktree }.into()),
+        BranchState::Unusable { reason } => Err(WorkspaceError::BranchUnusable { branch, reason }.into()),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView)
     let dir = tempfile::tempdir().map_err(|error| {
         Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
     })?;
-    let bundles = async |old: Option<&Oid>| fetch(client, flight, old, dir.path()).await;
+    let bundles = async |old: Option<&ObjectId>| fetch(client, flight, old, dir.path()).await;
     forward(repo, &flight.branch, &from_wire(&flight.head), bundles).await
 }
 
@@ -74,8 +74,8 @@ pub(crate) async fn write_from(repo: &UserRepo, work: &Unpacked) -> Result<(), F
 async fn forward(
     repo: &UserRepo,
     branch: &str,
-    head: &Oid,
-    needed: impl AsyncFn(Option<&Oid>) -> Result<Vec<PathBuf>, Failure>,
+    head: &ObjectId,
+    needed: impl AsyncFn(Option<&ObjectId>) -> Result<Vec<PathBuf>, Failure>,
 ) -> Result<(), Failure> {
     let mut old = tip(repo, branch).await?;
     for _ in 0..MOVED_MAX {
@@ -87,16 +87,16 @@ async fn forward(
             BranchUpdate { bundles: &bundles, ref_name: HANDOFF_REF, branch, expected_old: old.as_ref(), new: head };
         match repo.import_branch(update).await {
             // Another command wrote what had landed a moment ago; a user's own commits are refused in the next round.
-            Err(Error::BranchMoved { found, .. }) => old = found,
+            Err(WorkspaceError::BranchMoved { found, .. }) => old = found,
             done => return Ok(done?),
         }
     }
-    Err(Error::BranchMoved { branch: branch.to_owned(), found: old }.into())
+    Err(WorkspaceError::BranchMoved { branch: branch.to_owned(), found: old }.into())
 }
 
 /// What brings the head to a repository that has `have`: what landed after it, or, where that is more or `have` is no
 /// landing of the flight, the few bundles that bring all of it.
-fn missing<'a>(flight: &'a FlightView, have: Option<&Oid>) -> &'a [BundleRef] {
+fn missing<'a>(flight: &'a FlightView, have: Option<&ObjectId>) -> &'a [BundleRef] {
     let known = flight.landings.iter().position(|landing| have == Some(&from_wire(&landing.tip)));
     let after = flight.landings.get(known.map_or(0, |known| known + 1)..).unwrap_or_default();
     let all = &flight.brought_by;
@@ -104,7 +104,12 @@ fn missing<'a>(flight: &'a FlightView, have: Option<&Oid>) -> &'a [BundleRef] {
 }
 
 /// Gets what is [`missing`].
-async fn fetch(client: &Client, flight: &FlightView, have: Option<&Oid>, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+async fn fetch(
+    client: &Client,
+    flight: &FlightView,
+    have: Option<&ObjectId>,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
     let mut bundles = Vec::new();
     for (number, bundle) in missing(flight, have).iter().enumerate() {
         let path = dir.join(format!("{number}.bundle"));
@@ -132,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn oid(digit: char) -> Oid {
+    fn oid(digit: char) -> ObjectId {
         digit.to_string().repeat(40).parse().unwrap()
     }
 

@@ -312,7 +312,7 @@ fn written(question: &impl Serialize) -> Bytes {
 fn read<A: DeserializeOwned>(endpoint: &str, answer: &[u8]) -> Result<A, ApiError> {
     serde_json::from_slice(answer).map_err(|error| ApiError::Refused {
         endpoint: endpoint.to_owned(),
-        failure: api::Failure::new(500, format!("the answer to {endpoint} cannot be read: {error}")),
+        failure: api::ApiFailure::new(500, format!("the answer to {endpoint} cannot be read: {error}")),
     })
 }
 

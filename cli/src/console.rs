@@ -12,10 +12,10 @@ mod work;
 
 pub(crate) use crew::Crew;
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_console::{Account, Fleet, HeardOf, Looked, Patch, Problem, Wanted};
+use holdpoint_console::{ConsoleFleet, ConsoleProblem, FlightAccount, HeardOf, Patch, PlanInspection, WantedAct};
 use holdpoint_core::{
     audit::HandoffLine,
-    events::{Reader, Told},
+    events::{EntryEffect, FlightReader},
     live::Spoken,
 };
 use holdpoint_protocol::{
@@ -55,7 +55,7 @@ impl Seen {
     }
 }
 
-impl From<Failure> for Problem {
+impl From<Failure> for ConsoleProblem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Act(refused) => {
@@ -67,15 +67,15 @@ impl From<Failure> for Problem {
     }
 }
 
-fn problem(error: ApiError) -> Problem {
+fn problem(error: ApiError) -> ConsoleProblem {
     Failure::from(error).into()
 }
 
 /// Gives what is read to the account of a flight.
-struct Accounting<'a>(&'a mut Account);
+struct Accounting<'a>(&'a mut FlightAccount);
 
 impl Follower for Accounting<'_> {
-    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+    fn entry(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         self.0.entry(reader, told, entry);
     }
 
@@ -84,7 +84,7 @@ impl Follower for Accounting<'_> {
     }
 }
 
-impl Fleet for Seen {
+impl ConsoleFleet for Seen {
     type Reading = Source;
     type Listening = Listening;
 
@@ -96,44 +96,44 @@ impl Fleet for Seen {
         clock::now()
     }
 
-    async fn flights(&self) -> Result<Vec<FlightLine>, Problem> {
+    async fn flights(&self) -> Result<Vec<FlightLine>, ConsoleProblem> {
         self.client.flights_now().await.map_err(problem)
     }
 
-    async fn status(&self, flight: &FlightId) -> Result<FlightView, Problem> {
+    async fn status(&self, flight: &FlightId) -> Result<FlightView, ConsoleProblem> {
         self.client.status_now(flight).await.map_err(problem)
     }
 
-    async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, Problem> {
+    async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ConsoleProblem> {
         self.client.inbox_now(flight).await.map_err(problem)
     }
 
-    async fn dead(&self) -> Result<Vec<DeadTurn>, Problem> {
+    async fn dead(&self) -> Result<Vec<DeadTurn>, ConsoleProblem> {
         self.client.dead(None).await.map_err(problem)
     }
 
-    async fn history(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, Problem> {
+    async fn history(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, ConsoleProblem> {
         self.client.history_now(flight, waypoint).await.map_err(problem)
     }
 
-    async fn open(&self, flight: &FlightId) -> Result<Source, Problem> {
+    async fn open(&self, flight: &FlightId) -> Result<Source, ConsoleProblem> {
         Ok(Source::open(&self.client, flight).await?)
     }
 
-    async fn read_on(&self, reading: &mut Source, account: &mut Account) -> Result<(), Problem> {
+    async fn read_on(&self, reading: &mut Source, account: &mut FlightAccount) -> Result<(), ConsoleProblem> {
         reading.follow(&self.client, &mut Accounting(account)).await?;
         account.end(reading.reader());
         Ok(())
     }
 
-    async fn evidence(&self, digest: Digest) -> Result<Vec<u8>, Problem> {
+    async fn evidence(&self, digest: Digest) -> Result<Vec<u8>, ConsoleProblem> {
         // People may read all of them; evidence is the verifier's.
         let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
         let found = blobs::get(self.client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await;
         found.map(|bytes| bytes.to_vec()).map_err(|error| Failure::from(error).into())
     }
 
-    async fn patch(&self, flight: &FlightId, waypoint: &WaypointId, reference: &str) -> Result<Patch, Problem> {
+    async fn patch(&self, flight: &FlightId, waypoint: &WaypointId, reference: &str) -> Result<Patch, ConsoleProblem> {
         Ok(self.work.patch(&self.client, flight, waypoint, reference).await?)
     }
 
@@ -145,8 +145,8 @@ impl Fleet for Seen {
         self.crew.changed().await;
     }
 
-    async fn listen(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Listening, Problem> {
-        Listening::open(&self.client, flight, Some(waypoint)).await.map_err(|error| Problem {
+    async fn listen(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Listening, ConsoleProblem> {
+        Listening::open(&self.client, flight, Some(waypoint)).await.map_err(|error| ConsoleProblem {
             not_found: false,
             message: format!("cannot listen to agents: {}", chain(&error)),
             hint: String::new(),
@@ -166,21 +166,21 @@ impl Fleet for Seen {
         self.plans.is_none().then(|| words.to_owned())
     }
 
-    async fn look(&self, text: &str) -> Result<Looked, Problem> {
+    async fn look(&self, text: &str) -> Result<PlanInspection, ConsoleProblem> {
         match &self.plans {
             Some(plans) => plans.look(text).await,
-            None => Ok(Looked::default()),
+            None => Ok(PlanInspection::default()),
         }
     }
 
-    async fn submit(&self, text: &str) -> Result<FlightId, Problem> {
+    async fn submit(&self, text: &str) -> Result<FlightId, ConsoleProblem> {
         match &self.plans {
             Some(plans) => Ok(plans.submit(&self.client, text).await?),
-            None => Err(Problem::not_found(self.unplanned().unwrap_or_default())),
+            None => Err(ConsoleProblem::not_found(self.unplanned().unwrap_or_default())),
         }
     }
 
-    async fn act(&self, wanted: Wanted) -> Result<String, Problem> {
+    async fn act(&self, wanted: WantedAct) -> Result<String, ConsoleProblem> {
         Ok(acts::perform(&self.client, wanted).await?)
     }
 }

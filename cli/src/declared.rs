@@ -9,9 +9,9 @@ use std::{
     path::Path,
 };
 
-use holdpoint_conditions::{Answer, Helper, HelperError};
+use holdpoint_conditions::{ConditionAnswer, ConditionHelper, ConditionHelperError};
 use holdpoint_core::{
-    declared::{self, Checked, Source},
+    declared::{self, CheckedDeclarations, DeclaredFile},
     gates::Workflow,
     plan::PlanErrors,
     workflows,
@@ -23,7 +23,7 @@ use holdpoint_protocol::{
     workflow::WorkflowSpec,
 };
 use holdpoint_runtime::config::Config;
-use holdpoint_workspace::{Error, Oid, RepoPath, UserRepo};
+use holdpoint_workspace::{ObjectId, RepoPath, UserRepo, WorkspaceError};
 
 use crate::{
     bounded,
@@ -47,7 +47,7 @@ pub(crate) struct Declarations {
 
 impl Declarations {
     /// The workflows on a commit.
-    async fn at(repo: &UserRepo, commit: &Oid) -> Result<Self, Failure> {
+    async fn at(repo: &UserRepo, commit: &ObjectId) -> Result<Self, Failure> {
         let read = async |name: &str| {
             let path = RepoPath::new(name.as_bytes()).expect("a literal path");
             let file = repo.file_at(commit, &path, declared::FILE_BYTES_MAX + 1).await?;
@@ -68,29 +68,34 @@ impl Declarations {
 
     /// Looks at all of it; conditions are read by the engine that evaluates them. `keys` are the names that agents and people
     /// have keys for; without them everybody is taken to exist.
-    pub(crate) async fn check(&self, keys: Option<&BTreeSet<AgentName>>) -> Result<Checked, Failure> {
+    pub(crate) async fn check(&self, keys: Option<&BTreeSet<AgentName>>) -> Result<CheckedDeclarations, Failure> {
         let seen = RefCell::new(Vec::new());
         self.check_with(keys, &|condition| {
             seen.borrow_mut().push(condition.to_owned());
             Ok(())
         });
         let conditions = seen.into_inner();
-        let answers = match Helper::own() {
+        let answers = match ConditionHelper::own() {
             Ok(helper) => helper.parse(&conditions).await,
             Err(error) => Err(error),
         };
-        let answers: BTreeMap<String, Answer> = conditions.into_iter().zip(answers.map_err(unusable)?).collect();
+        let answers: BTreeMap<String, ConditionAnswer> =
+            conditions.into_iter().zip(answers.map_err(unusable)?).collect();
         Ok(self.check_with(keys, &|condition| match answers.get(condition) {
-            Some(Answer::Failed(failure)) => Err(failure.to_string()),
+            Some(ConditionAnswer::Failed(failure)) => Err(failure.to_string()),
             _ => Ok(()),
         }))
     }
 
-    fn check_with(&self, keys: Option<&BTreeSet<AgentName>>, conditions: declared::Conditions<'_>) -> Checked {
-        fn source((file, bytes): &(String, Vec<u8>)) -> Source<'_> {
-            Source { file, bytes }
+    fn check_with(
+        &self,
+        keys: Option<&BTreeSet<AgentName>>,
+        conditions: declared::Conditions<'_>,
+    ) -> CheckedDeclarations {
+        fn source((file, bytes): &(String, Vec<u8>)) -> DeclaredFile<'_> {
+            DeclaredFile { file, bytes }
         }
-        let projects: Vec<Source<'_>> = self.projects.iter().map(source).collect();
+        let projects: Vec<DeclaredFile<'_>> = self.projects.iter().map(source).collect();
         declared::check(&projects, self.org.as_ref().map(source), keys, conditions)
     }
 }
@@ -122,7 +127,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 /// declares none.
 pub(crate) async fn first(repo: &Path) -> Result<Option<String>, Failure> {
     let found = match UserRepo::open(repo).await {
-        Err(Error::NotARepository { dir }) => Declarations::in_folder(&dir)?,
+        Err(WorkspaceError::NotARepository { dir }) => Declarations::in_folder(&dir)?,
         opened => {
             let repo = opened?;
             let head = repo.resolve("HEAD").await?;
@@ -148,7 +153,7 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
         return Ok(Vec::new());
     }
     let (found, place) = match UserRepo::open(repo).await {
-        Err(Error::NotARepository { dir }) => {
+        Err(WorkspaceError::NotARepository { dir }) => {
             (Declarations::in_folder(&dir)?, format!("{PROJECT} of {}", dir.display()))
         }
         opened => {
@@ -197,7 +202,7 @@ fn unreadable(dir: &Path, name: &str, error: &std::io::Error) -> Failure {
     Failure::usage("declaration_unreadable", message, "it has to be a file that this user can read")
 }
 
-fn unusable(error: HelperError) -> Failure {
+fn unusable(error: ConditionHelperError) -> Failure {
     let hint = "conditions of gates are read by a process of this executable: is its file still there?";
     Failure::environment("conditions", chain(&error), hint)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_core::{gates::Workflow, workflows};
 use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
-use holdpoint_workspace::{Error, UserRepo};
+use holdpoint_workspace::{UserRepo, WorkspaceError};
 
 use crate::{
     failure::Failure,
@@ -18,7 +18,7 @@ const FOLDER: &str = "folders";
 /// The repository that `dir` is in. A folder without one has its own once something was flown from it.
 pub(crate) async fn find(dir: &Path) -> Result<UserRepo, Failure> {
     match UserRepo::open(dir).await {
-        Err(error @ Error::NotARepository { .. }) => match place(dir)?.filter(|place| place.is_dir()) {
+        Err(error @ WorkspaceError::NotARepository { .. }) => match place(dir)?.filter(|place| place.is_dir()) {
             Some(place) => Ok(UserRepo::empty(&place).await?),
             None => Err(error.into()),
         },
@@ -29,7 +29,7 @@ pub(crate) async fn find(dir: &Path) -> Result<UserRepo, Failure> {
 /// The repository that a plan's flight stands on. A folder without one does where its workflows need none.
 pub(crate) async fn stand(dir: &Path, plan: &Plan, declared: &[WorkflowSpec]) -> Result<UserRepo, Failure> {
     let error = match UserRepo::open(dir).await {
-        Err(error @ Error::NotARepository { .. }) => error,
+        Err(error @ WorkspaceError::NotARepository { .. }) => error,
         opened => return Ok(opened?),
     };
     let Some(place) = place(dir)? else { return Err(error.into()) };

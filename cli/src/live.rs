@@ -1,7 +1,7 @@
 //! Hearing what agents' programs say while they run. Nothing of it is stored: a command that does not listen misses it.
 
 use holdpoint_bus::signals::{SignalError, Signals};
-use holdpoint_core::live::{Ears, Heard, Spoken};
+use holdpoint_core::live::{Ears, LiveMessage, Spoken};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     subjects,
@@ -41,7 +41,7 @@ impl Listening {
             // The caller notices a closed connection: it asks the API as well.
             let Some(signal) = self.signals.next().await else { return std::future::pending().await };
             let Some(from) = subjects::parse_log(&signal.subject) else { continue };
-            if let Heard::Line(spoken) = self.ears.hear(from, &signal.payload, clock::now()) {
+            if let LiveMessage::Line(spoken) = self.ears.hear(from, &signal.payload, clock::now()) {
                 return spoken;
             }
         }

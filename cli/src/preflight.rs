@@ -5,7 +5,7 @@ use std::path::Path;
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::{
     gates::Workflow,
-    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, PlanError, PlanErrors, PlanProblems, Task},
+    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, PlanError, PlanErrors, PlanProblems, PlanTask},
     workflows,
 };
 use holdpoint_protocol::{
@@ -18,7 +18,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_sandbox::Sandbox;
-use holdpoint_workspace::{Oid, RepoPath, UserRepo};
+use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{
     args::{TaskFlags, Work},
@@ -51,7 +51,7 @@ pub(crate) struct Ready {
     /// The repository.
     pub(crate) repo: UserRepo,
     /// The commit.
-    pub(crate) base: Oid,
+    pub(crate) base: ObjectId,
 }
 
 /// A plan with the declared workflows that it names.
@@ -80,7 +80,7 @@ async fn read_task(flags: &TaskFlags, repo: &Path) -> Result<Planned, Failure> {
     };
     let title = flags.task.clone().unwrap_or_default();
     let (goal, checks, tags) = (flags.goal.clone(), flags.checks.clone(), flags.tags.clone());
-    let task = Task { title, goal, workflow, checks, tags };
+    let task = PlanTask { title, goal, workflow, checks, tags };
     let hint = "a workflow that verifies needs --check CMD; --workflow NAME chooses another one; what else there is to say \
                 goes into a plan file";
     let refused = |why: String| Failure::usage("task", format!("the work cannot be flown: {why}"), hint);
@@ -176,7 +176,7 @@ impl Ready {
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.
-async fn with_tests(mut plan: Plan, repo: &UserRepo, base: &Oid) -> Result<Plan, Failure> {
+async fn with_tests(mut plan: Plan, repo: &UserRepo, base: &ObjectId) -> Result<Plan, Failure> {
     for waypoint in &mut plan.waypoints {
         let Some(file) = &waypoint.tests_file else { continue };
         let path = RepoPath::new(file.as_bytes()).ok();
@@ -296,7 +296,7 @@ pub(crate) fn check_text(plan: &Plan, network: bool, name: &str, text: &str) -> 
 }
 
 /// A note on what of the working tree nobody will see: the flight starts from a commit.
-async fn uncommitted(repo: &UserRepo, base: &Oid) -> Option<String> {
+async fn uncommitted(repo: &UserRepo, base: &ObjectId) -> Option<String> {
     // Not worth an error, nor where the flight starts from elsewhere.
     let here = repo.resolve("HEAD").await.ok().filter(|head| head == base);
     let paths = repo.uncommitted().await.ok().filter(|paths| here.is_some() && *paths > 0)?;

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
 use holdpoint_runtime::config::{Config, ProgramConfig};
-use holdpoint_workspace::{Oid, RepoPath, UserRepo};
+use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{failure::Failure, preflight::Ready};
 use lookup::Lack;
@@ -51,7 +51,7 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
 
 /// Refuses a builder, repair agent or judge whose program certainly cannot be started: every turn would fail by it.
 /// `base` is the commit that agents' clones are of, where there is one already. The commands must have been anchored.
-pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Failure> {
+pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&ObjectId>) -> Result<(), Failure> {
     // A program with a `PATH` of its own is not checked.
     let finds_own = |program: &ProgramConfig| program.env.0.contains_key("PATH");
     let named = |role: RoleId| match role.as_str() {
@@ -88,7 +88,7 @@ pub(crate) fn lacking_in_path(command: &str) -> Option<String> {
 }
 
 /// A relative path in the user's current folder, in the repository's folder, or in the commit that clones are of.
-async fn in_repository(word: &str, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Lack> {
+async fn in_repository(word: &str, repo: &UserRepo, base: Option<&ObjectId>) -> Result<(), Lack> {
     let here = std::env::current_dir().ok();
     if let Some(file) = lookup::below(here.as_deref().into_iter().chain([repo.dir()]), word) {
         return lookup::at_path(&file);

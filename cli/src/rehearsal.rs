@@ -1,5 +1,5 @@
 //! Trying on the base what a flight's first turns would try: guards, which have to be green there, and checks that have to be
-//! red first. With the verifier's own bench, and before anything begins.
+//! red first. With the verifier's own workbench, and before anything begins.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, config::Config, fresh, mirror::to_wire};
 use holdpoint_sandbox::Sandbox;
-use holdpoint_verifier_agent::{Bench, Findings, Settings};
-use holdpoint_workspace::{Import, Limits, Mirror, SNAPSHOT_REF};
+use holdpoint_verifier_agent::{Findings, VerifierSettings, VerifierWorkbench};
+use holdpoint_workspace::{Import, InputLimits, Mirror, SNAPSHOT_REF};
 
 use crate::{
     failure::{Failure, chain},
@@ -66,18 +66,21 @@ async fn findings(
         Failure::environment("rehearsal", message, "`holdpoint doctor` looks at this machine; --no-try leaves it out")
     };
     let bundle = ready.repo.snapshot(&ready.base, &dir.join("snapshot.bundle")).await?;
-    let mirror = Mirror::open_or_create(&dir.join("mirror"), ready.repo.object_format(), Limits::default()).await?;
+    let mirror =
+        Mirror::open_or_create(&dir.join("mirror"), ready.repo.object_format(), InputLimits::default()).await?;
     mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await?;
     let mut config = config.clone();
     config.agent.state_dir = dir.join("state");
     std::fs::create_dir_all(&config.agent.state_dir).map_err(|error| failed(&error))?;
     config.agents.verifier.deny_paths.extend(ready.repo.places().await?);
-    let settings = Settings::from_config(&config, &std::env::vars().collect()).map_err(|(_, error)| failed(&error))?;
+    let settings =
+        VerifierSettings::from_config(&config, &std::env::vars().collect()).map_err(|(_, error)| failed(&error))?;
     let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
-    let bench = Bench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;
+    let workbench =
+        VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;
     let request = request(&ready.plan, ready, red_first, &mirror).await?;
     let note = |text: &str| output::err(&format!("trying on the base: {text}"));
-    bench.verify("rehearsal", &request, &mirror, &note, &Nobody).await.map_err(|error| failed(&error))
+    workbench.verify("rehearsal", &request, &mirror, &note, &Nobody).await.map_err(|error| failed(&error))
 }
 
 /// What a baseline's turn asks, for all waypoints that begin on the base at once.

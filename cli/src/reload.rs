@@ -17,7 +17,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlownWorkflow},
     workflow::WorkflowSpec,
 };
-use holdpoint_workspace::{Error, UserRepo};
+use holdpoint_workspace::{UserRepo, WorkspaceError};
 use serde::Serialize;
 pub(crate) use watch::Watcher;
 
@@ -43,7 +43,7 @@ impl Files {
     pub(crate) async fn of(dir: &Path, project: Option<&Path>, org: Option<&Path>) -> Result<Self, Failure> {
         let home = match UserRepo::open(dir).await {
             Ok(repo) => repo.dir().to_path_buf(),
-            Err(Error::NotARepository { .. }) => dir.to_path_buf(),
+            Err(WorkspaceError::NotARepository { .. }) => dir.to_path_buf(),
             Err(error) => return Err(error.into()),
         };
         let project = project.map_or_else(|| home.join(PROJECT), Path::to_path_buf);

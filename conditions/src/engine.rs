@@ -9,7 +9,7 @@ use rquickjs::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::{Answer, Failure, LENGTH_MAX, MEMORY_MAX, TIME_MAX};
+use crate::{ConditionAnswer, ConditionFailure, LENGTH_MAX, MEMORY_MAX, TIME_MAX};
 
 /// Bytes of stack: deep recursion ends with an exception before the thread's own stack does.
 const STACK_MAX: usize = 256 << 10;
@@ -32,56 +32,58 @@ const COMPILE: &str = r#"delete Math.random;
 
 /// What came of a condition. `scope` is a JSON object, each of whose members it sees under its name; `None`: the condition
 /// is only parsed, and holds if it could be.
-pub(crate) fn answer(condition: &str, scope: Option<&str>) -> Answer {
+pub(crate) fn answer(condition: &str, scope: Option<&str>) -> ConditionAnswer {
     match evaluated(condition, scope) {
-        Ok(true) => Answer::Holds,
-        Ok(false) => Answer::DoesNotHold,
-        Err(failure) => Answer::Failed(failure),
+        Ok(true) => ConditionAnswer::Holds,
+        Ok(false) => ConditionAnswer::DoesNotHold,
+        Err(failure) => ConditionAnswer::Failed(failure),
     }
 }
 
-fn evaluated(condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
+fn evaluated(condition: &str, scope: Option<&str>) -> Result<bool, ConditionFailure> {
     if condition.trim().is_empty() {
-        return Err(Failure::Syntax("it is empty".to_owned()));
+        return Err(ConditionFailure::Syntax("it is empty".to_owned()));
     }
     if condition.chars().count() > LENGTH_MAX {
-        return Err(Failure::Syntax(format!("it has more than {LENGTH_MAX} characters")));
+        return Err(ConditionFailure::Syntax(format!("it has more than {LENGTH_MAX} characters")));
     }
-    let runtime = Runtime::new().map_err(|_| Failure::Memory)?;
+    let runtime = Runtime::new().map_err(|_| ConditionFailure::Memory)?;
     runtime.set_memory_limit(MEMORY_MAX);
     runtime.set_max_stack_size(STACK_MAX);
     let until = processor_time() + TIME_MAX;
     runtime.set_interrupt_handler(Some(Box::new(move || processor_time() >= until)));
-    let context = Context::custom::<Intrinsics>(&runtime).map_err(|_| Failure::Memory)?;
+    let context = Context::custom::<Intrinsics>(&runtime).map_err(|_| ConditionFailure::Memory)?;
     let answer = context.with(|ctx| in_context(&ctx, condition, scope));
     match answer {
         // An exception that came of being interrupted says less than that it was.
-        Err(Failure::Threw(_) | Failure::Syntax(_)) if processor_time() >= until => Err(Failure::Time),
+        Err(ConditionFailure::Threw(_) | ConditionFailure::Syntax(_)) if processor_time() >= until => {
+            Err(ConditionFailure::Time)
+        }
         answer => answer,
     }
 }
 
-fn in_context(ctx: &Ctx<'_>, condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
-    let threw = |error: CaughtError<'_>| failure(&error, Failure::Threw);
+fn in_context(ctx: &Ctx<'_>, condition: &str, scope: Option<&str>) -> Result<bool, ConditionFailure> {
+    let threw = |error: CaughtError<'_>| failure(&error, ConditionFailure::Threw);
     let parse_only = scope.is_none();
     let scope: Value<'_> = ctx.json_parse(scope.unwrap_or("{}")).catch(ctx).map_err(threw)?;
     let compile: Function<'_> = ctx.eval(COMPILE).catch(ctx).map_err(threw)?;
     let compiled: Result<Function<'_>, _> = compile.call((scope, condition)).catch(ctx);
-    let compiled = compiled.map_err(|error| failure(&error, Failure::Syntax))?;
+    let compiled = compiled.map_err(|error| failure(&error, ConditionFailure::Syntax))?;
     if parse_only {
         return Ok(true);
     }
     compiled.call(()).catch(ctx).map_err(threw)
 }
 
-fn failure(error: &CaughtError<'_>, as_told: fn(String) -> Failure) -> Failure {
+fn failure(error: &CaughtError<'_>, as_told: fn(String) -> ConditionFailure) -> ConditionFailure {
     let told = match error {
         CaughtError::Exception(exception) => exception.message().unwrap_or_default(),
         CaughtError::Value(value) => format!("{value:?}"),
         CaughtError::Error(error) => error.to_string(),
     };
     if told.contains("out of memory") {
-        return Failure::Memory;
+        return ConditionFailure::Memory;
     }
     as_told(told.chars().take(TOLD_MAX).collect())
 }

@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::{Answered, Answering, Confinement, Limit, Tool, ToolError};
+use holdpoint_sandbox::{AnsweringTool, Confinement, Limit, Tool, ToolAnswer, ToolError};
 use tokio::{task::JoinHandle, time::Instant};
 
-use crate::{Answer, Failure, message::Request, serve};
+use crate::{ConditionAnswer, ConditionFailure, message::Request, serve};
 
 /// Bytes of address space. The engine has its own bound far below. Limits are set right after the start, when our allocator may have
 /// reserved a GiB already.
@@ -33,7 +33,7 @@ pub(crate) const RUNNING_MAX: usize = 4;
 /// A process that evaluates conditions of one owner. It is killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Evaluator {
-    process: Answering,
+    process: AnsweringTool,
     answered: u32,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Evaluator {
 #[derive(Debug)]
 pub(crate) enum Evaluated {
     /// Each condition by itself.
-    Answers(Vec<Answer>),
+    Answers(Vec<ConditionAnswer>),
     /// One of them ended the process.
-    Ended(Failure),
+    Ended(ConditionFailure),
 }
 
 impl Evaluator {
@@ -71,19 +71,19 @@ impl Evaluator {
         let line = serde_json::to_vec(request).expect("texts and JSON are written without fail");
         let said = match self.process.ask(&line).await {
             Err(ToolError::OverLimit { limit: Limit::ProcessorTime(_), .. }) => {
-                return Ok((Evaluated::Ended(Failure::Time), None));
+                return Ok((Evaluated::Ended(ConditionFailure::Time), None));
             }
             other => other?,
         };
         self.answered += 1;
         let answers = match said {
-            Answered::Line(line) => serde_json::from_slice::<Vec<Answer>>(&line).ok(),
-            Answered::Ended => None,
+            ToolAnswer::Line(line) => serde_json::from_slice::<Vec<ConditionAnswer>>(&line).ok(),
+            ToolAnswer::Ended => None,
         };
         let Some(answers) = answers.filter(|answers| answers.len() == request.conditions.len()) else {
-            return Ok((Evaluated::Ended(Failure::Memory), None));
+            return Ok((Evaluated::Ended(ConditionFailure::Memory), None));
         };
-        let stays = !answers.iter().any(Answer::is_over_bounds);
+        let stays = !answers.iter().any(ConditionAnswer::is_over_bounds);
         Ok((Evaluated::Answers(answers), stays.then_some(self)))
     }
 }

@@ -11,7 +11,7 @@ use holdpoint_sandbox::ToolError;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Answer,
+    ConditionAnswer,
     evaluator::{Evaluated, Evaluator, IDLE_MAX, Kept, RUNNING_MAX, locked},
     memo::{self, Memo},
     message::{Request, Scope},
@@ -19,7 +19,7 @@ use crate::{
 
 /// Why conditions were not evaluated. It is not their fault: asking again may help.
 #[derive(Debug, thiserror::Error)]
-pub enum HelperError {
+pub enum ConditionHelperError {
     /// The helper could not be run.
     #[error("cannot run the helper that evaluates conditions")]
     Run {
@@ -41,7 +41,7 @@ pub enum HelperError {
 /// At most four processes evaluate something at the same time, and at most four more stay for the next requests, each for a minute
 /// at most while nobody asks it. Its methods need a Tokio runtime.
 #[derive(Debug, Clone)]
-pub struct Helper {
+pub struct ConditionHelper {
     program: PathBuf,
     memo: Arc<Mutex<Memo>>,
     kept: Arc<Mutex<Kept<Evaluator>>>,
@@ -49,13 +49,13 @@ pub struct Helper {
     idle: Duration,
 }
 
-impl Helper {
+impl ConditionHelper {
     /// This executable as its own helper.
     ///
     /// # Errors
-    /// [`HelperError::NotFound`].
-    pub fn own() -> Result<Self, HelperError> {
-        let program = std::env::current_exe().map_err(|source| HelperError::NotFound { source })?;
+    /// [`ConditionHelperError::NotFound`].
+    pub fn own() -> Result<Self, ConditionHelperError> {
+        let program = std::env::current_exe().map_err(|source| ConditionHelperError::NotFound { source })?;
         Ok(Self::at(&program))
     }
 
@@ -79,13 +79,13 @@ impl Helper {
     /// better of the engine would have no say in what comes of others'.
     ///
     /// # Errors
-    /// [`HelperError`]: no condition was evaluated.
+    /// [`ConditionHelperError`]: no condition was evaluated.
     pub async fn evaluate(
         &self,
         owner: &str,
         conditions: &[String],
         scope: Scope<'_>,
-    ) -> Result<Vec<Answer>, HelperError> {
+    ) -> Result<Vec<ConditionAnswer>, ConditionHelperError> {
         if !scope.recurs {
             return self.ask(owner, conditions, Some(scope.json)).await;
         }
@@ -102,26 +102,31 @@ impl Helper {
         Ok(answers)
     }
 
-    fn known(&self, keys: &[Option<String>]) -> Option<Vec<Answer>> {
+    fn known(&self, keys: &[Option<String>]) -> Option<Vec<ConditionAnswer>> {
         let memo = locked(&self.memo);
         keys.iter().map(|key| memo.get(key.as_ref()?)).collect()
     }
 
-    /// Whether each condition is an expression: [`Answer::Holds`], or how it fails. None is run, so they need no owner.
+    /// Whether each condition is an expression: [`ConditionAnswer::Holds`], or how it fails. None is run, so they need no owner.
     ///
     /// # Errors
-    /// [`HelperError`].
-    pub async fn parse(&self, conditions: &[String]) -> Result<Vec<Answer>, HelperError> {
+    /// [`ConditionHelperError`].
+    pub async fn parse(&self, conditions: &[String]) -> Result<Vec<ConditionAnswer>, ConditionHelperError> {
         self.ask("", conditions, None).await
     }
 
-    async fn ask(&self, owner: &str, conditions: &[String], scope: Option<&str>) -> Result<Vec<Answer>, HelperError> {
+    async fn ask(
+        &self,
+        owner: &str,
+        conditions: &[String],
+        scope: Option<&str>,
+    ) -> Result<Vec<ConditionAnswer>, ConditionHelperError> {
         if conditions.is_empty() {
             return Ok(Vec::new());
         }
         match self.run(owner, conditions, scope).await? {
             Evaluated::Answers(answers) => return Ok(answers),
-            Evaluated::Ended(failure) if conditions.len() == 1 => return Ok(vec![Answer::Failed(failure)]),
+            Evaluated::Ended(failure) if conditions.len() == 1 => return Ok(vec![ConditionAnswer::Failed(failure)]),
             Evaluated::Ended(_) => {}
         }
         // One of them ended the helper: each by itself says which.
@@ -129,7 +134,7 @@ impl Helper {
         for condition in conditions {
             match self.run(owner, std::slice::from_ref(condition), scope).await? {
                 Evaluated::Answers(mut alone) => answers.append(&mut alone),
-                Evaluated::Ended(failure) => answers.push(Answer::Failed(failure)),
+                Evaluated::Ended(failure) => answers.push(ConditionAnswer::Failed(failure)),
             }
         }
         Ok(answers)
@@ -137,9 +142,14 @@ impl Helper {
 
     /// One request. A condition that goes over its bounds in a process that has answered before is asked again of a new
     /// one, whose word counts: nothing that was there before is at fault then.
-    async fn run(&self, owner: &str, conditions: &[String], scope: Option<&str>) -> Result<Evaluated, HelperError> {
+    async fn run(
+        &self,
+        owner: &str,
+        conditions: &[String],
+        scope: Option<&str>,
+    ) -> Result<Evaluated, ConditionHelperError> {
         let request = Request { conditions: conditions.to_vec(), scope: scope.map(str::to_owned) };
-        let failed = |source| HelperError::Run { source };
+        let failed = |source| ConditionHelperError::Run { source };
         // Nobody closes it, so that there is always a permit in the end.
         let _running = self.running.acquire().await;
         let kept = locked(&self.kept).take(owner).filter(|kept| !kept.is_done());

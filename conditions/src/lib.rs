@@ -5,7 +5,7 @@
 //! access to files, and that is killed when a condition goes over its bounds ([`Confinement`]). A process may evaluate many
 //! conditions of one owner, each in an engine of its own.
 //!
-//! - [`Helper`]: many conditions at once, each by itself; it keeps a few processes for the next ones.
+//! - [`ConditionHelper`]: many conditions at once, each by itself; it keeps a few processes for the next ones.
 //! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
 //!
 //! Which gates have conditions, what they may see, and what follows from an answer is up to the engine
@@ -20,8 +20,8 @@ mod memo;
 mod message;
 mod serve;
 
-pub use helper::{Helper, HelperError};
-pub use message::{Answer, Failure, Scope};
+pub use helper::{ConditionHelper, ConditionHelperError};
+pub use message::{ConditionAnswer, ConditionFailure, Scope};
 pub use serve::maybe_run;
 
 use std::time::Duration;

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 /// What came of one condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ConditionAnswer {
     /// It is true, or a value that JavaScript takes for true.
     Holds,
     /// It is false, or a value that JavaScript takes for false.
     DoesNotHold,
     /// It could not be evaluated.
-    Failed(Failure),
+    Failed(ConditionFailure),
 }
 
-impl Answer {
+impl ConditionAnswer {
     /// Whether it holds. A condition that failed does not (spec GATE-6).
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -23,15 +23,15 @@ impl Answer {
 
     /// Whether it went over its bounds.
     pub(crate) fn is_over_bounds(&self) -> bool {
-        matches!(self, Self::Failed(Failure::Time | Failure::Memory))
+        matches!(self, Self::Failed(ConditionFailure::Time | ConditionFailure::Memory))
     }
 }
 
 /// Why a condition could not be evaluated. The same condition fails in the same way for the same waypoint, but for
-/// [`Failure::Time`].
+/// [`ConditionFailure::Time`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
-pub enum Failure {
+pub enum ConditionFailure {
     /// It is no JavaScript expression.
     #[error("it is no JavaScript expression: {0}")]
     Syntax(String),

@@ -7,7 +7,7 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-use crate::{Answer, TIME_MAX, engine, message::Request};
+use crate::{ConditionAnswer, TIME_MAX, engine, message::Request};
 
 /// The argument under which an executable of ours becomes the helper.
 pub(crate) const ARG: &str = "__conditions";
@@ -26,7 +26,7 @@ fn serve() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let Request { conditions, scope } = serde_json::from_str(&line?)?;
-        let mut answers: Vec<Answer> = Vec::with_capacity(conditions.len());
+        let mut answers: Vec<ConditionAnswer> = Vec::with_capacity(conditions.len());
         for condition in &conditions {
             limit_processor_time()?;
             answers.push(engine::answer(condition, scope.as_deref()));

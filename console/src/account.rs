@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use holdpoint_core::{
     audit::HandoffLine,
-    cost::{By, Costs, Reported, Row},
-    events::{Event, Reader, Told},
+    cost::{By, CostRow, Costs, ReportedUsage},
+    events::{EntryEffect, Event, FlightReader},
 };
 use holdpoint_protocol::{
     Timestamp,
@@ -47,7 +47,7 @@ pub struct TurnLine {
 
 /// A commit on the flight's branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landing {
+pub struct LandedCommit {
     /// Whose work it is.
     pub waypoint: WaypointId,
     /// The commit.
@@ -58,21 +58,21 @@ pub struct Landing {
 
 /// A flight so far.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct FlightAccount {
     pub(crate) plan: Option<Plan>,
     pub(crate) submitted: Option<(Timestamp, Option<AgentName>)>,
     pub(crate) workflows: Vec<WorkflowSpec>,
     pub(crate) turns: Vec<TurnLine>,
-    pub(crate) landings: Vec<Landing>,
+    pub(crate) landings: Vec<LandedCommit>,
     pub(crate) visits: BTreeMap<WaypointId, Vec<GateVisit>>,
     pub(crate) events: Vec<Event>,
     costs: Costs,
     open: BTreeMap<TurnId, usize>,
 }
 
-impl Account {
+impl FlightAccount {
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+    pub fn entry(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         self.costs.entry(entry);
         match entry {
             Entry::Submitted(submitted) if self.plan.is_none() => {
@@ -81,7 +81,7 @@ impl Account {
             }
             Entry::Landed(landed) => {
                 let (waypoint, commit) = (landed.waypoint.clone(), landed.commit.clone());
-                self.landings.push(Landing { waypoint, commit, at: landed.record.at });
+                self.landings.push(LandedCommit { waypoint, commit, at: landed.record.at });
             }
             _ => {}
         }
@@ -127,13 +127,13 @@ impl Account {
 
     /// Takes what a handoff reports.
     pub fn handoff(&mut self, line: &HandoffLine) {
-        if let Some(reported) = Reported::of(line) {
+        if let Some(reported) = ReportedUsage::of(line) {
             self.costs.handoff(reported);
         }
     }
 
     /// Takes who has the turns that are open, once everything new was read.
-    pub fn end(&mut self, reader: &Reader) {
+    pub fn end(&mut self, reader: &FlightReader) {
         for (turn, at) in &self.open {
             if let (Some(line), Some(holder)) = (self.turns.get_mut(*at), reader.holder(turn)) {
                 line.agent = Some(holder.clone());
@@ -158,7 +158,7 @@ impl Account {
     }
 
     /// What was used up, by waypoint, role, agent or gate.
-    pub(crate) fn costs(&self, by: By) -> Vec<Row> {
+    pub(crate) fn costs(&self, by: By) -> Vec<CostRow> {
         self.costs.rows(by)
     }
 }

@@ -20,8 +20,8 @@ use tokio::{
 };
 
 use crate::{
-    account::Account,
-    fleet::{Fleet, Problem, Shared},
+    account::FlightAccount,
+    fleet::{ConsoleFleet, ConsoleProblem, Shared},
     pages::Summary,
 };
 
@@ -58,12 +58,12 @@ pub(crate) struct Book<R> {
     reading: Option<R>,
     kept: Option<Kept<FlightView>>,
     /// What its journal says.
-    pub(crate) account: Account,
+    pub(crate) account: FlightAccount,
 }
 
 impl<R> Book<R> {
     fn new() -> Self {
-        Self { reading: None, kept: None, account: Account::default() }
+        Self { reading: None, kept: None, account: FlightAccount::default() }
     }
 
     /// How it stands, once it was looked at.
@@ -93,7 +93,7 @@ type Books<R> = HashMap<FlightId, (Instant, Slot<R>)>;
 type Summarized = (FlightStatus, Instant, Summary);
 
 /// Everything that was read.
-pub(crate) struct Cache<F: Fleet> {
+pub(crate) struct Cache<F: ConsoleFleet> {
     pub(crate) fleet: Shared<F>,
     flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
     inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
@@ -106,7 +106,7 @@ pub(crate) struct Cache<F: Fleet> {
     filling: Arc<Mutex<()>>,
 }
 
-impl<F: Fleet> Cache<F> {
+impl<F: ConsoleFleet> Cache<F> {
     pub(crate) fn new(fleet: Shared<F>) -> Self {
         Self {
             fleet,
@@ -122,13 +122,13 @@ impl<F: Fleet> Cache<F> {
     }
 
     /// All flights, not older than this.
-    pub(crate) async fn flights(&self, age: Duration) -> Result<Arc<Vec<FlightLine>>, Problem> {
+    pub(crate) async fn flights(&self, age: Duration) -> Result<Arc<Vec<FlightLine>>, ConsoleProblem> {
         let mut kept = self.flights.lock().await;
         renewed(&mut kept, age, self.fleet.flights()).await
     }
 
     /// What waits, not older than this.
-    pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, Problem> {
+    pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, ConsoleProblem> {
         let mut kept = self.inbox.lock().await;
         let items = renewed(&mut kept, age, self.fleet.inbox(None)).await?;
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(items.len());
@@ -136,7 +136,7 @@ impl<F: Fleet> Cache<F> {
     }
 
     /// The turns that are given up, not older than this.
-    pub(crate) async fn dead(&self, age: Duration) -> Result<Arc<Vec<DeadTurn>>, Problem> {
+    pub(crate) async fn dead(&self, age: Duration) -> Result<Arc<Vec<DeadTurn>>, ConsoleProblem> {
         let mut kept = self.dead.lock().await;
         renewed(&mut kept, age, self.fleet.dead()).await
     }
@@ -147,7 +147,7 @@ impl<F: Fleet> Cache<F> {
     }
 
     /// What happened to a waypoint that stands like this. It is read again when it stands otherwise.
-    pub(crate) async fn past(&self, flight: &FlightId, waypoint: &WaypointView) -> Result<Arc<Past>, Problem> {
+    pub(crate) async fn past(&self, flight: &FlightId, waypoint: &WaypointView) -> Result<Arc<Past>, ConsoleProblem> {
         let mut pasts = self.pasts.lock().await;
         let key = (flight.clone(), waypoint.id.clone());
         let known = pasts.get(&key).filter(|past| past.of == *waypoint && past.at.elapsed() < PAST_COUNTS);
@@ -191,7 +191,7 @@ impl<F: Fleet> Cache<F> {
         &self,
         flight: &FlightId,
         age: Duration,
-    ) -> Result<OwnedMutexGuard<Book<F::Reading>>, Problem> {
+    ) -> Result<OwnedMutexGuard<Book<F::Reading>>, ConsoleProblem> {
         let mut book = self.slot(flight).lock_owned().await;
         if book.kept.as_ref().is_some_and(|kept| kept.counts(age)) {
             return Ok(book);
@@ -207,7 +207,7 @@ impl<F: Fleet> Cache<F> {
         Ok(book)
     }
 
-    async fn look(&self, flight: &FlightId, book: &mut Book<F::Reading>) -> Result<Arc<FlightView>, Problem> {
+    async fn look(&self, flight: &FlightId, book: &mut Book<F::Reading>) -> Result<Arc<FlightView>, ConsoleProblem> {
         let view = self.fleet.status(flight).await?;
         let is_new = book.kept.as_ref().is_none_or(|kept| *kept.value != view);
         let mut reading = match book.reading.take() {
@@ -218,7 +218,7 @@ impl<F: Fleet> Cache<F> {
             Some(reading) => reading,
             None => {
                 // Read from the beginning.
-                book.account = Account::default();
+                book.account = FlightAccount::default();
                 self.fleet.open(flight).await?
             }
         };
@@ -281,8 +281,8 @@ impl<F: Fleet> Cache<F> {
 async fn renewed<T>(
     kept: &mut Option<Kept<T>>,
     age: Duration,
-    ask: impl Future<Output = Result<T, Problem>>,
-) -> Result<Arc<T>, Problem> {
+    ask: impl Future<Output = Result<T, ConsoleProblem>>,
+) -> Result<Arc<T>, ConsoleProblem> {
     if let Some(kept) = kept.as_ref().filter(|kept| kept.counts(age)) {
         return Ok(Arc::clone(&kept.value));
     }
@@ -292,7 +292,7 @@ async fn renewed<T>(
     Ok(value)
 }
 
-fn summarize(view: &FlightView, account: &Account) -> Summary {
+fn summarize(view: &FlightView, account: &FlightAccount) -> Summary {
     let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
     let used =
         account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));

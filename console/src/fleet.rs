@@ -11,11 +11,11 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 
-use crate::{account::Account, wanted::Wanted};
+use crate::{account::FlightAccount, wanted::WantedAct};
 
 /// Why something was not answered or not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConsoleProblem {
     /// There is no such thing.
     pub not_found: bool,
     /// What happened and why.
@@ -24,7 +24,7 @@ pub struct Problem {
     pub hint: String,
 }
 
-impl Problem {
+impl ConsoleProblem {
     /// There is no such thing.
     #[must_use]
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -58,7 +58,7 @@ pub enum Patch {
 
 /// What a look at a plan found.
 #[derive(Debug, Clone, Default)]
-pub struct Looked {
+pub struct PlanInspection {
     /// What is wrong with it.
     pub mistakes: Vec<Mistake>,
     /// The plan, where it can be read.
@@ -94,7 +94,7 @@ pub struct Condition {
 }
 
 /// A fleet, as the console sees it.
-pub trait Fleet: Send + Sync + 'static {
+pub trait ConsoleFleet: Send + Sync + 'static {
     /// Where the reading of one flight has come to.
     type Reading: Send;
     /// What hears the agents of one waypoint.
@@ -107,36 +107,36 @@ pub trait Fleet: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
     /// All flights, newest first.
-    fn flights(&self) -> impl Future<Output = Result<Vec<FlightLine>, Problem>> + Send;
+    fn flights(&self) -> impl Future<Output = Result<Vec<FlightLine>, ConsoleProblem>> + Send;
 
     /// How a flight stands.
-    fn status(&self, flight: &FlightId) -> impl Future<Output = Result<FlightView, Problem>> + Send;
+    fn status(&self, flight: &FlightId) -> impl Future<Output = Result<FlightView, ConsoleProblem>> + Send;
 
     /// What waits for people, of this flight or of all, longest first.
-    fn inbox(&self, flight: Option<&FlightId>) -> impl Future<Output = Result<Vec<InboxItem>, Problem>> + Send;
+    fn inbox(&self, flight: Option<&FlightId>) -> impl Future<Output = Result<Vec<InboxItem>, ConsoleProblem>> + Send;
 
     /// The turns that are given up.
-    fn dead(&self) -> impl Future<Output = Result<Vec<DeadTurn>, Problem>> + Send;
+    fn dead(&self) -> impl Future<Output = Result<Vec<DeadTurn>, ConsoleProblem>> + Send;
 
     /// All artifacts and decisions of a waypoint, in order.
     fn history(
         &self,
         flight: &FlightId,
         waypoint: &WaypointId,
-    ) -> impl Future<Output = Result<Vec<HistoryLine>, Problem>> + Send;
+    ) -> impl Future<Output = Result<Vec<HistoryLine>, ConsoleProblem>> + Send;
 
     /// Begins to read a flight.
-    fn open(&self, flight: &FlightId) -> impl Future<Output = Result<Self::Reading, Problem>> + Send;
+    fn open(&self, flight: &FlightId) -> impl Future<Output = Result<Self::Reading, ConsoleProblem>> + Send;
 
     /// Gives `account` what was stored since the last time.
     fn read_on(
         &self,
         reading: &mut Self::Reading,
-        account: &mut Account,
-    ) -> impl Future<Output = Result<(), Problem>> + Send;
+        account: &mut FlightAccount,
+    ) -> impl Future<Output = Result<(), ConsoleProblem>> + Send;
 
     /// The bytes of evidence.
-    fn evidence(&self, digest: Digest) -> impl Future<Output = Result<Vec<u8>, Problem>> + Send;
+    fn evidence(&self, digest: Digest) -> impl Future<Output = Result<Vec<u8>, ConsoleProblem>> + Send;
 
     /// What the work of this build artifact changed.
     fn patch(
@@ -144,7 +144,7 @@ pub trait Fleet: Send + Sync + 'static {
         flight: &FlightId,
         waypoint: &WaypointId,
         reference: &str,
-    ) -> impl Future<Output = Result<Patch, Problem>> + Send;
+    ) -> impl Future<Output = Result<Patch, ConsoleProblem>> + Send;
 
     /// Who was heard of lately.
     fn heard_of(&self) -> Vec<HeardOf>;
@@ -157,7 +157,7 @@ pub trait Fleet: Send + Sync + 'static {
         &self,
         flight: &FlightId,
         waypoint: &WaypointId,
-    ) -> impl Future<Output = Result<Self::Listening, Problem>> + Send;
+    ) -> impl Future<Output = Result<Self::Listening, ConsoleProblem>> + Send;
 
     /// Takes in which turns are open. Lines that came before that was known come back.
     fn learn(&self, listening: &mut Self::Listening, view: &FlightView) -> Vec<Spoken>;
@@ -169,13 +169,13 @@ pub trait Fleet: Send + Sync + 'static {
     fn unplanned(&self) -> Option<String>;
 
     /// Looks at a plan; starts nothing.
-    fn look(&self, text: &str) -> impl Future<Output = Result<Looked, Problem>> + Send;
+    fn look(&self, text: &str) -> impl Future<Output = Result<PlanInspection, ConsoleProblem>> + Send;
 
     /// Begins a flight with a plan.
-    fn submit(&self, text: &str) -> impl Future<Output = Result<FlightId, Problem>> + Send;
+    fn submit(&self, text: &str) -> impl Future<Output = Result<FlightId, ConsoleProblem>> + Send;
 
-    /// Does what a person wants, signed with the key of [`Fleet::me`]; a sentence that says what follows.
-    fn act(&self, wanted: Wanted) -> impl Future<Output = Result<String, Problem>> + Send;
+    /// Does what a person wants, signed with the key of [`ConsoleFleet::me`]; a sentence that says what follows.
+    fn act(&self, wanted: WantedAct) -> impl Future<Output = Result<String, ConsoleProblem>> + Send;
 }
 
 /// A fleet that several tasks share.

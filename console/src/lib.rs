@@ -2,7 +2,7 @@
 //!
 //! Pages are pure functions from what the API answers to markup. Nothing of agents, plans or repositories is markup: maud
 //! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_core::shown). All reads go
-//! through [`Fleet`], which the command implements: this crate knows no broker and no file.
+//! through [`ConsoleFleet`], which the command implements: this crate knows no broker and no file.
 //!
 //! - [`fleet`]: what the console asks for; `account`: what the journal of a flight says, as pages show it.
 //! - `view`: which page an address means; `pages`: the content of each; `wanted`: what a form asks for.
@@ -20,7 +20,7 @@ mod updates;
 mod view;
 mod wanted;
 
-pub use account::{Account, Landing, TurnLine};
-pub use fleet::{Condition, Fleet, HeardOf, Looked, Mistake, Patch, Problem};
-pub use server::{Console, Settings};
-pub use wanted::{Wanted, What};
+pub use account::{FlightAccount, LandedCommit, TurnLine};
+pub use fleet::{Condition, ConsoleFleet, ConsoleProblem, HeardOf, Mistake, Patch, PlanInspection};
+pub use server::{Console, ConsoleSettings};
+pub use wanted::{ActKind, WantedAct};

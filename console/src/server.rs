@@ -18,7 +18,7 @@ use crate::{
     access::{Names, Secrets},
     cache::{Book, Cache},
     connections::Connections,
-    fleet::{Fleet, Problem, Shared},
+    fleet::{ConsoleFleet, ConsoleProblem, Shared},
     pages::{self, Crew, Frame},
     view::View,
     wanted::Rights,
@@ -39,7 +39,7 @@ const OPEN_FLIGHTS_MAX: usize = 40;
 
 /// How a console is served.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ConsoleSettings {
     /// Where it listens.
     pub listen: SocketAddr,
     /// Under which other names it is reached (`host:port`), where there is something in front of it.
@@ -51,18 +51,18 @@ pub struct Settings {
 }
 
 /// A console that listens.
-pub struct Console<F: Fleet> {
+pub struct Console<F: ConsoleFleet> {
     listener: TcpListener,
     address: String,
     inner: Arc<Inner<F>>,
 }
 
-impl<F: Fleet> Console<F> {
+impl<F: ConsoleFleet> Console<F> {
     /// Listens.
     ///
     /// # Errors
     /// The address cannot be had.
-    pub async fn open(fleet: Shared<F>, settings: Settings) -> io::Result<Self> {
+    pub async fn open(fleet: Shared<F>, settings: ConsoleSettings) -> io::Result<Self> {
         let listener = TcpListener::bind(settings.listen).await?;
         let at = listener.local_addr()?;
         let mut names = settings.names;
@@ -117,7 +117,7 @@ impl<F: Fleet> Console<F> {
 }
 
 /// What all requests share.
-pub(crate) struct Inner<F: Fleet> {
+pub(crate) struct Inner<F: ConsoleFleet> {
     cache: Cache<F>,
     secrets: Secrets,
     names: Names,
@@ -135,7 +135,7 @@ pub(crate) struct Page {
     pub(crate) moving: bool,
 }
 
-impl<F: Fleet> Inner<F> {
+impl<F: ConsoleFleet> Inner<F> {
     pub(crate) fn fleet(&self) -> &F {
         &self.cache.fleet
     }
@@ -149,7 +149,7 @@ impl<F: Fleet> Inner<F> {
     }
 
     /// A flight, as it was last looked at.
-    pub(crate) async fn book(&self, flight: &FlightId) -> Result<OwnedMutexGuard<Book<F::Reading>>, Problem> {
+    pub(crate) async fn book(&self, flight: &FlightId) -> Result<OwnedMutexGuard<Book<F::Reading>>, ConsoleProblem> {
         self.cache.book(flight, Duration::from_secs(3600)).await
     }
 
@@ -164,7 +164,7 @@ impl<F: Fleet> Inner<F> {
     }
 
     /// The content of a page, from what is not older than this.
-    pub(crate) async fn main(self: &Arc<Self>, view: &View, age: Duration) -> Result<Page, Problem> {
+    pub(crate) async fn main(self: &Arc<Self>, view: &View, age: Duration) -> Result<Page, ConsoleProblem> {
         let making = async {
             match view {
                 View::Flights(page) => self.flights(*page, age).await,
@@ -183,7 +183,7 @@ impl<F: Fleet> Inner<F> {
                 }
                 View::Flight(flight, show) => {
                     let book = self.cache.book(flight, age).await?;
-                    let view = book.view().ok_or_else(|| Problem::not_found("there is no such flight"))?;
+                    let view = book.view().ok_or_else(|| ConsoleProblem::not_found("there is no such flight"))?;
                     let main = pages::flight(&self.frame(), &view, &book.account, show);
                     Ok(Page {
                         title: flight.to_string(),
@@ -203,7 +203,7 @@ impl<F: Fleet> Inner<F> {
                 }
             }
         };
-        let late = || Problem {
+        let late = || ConsoleProblem {
             not_found: false,
             message: format!("the fleet did not answer in {} s", PAGE_TIMEOUT.as_secs()),
             hint: "does an orchestrator run? `holdpoint doctor` looks".to_owned(),
@@ -212,7 +212,7 @@ impl<F: Fleet> Inner<F> {
         tokio::time::timeout(PAGE_TIMEOUT, Box::pin(making)).await.unwrap_or_else(|_| Err(late()))
     }
 
-    async fn flights(self: &Arc<Self>, page: usize, age: Duration) -> Result<Page, Problem> {
+    async fn flights(self: &Arc<Self>, page: usize, age: Duration) -> Result<Page, ConsoleProblem> {
         let lines = self.cache.flights(age).await?;
         let items = self.cache.inbox(age).await?;
         let mut waits: BTreeMap<&FlightId, usize> = BTreeMap::new();
@@ -234,10 +234,10 @@ impl<F: Fleet> Inner<F> {
         Ok(Page { title: "Flights".to_owned(), main, moving })
     }
 
-    async fn waypoint(&self, view: &View, age: Duration) -> Result<Page, Problem> {
-        let View::Waypoint(flight, id) = view else { return Err(Problem::not_found("there is no such page")) };
+    async fn waypoint(&self, view: &View, age: Duration) -> Result<Page, ConsoleProblem> {
+        let View::Waypoint(flight, id) = view else { return Err(ConsoleProblem::not_found("there is no such page")) };
         let book = self.cache.book(flight, age).await?;
-        let missing = || Problem::not_found(format!("there is no waypoint {id} in the flight {flight}"));
+        let missing = || ConsoleProblem::not_found(format!("there is no waypoint {id} in the flight {flight}"));
         let standing = book.view().ok_or_else(missing)?;
         let waypoint = standing.waypoints.iter().find(|waypoint| waypoint.id == *id).ok_or_else(missing)?;
         let past = self.cache.past(flight, waypoint).await?;
@@ -252,7 +252,7 @@ impl<F: Fleet> Inner<F> {
         lines.is_ok_and(|lines| lines.iter().any(|line| line.status == FlightStatus::Running))
     }
 
-    async fn crew(&self, age: Duration) -> Result<Page, Problem> {
+    async fn crew(&self, age: Duration) -> Result<Page, ConsoleProblem> {
         let listed = if age > FRESH { LISTS } else { age };
         let lines = self.cache.flights(listed).await?;
         let dead = self.cache.dead(listed).await?;

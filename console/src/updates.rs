@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    fleet::Fleet,
+    fleet::ConsoleFleet,
     server::{Inner, Page},
     view::View,
 };
@@ -55,7 +55,7 @@ pub(crate) fn mark(main: &str) -> String {
 }
 
 /// The events of one open page. `shown` is the mark of what it shows.
-pub(crate) fn follow<F: Fleet>(
+pub(crate) fn follow<F: ConsoleFleet>(
     inner: Arc<Inner<F>>,
     view: View,
     shown: String,
@@ -74,7 +74,7 @@ pub(crate) fn follow<F: Fleet>(
     futures::stream::unfold(seen, async |mut seen| Some((Ok(seen.recv().await?), seen)))
 }
 
-struct Follower<F: Fleet> {
+struct Follower<F: ConsoleFleet> {
     inner: Arc<Inner<F>>,
     view: View,
     shown: String,
@@ -82,7 +82,7 @@ struct Follower<F: Fleet> {
     hints: watch::Receiver<u64>,
 }
 
-impl<F: Fleet> Follower<F> {
+impl<F: ConsoleFleet> Follower<F> {
     /// Ends when nobody reads any more.
     async fn run(mut self) {
         let mut listening = None;
@@ -176,7 +176,7 @@ impl<F: Fleet> Follower<F> {
     }
 }
 
-async fn next<F: Fleet>(fleet: &F, listening: &mut Option<F::Listening>) -> Spoken {
+async fn next<F: ConsoleFleet>(fleet: &F, listening: &mut Option<F::Listening>) -> Spoken {
     match listening {
         Some(listening) => fleet.next(listening).await,
         None => std::future::pending().await,

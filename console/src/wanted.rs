@@ -6,14 +6,14 @@ use holdpoint_protocol::{
     workflow,
 };
 
-use crate::fleet::Problem;
+use crate::fleet::ConsoleProblem;
 
 /// The longest text of a form's field, in characters.
 pub(crate) const TEXT_CHARS_MAX: usize = 8_000;
 
 /// An act that a person wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedAct {
     /// The flight.
     pub flight: FlightId,
     /// The waypoint; `None`: the whole flight.
@@ -21,12 +21,12 @@ pub struct Wanted {
     /// What the person looked at, as the inbox names it: once something else waits, the act changes nothing.
     pub seen: Option<String>,
     /// What is to be done.
-    pub what: What,
+    pub what: ActKind,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum ActKind {
     /// The open question is answered.
     Answer {
         /// One of its options, counted from 0: an option may have characters that do not come back from a page.
@@ -62,7 +62,7 @@ pub enum What {
     Resume,
 }
 
-impl What {
+impl ActKind {
     /// The verb of the act.
     #[must_use]
     pub fn verb(&self) -> Verb {
@@ -82,7 +82,7 @@ impl What {
 ///
 /// # Errors
 /// What is missing or too long.
-pub(crate) fn read(fields: &[(String, String)]) -> Result<Wanted, Problem> {
+pub(crate) fn read(fields: &[(String, String)]) -> Result<WantedAct, ConsoleProblem> {
     let field = |name: &str| {
         let value = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
         value.filter(|value| !value.is_empty()).map(str::to_owned)
@@ -106,28 +106,28 @@ pub(crate) fn read(fields: &[(String, String)]) -> Result<Wanted, Problem> {
             }
             // Words of one's own go before an option that happens to be chosen.
             let option = option.filter(|_| text.is_none());
-            What::Answer { option, text }
+            ActKind::Answer { option, text }
         }
-        "approve" => What::Approve { summary: field("note") },
-        "reject" => What::Reject { note: field("note").ok_or_else(|| wrong("say what has to change"))? },
+        "approve" => ActKind::Approve { summary: field("note") },
+        "reject" => ActKind::Reject { note: field("note").ok_or_else(|| wrong("say what has to change"))? },
         "retry" => {
             let reworks = field("reworks").unwrap_or_else(|| "0".to_owned());
             let reworks = reworks.trim_start_matches('+').parse().map_err(|_| wrong("reworks are a number"))?;
-            What::Retry { reworks, note: field("note") }
+            ActKind::Retry { reworks, note: field("note") }
         }
-        "cancel" => What::Cancel { reason: field("note") },
-        "pause" => What::Pause,
-        "resume" => What::Resume,
+        "cancel" => ActKind::Cancel { reason: field("note") },
+        "pause" => ActKind::Pause,
+        "resume" => ActKind::Resume,
         _ => return Err(wrong("there is no such act")),
     };
-    if waypoint.is_none() && !matches!(what, What::Cancel { .. } | What::Pause | What::Resume) {
+    if waypoint.is_none() && !matches!(what, ActKind::Cancel { .. } | ActKind::Pause | ActKind::Resume) {
         return Err(wrong("no waypoint is named"));
     }
-    Ok(Wanted { flight, waypoint, seen: field("seen"), what })
+    Ok(WantedAct { flight, waypoint, seen: field("seen"), what })
 }
 
-fn wrong(message: &str) -> Problem {
-    Problem {
+fn wrong(message: &str) -> ConsoleProblem {
+    ConsoleProblem {
         not_found: false,
         message: message.to_owned(),
         hint: "nothing was done; correct it and send it again".to_owned(),
@@ -165,7 +165,7 @@ impl Rights {
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&str, &str)]) -> Result<What, String> {
+    fn asked(pairs: &[(&str, &str)]) -> Result<ActKind, String> {
         let pairs: Vec<(String, String)> =
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         read(&pairs).map(|wanted| wanted.what).map_err(|problem| problem.message)
@@ -175,15 +175,15 @@ mod tests {
     fn a_form_is_an_act_or_says_what_is_missing() {
         let on = [("flight", "f-1"), ("waypoint", "w")];
         let with = |more: &[(&'static str, &'static str)]| asked(&[&on[..], more].concat());
-        assert_eq!(with(&[("verb", "answer"), ("option", "1")]), Ok(What::Answer { option: Some(1), text: None }));
+        assert_eq!(with(&[("verb", "answer"), ("option", "1")]), Ok(ActKind::Answer { option: Some(1), text: None }));
         let both = with(&[("verb", "answer"), ("option", "1"), ("text", " mine ")]);
-        assert_eq!(both, Ok(What::Answer { option: None, text: Some("mine".into()) }));
+        assert_eq!(both, Ok(ActKind::Answer { option: None, text: Some("mine".into()) }));
         assert!(with(&[("verb", "answer"), ("text", "  ")]).unwrap_err().contains("option"));
         assert!(with(&[("verb", "reject")]).unwrap_err().contains("has to change"));
-        assert_eq!(with(&[("verb", "retry"), ("reworks", "+2")]), Ok(What::Retry { reworks: 2, note: None }));
+        assert_eq!(with(&[("verb", "retry"), ("reworks", "+2")]), Ok(ActKind::Retry { reworks: 2, note: None }));
         assert!(with(&[("verb", "retry"), ("reworks", "x")]).is_err());
         assert!(with(&[("verb", "reconfigure")]).is_err());
-        assert_eq!(asked(&[("verb", "pause"), ("flight", "f")]), Ok(What::Pause));
+        assert_eq!(asked(&[("verb", "pause"), ("flight", "f")]), Ok(ActKind::Pause));
         assert!(asked(&[("verb", "approve"), ("flight", "f")]).unwrap_err().contains("waypoint"));
         assert!(asked(&[("verb", "pause"), ("flight", "../f")]).is_err());
         let long = "x".repeat(TEXT_CHARS_MAX + 1);

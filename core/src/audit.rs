@@ -32,7 +32,7 @@ use holdpoint_protocol::{
 use serde::Serialize;
 
 pub use ends::Bytes;
-pub use finding::{Finding, Link};
+pub use finding::{BrokenLink, Finding};
 pub(crate) use lines::reference as entry_reference;
 pub use lines::{EntryLine, HandoffLine};
 
@@ -47,7 +47,7 @@ const FINDINGS_MAX: usize = 1_000;
 
 /// How much was looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct AuditCounts {
     /// Entries.
     pub entries: u64,
     /// Handoffs.
@@ -70,7 +70,7 @@ pub struct Audit {
     /// Every broken link, the first one first; none: it is sound.
     pub findings: Vec<Finding>,
     /// How much was looked at.
-    pub counts: Counts,
+    pub counts: AuditCounts,
 }
 
 impl Audit {
@@ -165,7 +165,7 @@ pub struct Auditor {
     evidence: BTreeMap<Digest, (String, bool)>,
     last: Sequence,
     findings: Vec<Finding>,
-    counts: Counts,
+    counts: AuditCounts,
 }
 
 impl Auditor {
@@ -183,18 +183,18 @@ impl Auditor {
             evidence: BTreeMap::new(),
             last: Sequence(0),
             findings: Vec::new(),
-            counts: Counts::default(),
+            counts: AuditCounts::default(),
         }
     }
 
     /// The file itself is not what it has to be.
     pub fn damaged(&mut self, at: &str, expected: &str, found: &str) {
-        self.broken(Link::File, at.to_owned(), None, expected, found);
+        self.broken(BrokenLink::File, at.to_owned(), None, expected, found);
     }
 
     /// The seal says nothing: where the journals ended is not known.
     pub fn unsealed(&mut self, expected: &str, found: &str) {
-        self.broken(Link::Seal, "the seal".to_owned(), None, expected, found);
+        self.broken(BrokenLink::Seal, "the seal".to_owned(), None, expected, found);
     }
 
     /// Takes a handoff; before all entries.
@@ -205,7 +205,7 @@ impl Auditor {
         let at = line.reference();
         let known = Known { line: line.trimmed(), evidence, answered_by: None };
         if self.handoffs.insert(key, known).is_some() {
-            self.broken(Link::File, at, None, "each message once", "it is there twice");
+            self.broken(BrokenLink::File, at, None, "each message once", "it is there twice");
         }
     }
 
@@ -215,22 +215,22 @@ impl Auditor {
         let (at, waypoint) = (line.reference(), line.journal.waypoint.clone());
         if line.sequence <= self.last {
             let found = format!("it stands behind {}", reference(self.last));
-            self.broken(Link::Chain, at.clone(), waypoint.clone(), "entries in the order of their stream", found);
+            self.broken(BrokenLink::Chain, at.clone(), waypoint.clone(), "entries in the order of their stream", found);
         }
         self.last = self.last.max(line.sequence);
         let before = self.journals.entry(waypoint.clone()).or_default();
         before.sequence = before.sequence.max(line.sequence);
         if line.journal.flight != self.flight {
             let expected = format!("an entry of flight {}", self.flight);
-            return self.broken(Link::Entry, at, waypoint, expected, format!("one of {}", line.journal.flight));
+            return self.broken(BrokenLink::Entry, at, waypoint, expected, format!("one of {}", line.journal.flight));
         }
         if !line.signed {
             let found = "no signature, or one by another key or over other bytes";
-            return self.broken(Link::Signature, at, waypoint, "an orchestrator's signature", found);
+            return self.broken(BrokenLink::Signature, at, waypoint, "an orchestrator's signature", found);
         }
         match &line.entry {
             Ok(entry) => self.signed(line, entry),
-            Err(error) => self.broken(Link::Entry, at, waypoint, "an entry that can be read", error.clone()),
+            Err(error) => self.broken(BrokenLink::Entry, at, waypoint, "an entry that can be read", error.clone()),
         }
     }
 
@@ -249,7 +249,7 @@ impl Auditor {
             let name = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
             let expected = format!("to follow {}, the entry before it", name(before.folded.last));
             let found = format!("it follows {}: an entry was lost, changed or moved", name(record.previous));
-            self.broken(Link::Chain, line.reference(), waypoint.cloned(), expected, found);
+            self.broken(BrokenLink::Chain, line.reference(), waypoint.cloned(), expected, found);
             return self.advance(line, entry);
         }
         match waypoint {
@@ -266,7 +266,7 @@ impl Auditor {
         if let Some(earlier) = self.turns.insert(turn.turn_id.clone(), opened) {
             let found = format!("{} opened it already", reference(earlier.sequence));
             let expected = format!("turn {} to be opened once", turn.turn_id);
-            self.broken(Link::Turn, line.reference(), line.journal.waypoint.clone(), expected, found);
+            self.broken(BrokenLink::Turn, line.reference(), line.journal.waypoint.clone(), expected, found);
         }
     }
 
@@ -279,7 +279,7 @@ impl Auditor {
                 Alarm::Invariant { what, .. } => what,
                 Alarm::NoState { .. } | Alarm::ChainBroken { .. } => alarm.to_string(),
             };
-            return self.broken(Link::Invariant, line.reference(), Some(waypoint.clone()), expected, found);
+            return self.broken(BrokenLink::Invariant, line.reference(), Some(waypoint.clone()), expected, found);
         }
         if !self.cause(line, entry, waypoint, state) {
             return;
@@ -293,7 +293,7 @@ impl Auditor {
             (Entry::Submitted(submitted), None) => self.state = Some(FlightState::new(submitted.as_ref().clone())),
             (Entry::Submitted(_), Some(_)) => {
                 self.broken(
-                    Link::Entry,
+                    BrokenLink::Entry,
                     line.reference(),
                     None,
                     "a flight to be submitted once",
@@ -309,13 +309,19 @@ impl Auditor {
                 let waypoints = waypoints.map(|id| (id.clone(), self.waypoint_state(&id))).collect();
                 if let Err(open) = retirable(state, &waypoints) {
                     let expected = "a flight that is over to be retired";
-                    self.broken(Link::Entry, line.reference(), None, expected, open.to_string());
+                    self.broken(BrokenLink::Entry, line.reference(), None, expected, open.to_string());
                 }
             }
             (_, state) => {
                 let expected =
                     if state.is_some() { "a landing, or an act on the flight" } else { "the submission of the flight" };
-                self.broken(Link::Entry, line.reference(), None, expected, format!("an entry {}", entry.schema_name()));
+                self.broken(
+                    BrokenLink::Entry,
+                    line.reference(),
+                    None,
+                    expected,
+                    format!("an entry {}", entry.schema_name()),
+                );
             }
         }
     }
@@ -343,7 +349,7 @@ impl Auditor {
 
     fn broken(
         &mut self,
-        link: Link,
+        link: BrokenLink,
         at: String,
         waypoint: Option<WaypointId>,
         expected: impl Into<String>,

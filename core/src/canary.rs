@@ -24,13 +24,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use judge::{Control, Judgement, Sign, Trial};
+pub use judge::{CanaryJudgement, Control, ForgerySign, Trial};
 pub use line::{for_all_failures, stops_early};
 pub use seen::Seen;
 pub use sites::Sites;
 
 use crate::{
-    checks::Run,
+    checks::JudgedRun,
     runners::{self, Runner},
 };
 use marks::Marks;
@@ -75,7 +75,7 @@ impl Canaries {
     ///
     /// # Errors
     /// Why this check gets none, as the end of a sentence.
-    pub fn new(seed: &str, command: &str, first: &Run) -> Result<Self, &'static str> {
+    pub fn new(seed: &str, command: &str, first: &JudgedRun) -> Result<Self, &'static str> {
         if runners::expected(command) {
             return Err("its command asks for failures");
         }

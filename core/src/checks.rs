@@ -15,7 +15,7 @@ use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 use regex::Regex;
 
 use crate::{
-    runners::{self, Counts, Observed, Runner},
+    runners::{self, Observed, Runner, TestCounts},
     written::Softened,
 };
 
@@ -38,12 +38,12 @@ pub struct CheckEnd {
 }
 
 /// The verdict on a check, and why it is not a plain pass.
-pub type Outcome = (Verdict, Option<CriterionReason>);
+pub type CheckOutcome = (Verdict, Option<CriterionReason>);
 
 /// Reads one run: exit 0 with `expect` matched is a pass, exit 1 to 125 or `expect` unmatched a fail, anything else is
 /// inconclusive. A limit or time-out rules over whatever code the program ended with.
 #[must_use]
-pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> Outcome {
+pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> CheckOutcome {
     use CriterionReason as Reason;
     let inconclusive = |reason| (Verdict::Inconclusive, Some(reason));
     if end.limit {
@@ -63,11 +63,11 @@ pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> Outcome 
 
 /// One run of a check, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct JudgedRun {
     /// What [`classify`] says of it.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// What [`runners::counts`] reads from its output.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// A runner that its command runs plainly and that showed nothing of its end ([`runners::silent`]).
     pub silent: Option<Runner>,
     /// Whether a runner reported failures, and the command does not ask for them ([`runners::expected`]).
@@ -76,13 +76,13 @@ pub struct Run {
     pub observed: Option<Observed>,
 }
 
-impl Run {
+impl JudgedRun {
     /// Reads a run's end and output. `whole`: nothing of the output was cut; of a cut one nothing is counted.
     #[must_use]
     pub fn read(command: &str, end: CheckEnd, expect: Option<&Regex>, output: &str, whole: bool) -> Self {
         let counts = if whole { runners::counts(command, output) } else { None };
         let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
-        let red = counts.as_ref().is_some_and(Counts::is_red) && !runners::expected(command);
+        let red = counts.as_ref().is_some_and(TestCounts::is_red) && !runners::expected(command);
         Self { outcome: classify(end, expect, output), counts, silent, red, observed: None }
     }
 
@@ -107,7 +107,7 @@ impl Run {
         let on_base = base.and_then(|base| base.observed.as_ref());
         let more = |of: &dyn Fn(&Observed) -> u64| self.observed.as_ref().map_or(0, of) > on_base.map_or(0, of);
         if self.red {
-            let no_redder = |(now, base): (&Counts, &Self)| runners::no_redder(base.counts.as_ref(), now);
+            let no_redder = |(now, base): (&TestCounts, &Self)| runners::no_redder(base.counts.as_ref(), now);
             if !self.counts.as_ref().zip(base).is_some_and(no_redder) {
                 return Some(CriterionReason::ReportRed);
             }
@@ -125,7 +125,7 @@ impl Run {
 
     /// What it says by itself, compared with nothing: a check that has to be red somewhere is red by its report as well.
     #[must_use]
-    pub fn alone(&self) -> Outcome {
+    pub fn alone(&self) -> CheckOutcome {
         // A runner that never comes to its end may be the project's way.
         let against = self.against(None).filter(|reason| *reason != CriterionReason::NoEndMark);
         match against {
@@ -150,11 +150,11 @@ pub enum TestsNamed {
 #[derive(Debug, Clone, Copy)]
 pub struct Runs<'a> {
     /// On the handed-off tree.
-    pub first: &'a Run,
+    pub first: &'a JudgedRun,
     /// On the base, if it was run there.
-    pub base: Option<&'a Run>,
+    pub base: Option<&'a JudgedRun>,
     /// On the handed-off tree with the tests as on the base: only when tests or fixtures were changed.
-    pub composed: Option<&'a Run>,
+    pub composed: Option<&'a JudgedRun>,
     /// Which of them were asked for.
     pub named: TestsNamed,
     /// Whether every changed test is a new file, so that with the tests as on the base nothing of the base's is missing.
@@ -167,7 +167,7 @@ pub struct Runs<'a> {
 
 impl Runs<'_> {
     /// Whether a run of them is green, by its report as well.
-    fn green(&self, run: &Run) -> bool {
+    fn green(&self, run: &JudgedRun) -> bool {
         run.is_green(self.base.filter(|_| !self.red_first))
     }
 
@@ -196,7 +196,7 @@ pub struct CriterionJudgement {
 }
 
 impl CriterionJudgement {
-    fn of((verdict, reason): Outcome) -> Self {
+    fn of((verdict, reason): CheckOutcome) -> Self {
         Self { verdict, reason, difference: None, ended_early: false, in_text: false, lost: BTreeSet::new() }
     }
 
@@ -213,7 +213,7 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
     }
     let against = runs.against_first();
     if let Some(reason) = against.filter(|reason| *reason != CriterionReason::NoEndMark) {
-        let names = runs.first.counts.as_ref().map(Counts::red_names).unwrap_or_default();
+        let names = runs.first.counts.as_ref().map(TestCounts::red_names).unwrap_or_default();
         return CriterionJudgement::failed(reason, names);
     }
     if ended_early(runs.first, runs.base) {
@@ -251,14 +251,14 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
 
 /// Functions of the test library that were replaced in the first run, and not on the base, be that green or red.
 fn replaced(runs: Runs<'_>) -> BTreeSet<String> {
-    let of = |run: &Run| run.observed.as_ref().map(Observed::replaced).unwrap_or_default();
+    let of = |run: &JudgedRun| run.observed.as_ref().map(Observed::replaced).unwrap_or_default();
     let on_base = runs.base.map(of).unwrap_or_default();
     of(runs.first).difference(&on_base).cloned().collect()
 }
 
 /// Whether the code under test ended the runner. That needs no base, and no scope asks for it; a base that is green in
 /// the same way shows that it is the project's way.
-fn ended_early(first: &Run, base: Option<&Run>) -> bool {
+fn ended_early(first: &JudgedRun, base: Option<&JudgedRun>) -> bool {
     let so_on_base = base.is_some_and(|base| base.outcome.0 == Verdict::Pass && base.silent == first.silent);
     let silent = first.silent.is_some() && !so_on_base;
     let counts = base.and_then(|base| base.counts.as_ref());
@@ -290,7 +290,7 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
         TestsNamed::Some => BTreeSet::new(),
         TestsNamed::None | TestsNamed::All => {
             let others = runs.composed.and_then(|composed| composed.counts.as_ref());
-            let now: Vec<&Counts> = run.counts.iter().chain(others).collect();
+            let now: Vec<&TestCounts> = run.counts.iter().chain(others).collect();
             if run.counts.is_some() { runners::missing(base, &now) } else { BTreeSet::new() }
         }
     };
@@ -314,7 +314,7 @@ fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> 
     let (libtest, nextest) = (rust(Runner::CargoTest), rust(Runner::Nextest));
     libtest.or(nextest)?;
     // libtest writes on a test's name that it should panic; of the others all names would have to be there again.
-    let named = |run: &Run, runner| {
+    let named = |run: &JudgedRun, runner| {
         let tally = run.counts.as_ref().and_then(|counts| counts.by_runner.get(&runner));
         tally.is_some_and(|tally| tally.names.is_some())
     };
@@ -334,7 +334,7 @@ fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> 
 /// Whether more is skipped than with the tests as on the base, where the base itself could not collect or build them and
 /// says nothing of skipped ones.
 fn skips_what_was_put_back(runs: Runs<'_>) -> bool {
-    if runs.named != TestsNamed::None || runs.only_added || runs.base.is_none_or(Run::is_collected) {
+    if runs.named != TestsNamed::None || runs.only_added || runs.base.is_none_or(JudgedRun::is_collected) {
         return false;
     }
     let composed = runs.composed.filter(|composed| runs.green(composed));
@@ -357,7 +357,7 @@ fn not_put_back(runs: Runs<'_>) -> Option<BTreeSet<String>> {
 
 /// Whether the run with the tests of the base speaks against the criterion, and by which tests. It has to be green: what
 /// is red there is a test that was bent, or taken away, because the new code does not pass it.
-fn weakened(runs: Runs<'_>, composed: &Run) -> Option<BTreeSet<String>> {
+fn weakened(runs: Runs<'_>, composed: &JudgedRun) -> Option<BTreeSet<String>> {
     let base = runs.base.and_then(|base| base.counts.as_ref());
     let lost = match (&runs.first.counts, &composed.counts) {
         (Some(first), Some(composed)) => runners::weakened(base, first, composed),

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 /// What a completion is held against.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct CompletionRules<'a> {
     /// The waypoint whose turn it is.
     pub waypoint: &'a WaypointId,
     /// The gate.
@@ -32,7 +32,7 @@ pub struct Wanted<'a> {
 
 /// A completion that says enough.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct ValidCompletion {
     /// What the turn came to; never `skip`.
     pub outcome: Outcome,
     /// One or two sentences.
@@ -49,7 +49,7 @@ pub struct Said {
 ///
 /// # Errors
 /// A [`Lesson`]: the first thing that is wrong.
-pub fn read(object: &Map<String, Value>, wanted: Wanted<'_>) -> Result<Said, Lesson> {
+pub fn read(object: &Map<String, Value>, wanted: CompletionRules<'_>) -> Result<ValidCompletion, Lesson> {
     let given = |key: &str| object.get(key).filter(|value| !value.is_null());
     let named = ["task", "taskId", "task_id", "waypoint", "waypoint_id"].into_iter().find_map(given);
     if let Some(other) = named.and_then(Value::as_str).filter(|named| *named != wanted.waypoint.as_str()) {
@@ -71,7 +71,7 @@ pub fn read(object: &Map<String, Value>, wanted: Wanted<'_>) -> Result<Said, Les
     let metadata = given("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let rejection_notes = text("rejectionNotes").or_else(|| text("rejection_notes"));
     let summary = text("summary").unwrap_or_default();
-    check(outcome, summary, blockers, wanted).map(|said| Said {
+    check(outcome, summary, blockers, wanted).map(|said| ValidCompletion {
         rejection_notes,
         metadata: metadata.into_iter().collect(),
         ..said
@@ -82,12 +82,12 @@ pub fn read(object: &Map<String, Value>, wanted: Wanted<'_>) -> Result<Said, Les
 ///
 /// # Errors
 /// A [`Lesson`]: the first thing that is wrong.
-pub fn of_agent(completion: &Completion, wanted: Wanted<'_>) -> Result<Said, Lesson> {
+pub fn of_agent(completion: &Completion, wanted: CompletionRules<'_>) -> Result<ValidCompletion, Lesson> {
     if completion.waypoint_id != *wanted.waypoint {
         return Err(wrong_task(completion.waypoint_id.as_str(), wanted));
     }
     let blockers = Some(completion.blockers.clone()).filter(|blockers| !blockers.is_empty());
-    check(completion.outcome, completion.summary.clone(), blockers, wanted).map(|said| Said {
+    check(completion.outcome, completion.summary.clone(), blockers, wanted).map(|said| ValidCompletion {
         rejection_notes: completion.rejection_notes.clone(),
         metadata: completion.metadata.clone(),
         ..said
@@ -98,8 +98,8 @@ fn check(
     outcome: Option<Outcome>,
     summary: String,
     blockers: Option<Vec<String>>,
-    wanted: Wanted<'_>,
-) -> Result<Said, Lesson> {
+    wanted: CompletionRules<'_>,
+) -> Result<ValidCompletion, Lesson> {
     let (is_named, outcome) = (outcome.is_some(), outcome.unwrap_or(wanted.default));
     if outcome == Outcome::Skip {
         return Err(invalid_outcome("skip", wanted));
@@ -123,7 +123,7 @@ fn check(
         }
     }
     let blockers = blockers.unwrap_or_default().into_iter().filter(|blocker| !blocker.trim().is_empty()).collect();
-    Ok(Said { outcome, summary, blockers, rejection_notes: None, metadata: BTreeMap::new() })
+    Ok(ValidCompletion { outcome, summary, blockers, rejection_notes: None, metadata: BTreeMap::new() })
 }
 
 /// What is too vague to act on, of the blockers of a completion; it is taken all the same.

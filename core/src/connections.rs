@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A key with more connections than it may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excess<C> {
+pub struct ConnectionExcess<C> {
     /// The key.
     pub key: String,
     /// How many connections it has.
@@ -16,7 +16,7 @@ pub struct Excess<C> {
 /// Which connections have to end so that no key has more than `most`: each with its key, in the order of its age. The
 /// oldest stay: what worked goes on working whatever else comes with its key.
 #[must_use]
-pub fn excess<C: Ord>(connections: impl IntoIterator<Item = (String, C)>, most: usize) -> Vec<Excess<C>> {
+pub fn excess<C: Ord>(connections: impl IntoIterator<Item = (String, C)>, most: usize) -> Vec<ConnectionExcess<C>> {
     let mut by_key: BTreeMap<String, Vec<C>> = BTreeMap::new();
     for (key, connection) in connections {
         by_key.entry(key).or_default().push(connection);
@@ -27,7 +27,7 @@ pub fn excess<C: Ord>(connections: impl IntoIterator<Item = (String, C)>, most: 
         let connections = all.len();
         let mut ended = all.split_off(most);
         ended.reverse();
-        Excess { key, connections, ended }
+        ConnectionExcess { key, connections, ended }
     })
     .collect()
 }

@@ -47,7 +47,7 @@ pub struct Sum {
 
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct CostRow {
     /// The waypoint, role, agent or gate.
     pub name: String,
     /// First attempts.
@@ -67,7 +67,7 @@ struct Opened {
 
 /// What one agent reported of one delivery of a turn.
 #[derive(Debug, Clone)]
-pub struct Reported {
+pub struct ReportedUsage {
     turn: TurnId,
     delivery: u32,
     agent: AgentName,
@@ -79,7 +79,7 @@ pub struct Reported {
 #[derive(Debug, Default)]
 pub struct Costs {
     opened: BTreeMap<TurnId, Opened>,
-    reported: Vec<Reported>,
+    reported: Vec<ReportedUsage>,
     /// One report of each delivery counts: the first that is stored.
     seen: BTreeSet<(TurnId, u32, AgentName)>,
 }
@@ -99,8 +99,8 @@ impl Costs {
     }
 
     /// Takes what a handoff reports.
-    pub fn handoff(&mut self, reported: Reported) {
-        let Reported { turn, delivery, agent, .. } = &reported;
+    pub fn handoff(&mut self, reported: ReportedUsage) {
+        let ReportedUsage { turn, delivery, agent, .. } = &reported;
         if self.seen.insert((turn.clone(), *delivery, agent.clone())) {
             self.reported.push(reported);
         }
@@ -108,8 +108,8 @@ impl Costs {
 
     /// The table, most expensive first. Reports on turns that no entry opened count for nothing.
     #[must_use]
-    pub fn rows(&self, by: By) -> Vec<Row> {
-        let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    pub fn rows(&self, by: By) -> Vec<CostRow> {
+        let mut rows: BTreeMap<String, CostRow> = BTreeMap::new();
         for report in &self.reported {
             let Some(opened) = self.opened.get(&report.turn) else { continue };
             let name = match by {
@@ -118,12 +118,12 @@ impl Costs {
                 By::Agent => report.agent.to_string(),
                 By::Gate => opened.gate.clone(),
             };
-            let row = Row { name: name.clone(), first: Sum::default(), reworks: Sum::default() };
+            let row = CostRow { name: name.clone(), first: Sum::default(), reworks: Sum::default() };
             let row = rows.entry(name).or_insert(row);
             if opened.attempt > 1 { &mut row.reworks } else { &mut row.first }.add(report);
         }
-        let mut rows: Vec<Row> = rows.into_values().collect();
-        let size = |row: &Row| {
+        let mut rows: Vec<CostRow> = rows.into_values().collect();
+        let size = |row: &CostRow| {
             let Amounts { cost_micro_usd, tokens, wall_ms, .. } = row.first.used.plus(row.reworks.used);
             (cost_micro_usd, tokens, wall_ms)
         };
@@ -132,7 +132,7 @@ impl Costs {
     }
 }
 
-impl Reported {
+impl ReportedUsage {
     /// What a handoff reports whose sender is known; `None`: nothing.
     #[must_use]
     pub fn of(line: &HandoffLine) -> Option<Self> {
@@ -144,7 +144,7 @@ impl Reported {
 }
 
 impl Sum {
-    fn add(&mut self, report: &Reported) {
+    fn add(&mut self, report: &ReportedUsage) {
         self.turns += 1;
         self.used = self.used.plus(report.metered.reported().amounts());
         let reported = report.metered.reported();
@@ -197,7 +197,7 @@ mod tests {
         let mut costs = Costs::default();
         // A report that comes twice counts once.
         let twice = account.handoffs.iter().chain(&account.handoffs);
-        twice.filter_map(Reported::of).for_each(|reported| costs.handoff(reported));
+        twice.filter_map(ReportedUsage::of).for_each(|reported| costs.handoff(reported));
         account.entries.iter().filter_map(|line| line.entry.as_ref().ok()).for_each(|entry| costs.entry(entry));
         let rows = costs.rows(By::Waypoint);
         assert_eq!(rows.len(), 1);

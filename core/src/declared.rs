@@ -38,7 +38,7 @@ pub const FILE_BYTES_MAX: usize = 256 << 10;
 
 /// A file as it was found. Of a larger one only one byte more than [`FILE_BYTES_MAX`] has to be given.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct DeclaredFile<'a> {
     /// The name under which its problems are reported.
     pub file: &'a str,
     /// What is in it.
@@ -47,7 +47,7 @@ pub struct Source<'a> {
 
 /// What came of looking at declarations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedDeclarations {
     /// The workflows of each file that could be read, in order; sound if there are no errors.
     pub projects: Vec<Vec<WorkflowSpec>>,
     /// The org chart, without the agents that have no key.
@@ -62,12 +62,12 @@ pub struct Checked {
 /// without them everybody is taken to exist. Without a chart roles are not checked.
 #[must_use]
 pub fn check(
-    projects: &[Source<'_>],
-    org: Option<Source<'_>>,
+    projects: &[DeclaredFile<'_>],
+    org: Option<DeclaredFile<'_>>,
     keys: Option<&BTreeSet<AgentName>>,
     conditions: Conditions<'_>,
-) -> Checked {
-    let mut checked = Checked::default();
+) -> CheckedDeclarations {
+    let mut checked = CheckedDeclarations::default();
     let chart = org.map(|source| {
         let mut file = File::open(source, &org::KIND);
         let chart = file.root.as_ref().and_then(|root| org::read(root, &mut file.problems));
@@ -98,7 +98,7 @@ pub fn check(
 
 /// Whether this is an org chart and no file of workflows, sound or not: it has `roles`, and neither `workflow` nor `workflows`.
 #[must_use]
-pub fn is_org_chart(source: Source<'_>) -> bool {
+pub fn is_org_chart(source: DeclaredFile<'_>) -> bool {
     let mut file = File::open(source, &org::KIND);
     let fields = file.root.as_ref().and_then(|root| Fields::free(root, "the file", "", &mut file.problems));
     fields.is_some_and(|fields| fields.has("roles") && !fields.has("workflow") && !fields.has("workflows"))
@@ -109,7 +109,7 @@ pub fn is_org_chart(source: Source<'_>) -> bool {
 /// # Errors
 /// As [`crate::plan::read`]. It reports only what cannot be read: the rules are [`check`]'s.
 pub fn read(text: &str, file: &str) -> Result<Vec<WorkflowSpec>, PlanErrors> {
-    let mut opened = File::open(Source { file, bytes: text.as_bytes() }, &project::KIND);
+    let mut opened = File::open(DeclaredFile { file, bytes: text.as_bytes() }, &project::KIND);
     let project = opened.root.as_ref().and_then(|root| project::read(root, &mut opened.problems));
     match (project, opened.problems.is_empty()) {
         (Some(project), true) => Ok(project.workflows.into_iter().map(|declared| declared.spec).collect()),
@@ -152,8 +152,8 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    fn open(source: Source<'a>, kind: &FileKind) -> Self {
-        let Source { file: name, bytes } = source;
+    fn open(source: DeclaredFile<'a>, kind: &FileKind) -> Self {
+        let DeclaredFile { file: name, bytes } = source;
         let mut problems = Problems::default();
         if bytes.len() > FILE_BYTES_MAX {
             let message = format!("the file is larger than {} KiB", FILE_BYTES_MAX >> 10);
@@ -175,7 +175,7 @@ impl<'a> File<'a> {
         self.problems.locate(found.errors, root);
     }
 
-    fn close(self, checked: &mut Checked) {
+    fn close(self, checked: &mut CheckedDeclarations) {
         checked.errors.extend(self.problems.finish(self.name, self.text).errors);
         checked.warnings.extend(self.warnings.finish(self.name, self.text).errors);
     }

@@ -50,8 +50,8 @@ pub use fold::{Alarm, Folded, invariants};
 pub use forking::Voted;
 pub use handoff::why_over;
 pub use input::{
-    Act, Answering, Asked, BuildOutcome, Commit, Died, Ends, Handoff, Input, Merge, Merged, Migrating, Oversize,
-    Reported, Retrying,
+    AgentQuestion, BuildOutcome, BundledCommit, Died, Ends, Handoff, Input, MergeResult, Merged, Migrating, Oversize,
+    PersonAct, PersonAnswer, ReportInput, Retrying,
 };
 pub use listing::unlisted;
 pub use migrating::has_to_migrate;
@@ -69,7 +69,7 @@ use crate::{budget::Need, flight::FlightState, gates::Workflow};
 
 /// What a step may look at besides the waypoint's own state.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct StepContext<'a> {
     /// The flight.
     pub flight: &'a FlightState,
     /// The waypoint as planned.
@@ -78,7 +78,7 @@ pub struct Context<'a> {
     pub workflow: &'a Workflow,
     /// The time of the step.
     pub now: Timestamp,
-    /// What came of the conditions that the step wanted ([`Step::Evaluate`]), so far.
+    /// What came of the conditions that the step wanted ([`EngineStep::Evaluate`]), so far.
     pub conditions: &'a [ConditionResult],
 }
 
@@ -97,7 +97,7 @@ pub struct Fresh {
 
 /// What a step comes to.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum EngineStep {
     /// Append this entry.
     Append(Box<Entry>),
     /// Evaluate this condition, and take the step again with its result.
@@ -112,9 +112,9 @@ pub enum Step {
 
 /// Takes one input.
 #[must_use]
-pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     if input.act().is_some_and(|cause| acts::is_repeated(state, cause)) {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let focused = branches::focus(state, &input, cx);
     let state = focused.as_ref().unwrap_or(state);

@@ -9,8 +9,8 @@ pub mod settings;
 pub mod shape;
 
 pub use file::{Component, HandoffRules};
-pub use settings::{Settings, StuckAfter};
-pub use shape::{Field, Kind, Lack, Shape};
+pub use settings::{ExchangeSettings, StuckAfter};
+pub use shape::{Field, JsonType, Lack, Shape};
 
 /// Where a project says it, from its root. It is a steering file: no agent changes it.
 pub const FILE: &str = ".holdpoint/handoff.yaml";

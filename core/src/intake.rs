@@ -53,8 +53,8 @@ pub struct Arrived {
 /// What is done with a handoff.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission<M> {
-    /// Work on it; [`Desk::settled`] gives the place back.
-    Work(Place, M),
+    /// Work on it; [`IntakeDesk::settled`] gives the place back.
+    Work(HandoffPlace, M),
     /// It waits here behind an older one of its lane. What waited before it is superseded.
     Kept {
         /// What waited before.
@@ -78,7 +78,7 @@ struct Lane {
 
 /// The place of a handoff that is worked on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct HandoffPlace {
     flight: FlightId,
     sender: Option<AgentName>,
     lane: Option<Lane>,
@@ -93,20 +93,20 @@ struct Busy<M> {
 
 /// The handoffs of one role and partition that are in hand. `M` is whatever stands for one of them.
 #[derive(Debug)]
-pub struct Desk<M> {
+pub struct IntakeDesk<M> {
     flights: HashMap<FlightId, usize>,
     senders: HashMap<Option<AgentName>, usize>,
     busy: HashMap<Lane, Busy<M>>,
     newest: HashMap<Lane, Sequence>,
 }
 
-impl<M> Default for Desk<M> {
+impl<M> Default for IntakeDesk<M> {
     fn default() -> Self {
         Self { flights: HashMap::new(), senders: HashMap::new(), busy: HashMap::new(), newest: HashMap::new() }
     }
 }
 
-impl<M> Desk<M> {
+impl<M> IntakeDesk<M> {
     /// Admits a handoff, or says why not.
     pub fn arrives(&mut self, arrived: Arrived, message: M) -> Admission<M> {
         let Arrived { flight, sender, answers, sequence } = arrived;
@@ -134,12 +134,12 @@ impl<M> Desk<M> {
         if let Some(lane) = &lane {
             self.busy.insert(lane.clone(), Busy { sequence, waits: None });
         }
-        Admission::Work(Place { flight, sender, lane }, message)
+        Admission::Work(HandoffPlace { flight, sender, lane }, message)
     }
 
     /// A handoff was settled, or given back to the broker. What waited behind it takes its place.
     #[must_use]
-    pub fn settled(&mut self, place: Place) -> Option<(Place, M)> {
+    pub fn settled(&mut self, place: HandoffPlace) -> Option<(HandoffPlace, M)> {
         if let Some(lane) = &place.lane
             && let Some(busy) = self.busy.get_mut(lane)
         {

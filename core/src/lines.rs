@@ -16,7 +16,7 @@ const WINDOW_S: u64 = 60;
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum LineFate {
     /// It is written. So many of this kind, or of this sender's, were left out since the last one that was.
     Written {
         /// How many; mostly none.
@@ -28,7 +28,7 @@ pub enum Line {
 
 /// How many lines were caused lately. There is an entry for each kind: roles, or kinds of messages, of which there are a handful.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineCounts {
     kinds: BTreeMap<String, Window>,
     senders: BTreeMap<(String, String), Window>,
 }
@@ -40,14 +40,14 @@ struct Window {
     left_out: u64,
 }
 
-impl Lines {
+impl LineCounts {
     /// Another line of this kind.
-    pub fn next(&mut self, kind: &str, now: Timestamp) -> Line {
+    pub fn next(&mut self, kind: &str, now: Timestamp) -> LineFate {
         self.kinds.entry(kind.to_owned()).or_insert_with(|| Window::new(now)).next(LINES_A_MINUTE, now)
     }
 
     /// Another line of this kind that this sender causes. It takes no more of the kind's lines than it may.
-    pub fn next_of(&mut self, kind: &str, sender: &str, now: Timestamp) -> Line {
+    pub fn next_of(&mut self, kind: &str, sender: &str, now: Timestamp) -> LineFate {
         let mut key = (kind.to_owned(), sender.to_owned());
         if self.senders.len() >= SENDERS_MAX && !self.senders.contains_key(&key) {
             self.senders.retain(|_, window| !window.is_over(now));
@@ -56,9 +56,11 @@ impl Lines {
             }
         }
         let window = self.senders.entry(key).or_insert_with(|| Window::new(now));
-        let Line::Written { left_out: of_sender } = window.next(LINES_OF_ONE, now) else { return Line::LeftOut };
-        let Line::Written { left_out } = self.next(kind, now) else { return Line::LeftOut };
-        Line::Written { left_out: left_out + of_sender }
+        let LineFate::Written { left_out: of_sender } = window.next(LINES_OF_ONE, now) else {
+            return LineFate::LeftOut;
+        };
+        let LineFate::Written { left_out } = self.next(kind, now) else { return LineFate::LeftOut };
+        LineFate::Written { left_out: left_out + of_sender }
     }
 }
 
@@ -71,7 +73,7 @@ impl Window {
         now.since(self.began).as_secs() >= WINDOW_S
     }
 
-    fn next(&mut self, max: u32, now: Timestamp) -> Line {
+    fn next(&mut self, max: u32, now: Timestamp) -> LineFate {
         let mut left_out = 0;
         if self.is_over(now) {
             left_out = self.left_out;
@@ -79,10 +81,10 @@ impl Window {
         }
         if self.written >= max {
             self.left_out += 1;
-            return Line::LeftOut;
+            return LineFate::LeftOut;
         }
         self.written += 1;
-        Line::Written { left_out }
+        LineFate::Written { left_out }
     }
 }
 
@@ -96,34 +98,34 @@ mod tests {
 
     #[test]
     fn a_sender_has_its_lines_a_minute_and_then_is_told_how_many_were_left_out() {
-        let mut lines = Lines::default();
-        let written = (0..1_000).filter(|_| lines.next("builder", at(0)) != Line::LeftOut).count();
+        let mut lines = LineCounts::default();
+        let written = (0..1_000).filter(|_| lines.next("builder", at(0)) != LineFate::LeftOut).count();
         assert_eq!(written, LINES_A_MINUTE as usize);
-        assert_eq!(lines.next("verifier", at(1)), Line::Written { left_out: 0 });
-        assert_eq!(lines.next("builder", at(59)), Line::LeftOut);
+        assert_eq!(lines.next("verifier", at(1)), LineFate::Written { left_out: 0 });
+        assert_eq!(lines.next("builder", at(59)), LineFate::LeftOut);
         let left_out = 1_000 - u64::from(LINES_A_MINUTE) + 1;
-        assert_eq!(lines.next("builder", at(60)), Line::Written { left_out });
-        assert_eq!(lines.next("builder", at(61)), Line::Written { left_out: 0 });
+        assert_eq!(lines.next("builder", at(60)), LineFate::Written { left_out });
+        assert_eq!(lines.next("builder", at(61)), LineFate::Written { left_out: 0 });
     }
 
     #[test]
     fn one_sender_leaves_lines_of_its_kind_to_others() {
-        let mut lines = Lines::default();
+        let mut lines = LineCounts::default();
         let mut written = |sender: &str, count: u32, now| {
-            (0..count).filter(|_| lines.next_of("builder", sender, at(now)) != Line::LeftOut).count()
+            (0..count).filter(|_| lines.next_of("builder", sender, at(now)) != LineFate::LeftOut).count()
         };
         assert_eq!(written("b1", 1_000, 0), LINES_OF_ONE as usize);
         assert_eq!(written("b2", 5, 0), 5, "another is heard");
         assert_eq!(written("b3", 1_000, 1) + written("b4", 1_000, 1), (LINES_A_MINUTE - LINES_OF_ONE - 5) as usize);
-        assert_eq!(lines.next_of("builder", "b2", at(2)), Line::LeftOut, "of a kind no more than before");
-        assert_eq!(lines.next_of("verifier", "b1", at(2)), Line::Written { left_out: 0 });
-        let Line::Written { left_out } = lines.next_of("builder", "b1", at(61)) else { panic!() };
+        assert_eq!(lines.next_of("builder", "b2", at(2)), LineFate::LeftOut, "of a kind no more than before");
+        assert_eq!(lines.next_of("verifier", "b1", at(2)), LineFate::Written { left_out: 0 });
+        let LineFate::Written { left_out } = lines.next_of("builder", "b1", at(61)) else { panic!() };
         assert!(left_out >= 1_000 - u64::from(LINES_OF_ONE), "{left_out}");
     }
 
     #[test]
     fn senders_without_end_take_no_memory_without_end() {
-        let mut lines = Lines::default();
+        let mut lines = LineCounts::default();
         for sender in 0..3 * SENDERS_MAX {
             let _ = lines.next_of("builder", &sender.to_string(), at(0));
         }

@@ -7,7 +7,7 @@
 mod ears;
 mod outbox;
 
-pub use ears::{Ears, Heard, Spoken};
+pub use ears::{Ears, LiveMessage, Spoken};
 pub use outbox::{Outbox, Taken};
 
 use std::borrow::Cow;

@@ -45,12 +45,12 @@ pub struct Outline {
     /// The file.
     pub path: String,
     /// Its definitions, in their order.
-    pub symbols: Vec<Symbol>,
+    pub symbols: Vec<MapSymbol>,
 }
 
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Symbol {
+pub struct MapSymbol {
     /// Which line, from 1.
     pub line: u32,
     /// Such as `function` or `class`.

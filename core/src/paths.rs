@@ -160,7 +160,7 @@ pub enum PathClass {
 
 /// What the rules say of a set of changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct PathJudgement {
     /// Broken rules, one a path, ordered by path.
     pub violations: Vec<Violation>,
     /// Changed tests and fixtures: if there are any, checks run a second time with these as on the base.
@@ -171,8 +171,8 @@ pub struct Judgement {
 
 /// Judges changes. `steering_manifests` are the changed manifests for which [`manifest_change_is_steering`] holds.
 #[must_use]
-pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTreeSet<String>) -> Judgement {
-    let mut judgement = Judgement::default();
+pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTreeSet<String>) -> PathJudgement {
+    let mut judgement = PathJudgement::default();
     for change in changes {
         let path = change.path.as_str();
         let class = rules.classify(path);

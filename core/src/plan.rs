@@ -35,7 +35,7 @@ pub use limits::*;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
 pub use schema::schema;
-pub use task::{Task, of_task};
+pub use task::{PlanTask, of_task};
 pub use unjudged::{located, that_lack, that_want_network, without_check};
 
 use crate::workflows::ONE_GATE;

@@ -48,14 +48,14 @@ pub struct Ledger {
 
 /// Which bound a submission would go over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum QuotaBound {
     /// [`Quota::flights`]
     Flights,
     /// [`Quota::waypoints`]
     Waypoints,
 }
 
-impl Bound {
+impl QuotaBound {
     /// The setting that has it.
     #[must_use]
     pub const fn setting(self) -> &'static str {
@@ -66,7 +66,7 @@ impl Bound {
     }
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for QuotaBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Flights => "flights",
@@ -82,11 +82,11 @@ impl fmt::Display for Bound {
      flight is over, end one with `holdpoint cancel`, or have the setting raised",
     setting = .bound.setting()
 )]
-pub struct Excess {
+pub struct QuotaExcess {
     /// Whose they are.
     pub by: AgentName,
     /// The bound.
-    pub bound: Bound,
+    pub bound: QuotaBound,
     /// What is open.
     pub open: usize,
     /// What was to be opened.
@@ -100,25 +100,25 @@ impl Ledger {
     /// is counted already, a repeated submission, takes no further room.
     ///
     /// # Errors
-    /// [`Excess`]: the operator has as much open as it may.
+    /// [`QuotaExcess`]: the operator has as much open as it may.
     pub fn reserve(
         &mut self,
         flight: &FlightId,
         by: &AgentName,
         waypoints: usize,
         quota: Quota,
-    ) -> Result<bool, Excess> {
+    ) -> Result<bool, QuotaExcess> {
         if self.flights.contains_key(flight) {
             return Ok(false);
         }
         let load = self.loads.get(by).copied().unwrap_or_default();
         let bounds = [
-            (Bound::Flights, load.flights, 1, quota.flights),
-            (Bound::Waypoints, load.waypoints, waypoints, quota.waypoints),
+            (QuotaBound::Flights, load.flights, 1, quota.flights),
+            (QuotaBound::Waypoints, load.waypoints, waypoints, quota.waypoints),
         ];
         for (bound, open, wanted, most) in bounds {
             if open.saturating_add(wanted) > most {
-                return Err(Excess { by: by.clone(), bound, open, wanted, most });
+                return Err(QuotaExcess { by: by.clone(), bound, open, wanted, most });
             }
         }
         self.count(flight.clone(), Counted { by: by.clone(), waypoints, begun: None });

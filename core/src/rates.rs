@@ -23,9 +23,9 @@ pub enum Rate {
     /// It is looked at.
     Within,
     /// It is refused.
-    Over(Excess),
+    Over(RateExcess),
     /// It is refused, and its sender goes on although many were.
-    Flood(Excess),
+    Flood(RateExcess),
 }
 
 /// How many handoffs a sender sent, and might.
@@ -34,7 +34,7 @@ pub enum Rate {
     "its sender handed off {sent} times in an hour and may {most} times (orchestrator.handoffs_per_hour): hand off once for \
      each delivery, and again when an hour is over"
 )]
-pub struct Excess {
+pub struct RateExcess {
     /// In the last hour.
     pub sent: u64,
     /// In an hour.
@@ -63,7 +63,7 @@ impl Rates {
         }
         let window = self.senders.entry(sender).or_default();
         window.add(now, Load { bytes: 0, messages: 1 });
-        let excess = Excess { sent: window.sum(now).messages, most: self.most };
+        let excess = RateExcess { sent: window.sum(now).messages, most: self.most };
         match excess.sent {
             sent if sent <= self.most => Rate::Within,
             sent if sent <= self.most * FLOOD => Rate::Over(excess),
@@ -86,13 +86,13 @@ mod tests {
             found.push(rates.hands(at(n), &role, &name));
         }
         assert!(found[..100].iter().all(|rate| *rate == Rate::Within));
-        assert_eq!(found[100], Rate::Over(Excess { sent: 101, most: 100 }));
+        assert_eq!(found[100], Rate::Over(RateExcess { sent: 101, most: 100 }));
         assert!(found[100..200].iter().all(|rate| matches!(rate, Rate::Over(_))));
         assert!(found[200..].iter().all(|rate| matches!(rate, Rate::Flood(_))));
         assert_eq!(rates.hands(at(250), &role, &"b2".parse().unwrap()), Rate::Within);
         assert_eq!(rates.hands(at(250), &"verifier".parse().unwrap(), &name), Rate::Within);
         assert_eq!(rates.hands(at(250 + 62 * 60), &role, &name), Rate::Within);
-        let told = Excess { sent: 101, most: 100 }.to_string();
+        let told = RateExcess { sent: 101, most: 100 }.to_string();
         assert!(told.contains("101") && told.contains("orchestrator.handoffs_per_hour"), "{told}");
     }
 }

@@ -125,12 +125,12 @@ pub struct Tally {
     /// Whether tests were not built or collected, so that nobody knows of them.
     pub uncollected: bool,
     /// The tests by name, where every passed one was printed and the run was not broken off.
-    pub names: Option<Names>,
+    pub names: Option<TestNames>,
 }
 
 /// Tests by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Names {
+pub struct TestNames {
     /// Names under which everything passed.
     pub green: BTreeSet<String>,
     /// Names under which something failed.
@@ -141,12 +141,12 @@ pub struct Names {
 
 /// The counts of one check, by runner: one check may run several.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TestCounts {
     /// Never empty.
     pub by_runner: BTreeMap<Runner, Tally>,
 }
 
-impl Counts {
+impl TestCounts {
     /// All runners together, without names.
     #[must_use]
     pub fn total(&self) -> Tally {
@@ -179,7 +179,7 @@ impl Counts {
 /// Reads the counts of a check from its shell line and its output. Where the line names runners only those are looked
 /// for; where it names none (`make test`), any is. `None`: no runner was understood.
 #[must_use]
-pub fn counts(command: &str, output: &str) -> Option<Counts> {
+pub fn counts(command: &str, output: &str) -> Option<TestCounts> {
     let text = lines::without_escapes(output);
     let lines: Vec<&str> = text.lines().collect();
     let words: Vec<&str> = lines::words(command);
@@ -187,5 +187,5 @@ pub fn counts(command: &str, output: &str) -> Option<Counts> {
     let looked_for = if named.is_empty() { Runner::ALL.to_vec() } else { named };
     let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
     let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();
-    (!by_runner.is_empty()).then_some(Counts { by_runner })
+    (!by_runner.is_empty()).then_some(TestCounts { by_runner })
 }

@@ -48,10 +48,10 @@ pub struct Load {
 }
 
 impl Load {
-    fn of(self, bound: Bound) -> u64 {
+    fn of(self, bound: TrafficBound) -> u64 {
         match bound {
-            Bound::Bytes => self.bytes,
-            Bound::Messages => self.messages,
+            TrafficBound::Bytes => self.bytes,
+            TrafficBound::Messages => self.messages,
         }
     }
 
@@ -67,13 +67,13 @@ impl Load {
 
     /// What of a stream's growth came from those who may have stored this, when all together may have stored `all`.
     fn certainly(self, all: Self, grown: Self) -> Self {
-        let least = |bound: Bound| {
+        let least = |bound: TrafficBound| {
             let (most, all, grown) = (self.of(bound), all.of(bound), grown.of(bound));
             // A message that was sent twice, or not stored at all, may be anybody's.
             let doubtful = if all < grown { all - most } else { all - grown };
             most.saturating_sub(doubtful)
         };
-        Self { bytes: least(Bound::Bytes), messages: least(Bound::Messages) }
+        Self { bytes: least(TrafficBound::Bytes), messages: least(TrafficBound::Messages) }
     }
 
     /// What of a stream's growth may have come from the sender of this.
@@ -85,14 +85,14 @@ impl Load {
 
 /// What is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum TrafficBound {
     /// [`Load::bytes`]
     Bytes,
     /// [`Load::messages`]
     Messages,
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for TrafficBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bytes => "bytes",
@@ -118,7 +118,7 @@ pub struct Sending<C> {
 
 /// A stream that keys of one role write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stream {
+pub struct WrittenStream {
     /// Its name.
     pub name: String,
     /// Whose keys write it.
@@ -137,7 +137,7 @@ pub struct Over {
     /// Into which stream.
     pub stream: String,
     /// Too much of what.
-    pub bound: Bound,
+    pub bound: TrafficBound,
     /// How much in the last hour.
     pub stored: u64,
     /// How much it might.
@@ -151,7 +151,7 @@ type Sent = HashMap<String, (Option<RoleId>, Load)>;
 
 /// What was seen so far. `C` names a connection.
 #[derive(Debug)]
-pub struct Meter<C> {
+pub struct TrafficMeter<C> {
     share: u32,
     /// What each connection had sent, and when it was last looked at.
     connections: HashMap<C, (Load, Timestamp)>,
@@ -163,7 +163,7 @@ pub struct Meter<C> {
     outs: Outs,
 }
 
-impl<C: Eq + Hash> Meter<C> {
+impl<C: Eq + Hash> TrafficMeter<C> {
     /// Each key may store so many hundredths of what its role's room has left, in an hour.
     #[must_use]
     pub fn new(share: u32) -> Self {
@@ -179,11 +179,11 @@ impl<C: Eq + Hash> Meter<C> {
 
     /// Whether the connections are to be looked at: a stream has grown by enough since that was last done.
     #[must_use]
-    pub fn is_due(&self, streams: &[Stream]) -> bool {
+    pub fn is_due(&self, streams: &[WrittenStream]) -> bool {
         streams.iter().any(|stream| {
             let grown = self.grown(stream);
             let part = |bound| grown.of(bound) > stream.room.of(bound) / (LEAST_PART * 4);
-            part(Bound::Bytes) || part(Bound::Messages)
+            part(TrafficBound::Bytes) || part(TrafficBound::Messages)
         })
     }
 
@@ -192,7 +192,7 @@ impl<C: Eq + Hash> Meter<C> {
     pub fn look(
         &mut self,
         now: Timestamp,
-        streams: &[Stream],
+        streams: &[WrittenStream],
         sending: impl IntoIterator<Item = Sending<C>>,
     ) -> Vec<Over> {
         let sent = self.sent_since(now, sending);
@@ -247,14 +247,14 @@ impl<C: Eq + Hash> Meter<C> {
         sent
     }
 
-    fn grown(&self, stream: &Stream) -> Load {
+    fn grown(&self, stream: &WrittenStream) -> Load {
         self.streams.get(&stream.name).map_or_else(Load::default, |before| stream.held.minus(*before))
     }
 
     /// Charges each key with what it must have stored of a stream's growth: with what all others cannot have. Growth for which the
     /// keys did not send enough has other writers, which nobody saw: there only what a key sent beyond all others is its own.
     /// `late` becomes what the keys sent beyond what they can have stored.
-    fn charge(&mut self, now: Timestamp, stream: &Stream, sent: &Sent, late: &mut HashMap<String, Load>) {
+    fn charge(&mut self, now: Timestamp, stream: &WrittenStream, sent: &Sent, late: &mut HashMap<String, Load>) {
         let grown = self.grown(stream);
         if self.charges.len() >= CHARGES_MAX {
             self.charges.clear();
@@ -276,7 +276,7 @@ impl<C: Eq + Hash> Meter<C> {
         }
     }
 
-    fn judge(&mut self, now: Timestamp, stream: &Stream, sent: &Sent) -> Option<Over> {
+    fn judge(&mut self, now: Timestamp, stream: &WrittenStream, sent: &Sent) -> Option<Over> {
         // A key that is alone in its role takes room from nobody.
         let is_alone = sent.values().filter(|(role, _)| writes(role.as_ref(), stream)).nth(1).is_none();
         if self.share >= SHARE_OFF || is_alone {
@@ -286,7 +286,7 @@ impl<C: Eq + Hash> Meter<C> {
         let charges: Vec<(String, Load)> = of_stream.map(|((_, key), window)| (key.clone(), window.sum(now))).collect();
         self.charges.retain(|_, window| !window.is_empty());
         let in_fleet = || charges.iter().filter(|(key, _)| !self.outs.is_out(key, now));
-        let over = [Bound::Bytes, Bound::Messages].into_iter().find_map(|bound| {
+        let over = [TrafficBound::Bytes, TrafficBound::Messages].into_iter().find_map(|bound| {
             let (key, load) = in_fleet().max_by_key(|(_, load)| load.of(bound))?;
             let most = allowed(self.share, stream, *load, bound);
             (load.of(bound) > most).then(|| (key.clone(), bound, load.of(bound), most))
@@ -299,12 +299,12 @@ impl<C: Eq + Hash> Meter<C> {
 }
 
 /// Whether a key of this role may have written to the stream.
-fn writes(role: Option<&RoleId>, stream: &Stream) -> bool {
+fn writes(role: Option<&RoleId>, stream: &WrittenStream) -> bool {
     role.is_none_or(|role| *role == stream.role)
 }
 
 /// How much a key that stored this may store: a share of what was left before it did, and always a part of the whole.
-fn allowed(share: u32, stream: &Stream, stored: Load, bound: Bound) -> u64 {
+fn allowed(share: u32, stream: &WrittenStream, stored: Load, bound: TrafficBound) -> u64 {
     let (room, held, stored) = (stream.room.of(bound), stream.held.of(bound), stored.of(bound));
     let was_left = room.saturating_sub(held).saturating_add(stored).min(room);
     let part = u128::from(was_left) * u128::from(share) / 100;

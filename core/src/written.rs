@@ -12,7 +12,7 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use told::Told;
+pub use told::TestRemarks;
 
 /// The longest file that is read, in bytes, and the most files.
 pub const WRITTEN_BYTES_MAX: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub struct Softened {
     /// Tests that called something on the base, and call nothing now.
     pub emptied: BTreeSet<String>,
     /// What a reader of the report should look at; see [`Softened::doubts`].
-    pub told: Told,
+    pub told: TestRemarks,
 }
 
 /// Whether a file is read for this.

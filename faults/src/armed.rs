@@ -11,7 +11,7 @@ use std::{
 
 use nix::sys::signal::{Signal, raise};
 
-use crate::{CLOCK, FOLDER, ORDER, Order, PASSED, PROCESS, STOPPED, Step, When};
+use crate::{CLOCK, FOLDER, FaultOrder, ORDER, PASSED, PROCESS, STOPPED, Step, When};
 
 /// The command that the user started has no number.
 const COMMAND: &str = "run";
@@ -20,7 +20,7 @@ const COMMAND: &str = "run";
 struct Armed {
     folder: PathBuf,
     process: String,
-    order: Option<Order>,
+    order: Option<FaultOrder>,
     passed: Mutex<HashMap<(Step, When), u32>>,
 }
 
@@ -29,7 +29,7 @@ fn armed() -> Option<&'static Armed> {
     let read = || {
         let folder = PathBuf::from(env::var_os(FOLDER).filter(|folder| !folder.is_empty())?);
         let process = env::var(PROCESS).unwrap_or_else(|_| COMMAND.to_owned());
-        let order = fs::read_to_string(folder.join(ORDER)).ok().and_then(|text| Order::parse(&text));
+        let order = fs::read_to_string(folder.join(ORDER)).ok().and_then(|text| FaultOrder::parse(&text));
         let order = order.filter(|order| order.is_for(&process));
         Some(Armed { folder, process, order, passed: Mutex::default() })
     };
@@ -46,7 +46,7 @@ pub(crate) fn reach(step: Step, when: When) {
         *count
     };
     armed.note(step, when);
-    let meant = |order: &Order| order.step == step && order.when == when && order.nth == nth;
+    let meant = |order: &FaultOrder| order.step == step && order.when == when && order.nth == nth;
     if armed.order.as_ref().is_some_and(meant) {
         armed.stop();
     }

@@ -1,7 +1,7 @@
 //! The steps at which a test can stop one of our processes, to kill it or another process there; and a clock that a
 //! test can set. Nothing in a release build.
 //!
-//! A process that is started with [`FOLDER`] in its environment looks into that folder. When the [`Order`] in it names
+//! A process that is started with [`FOLDER`] in its environment looks into that folder. When the [`FaultOrder`] in it names
 //! the step that the process passes, it leaves its number in a file and stops itself (SIGSTOP), once. The writer of the
 //! order decides what happens then (a kill, a wake, the end of the broker); nothing here kills a process.
 
@@ -11,14 +11,14 @@ mod steps;
 #[cfg(debug_assertions)]
 mod armed;
 
-pub use order::{Order, When};
+pub use order::{FaultOrder, When};
 pub use steps::{Role, Step};
 
 /// The variable with the folder of orders. Read in debug builds only.
 pub const FOLDER: &str = "HOLDPOINT_FAULTS";
 /// The variable with the name of the process, `<role>-<number>`, where it is not the command itself.
 pub const PROCESS: &str = "HOLDPOINT_FAULTS_PROCESS";
-/// The file in the folder with an [`Order`].
+/// The file in the folder with an [`FaultOrder`].
 pub const ORDER: &str = "order";
 /// The file that a stopped process leaves its number in. While it is there, nobody stops any more.
 pub const STOPPED: &str = "stopped";

@@ -29,7 +29,7 @@ impl When {
 
 /// Stop a process of this role when it passes this step for the n-th time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct FaultOrder {
     /// The role, as the name of the process begins.
     pub role: String,
     /// The step.
@@ -40,14 +40,14 @@ pub struct Order {
     pub nth: u32,
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for FaultOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} {}", self.role, self.when.name(), self.step.name(), self.nth)
     }
 }
 
-impl Order {
-    /// Reads what [`Order`]'s `Display` wrote; `None` for anything else.
+impl FaultOrder {
+    /// Reads what [`FaultOrder`]'s `Display` wrote; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
@@ -75,17 +75,17 @@ mod tests {
         for step in Step::ALL {
             assert!(!step.roles().is_empty(), "{} is passed by nobody", step.name());
             for when in When::BOTH {
-                let order = Order { role: "builder".to_owned(), step: *step, when, nth: 3 };
-                assert_eq!(Order::parse(&order.to_string()), Some(order));
+                let order = FaultOrder { role: "builder".to_owned(), step: *step, when, nth: 3 };
+                assert_eq!(FaultOrder::parse(&order.to_string()), Some(order));
             }
         }
-        assert_eq!(Order::parse("builder before nothing 1"), None);
-        assert_eq!(Order::parse("builder before fetch 1 more"), None);
+        assert_eq!(FaultOrder::parse("builder before nothing 1"), None);
+        assert_eq!(FaultOrder::parse("builder before fetch 1 more"), None);
     }
 
     #[test]
     fn an_order_is_for_all_processes_of_its_role() {
-        let order = Order::parse("builder before fetch 1").unwrap();
+        let order = FaultOrder::parse("builder before fetch 1").unwrap();
         assert!(order.is_for("builder-2") && order.is_for("builder"));
         assert!(!order.is_for("builders") && !order.is_for("verifier-1"));
     }

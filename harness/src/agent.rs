@@ -33,9 +33,9 @@ pub use holdpoint_protocol::api::Presence;
 pub use job::{Job, JobArgs};
 pub use progress::{ProgressError, newest};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
-pub use talk::Talk;
+pub use talk::TurnTalk;
 pub use tree::{AgentArgs, run, start};
-pub use worker::{Final, Plan, WorkError, Worker};
+pub use worker::{Final, PlanHandoff, WorkError, Worker};
 
 #[cfg(test)]
 mod tests;

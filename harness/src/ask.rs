@@ -23,14 +23,14 @@ pub mod message;
 pub mod parts;
 pub mod printed;
 
-pub use attend::{Ending, Heard, attend, ending};
+pub use attend::{Ending, ProgramAsks, attend, ending};
 pub use client::maybe_run;
 pub use desk::{Desk, Nobody, Recording, Storing, TurnDesk, Waited, Waiting};
 pub use handoff::handoff;
 pub use inside::{Completed, Inside};
-pub use line::{Access, Line};
+pub use line::{Access, AskLine};
 pub use message::Ask;
-pub use printed::Printed;
+pub use printed::PrintListener;
 
 /// What the program is called, and the name under which an executable of ours becomes it.
 pub const PROGRAM: &str = "holdpoint-ask";

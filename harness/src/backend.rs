@@ -33,7 +33,7 @@ use holdpoint_protocol::{
 use holdpoint_sandbox::{Ended, Tap};
 
 use crate::{
-    ask::{Access, Line},
+    ask::{Access, AskLine},
     dialect::{Continuation, Dialect, Said},
 };
 
@@ -117,7 +117,7 @@ pub struct BackendResult {
 pub enum BackendError {
     /// The sandbox could not be set up, or lost the program.
     #[error("cannot run the agent's program in the sandbox")]
-    Sandbox(#[from] holdpoint_sandbox::Error),
+    Sandbox(#[from] holdpoint_sandbox::SandboxError),
     /// A folder that the program needs cannot be made.
     #[error("cannot make {}", path.display())]
     Io {
@@ -179,7 +179,7 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// Opens a line in the folder `dir` that the program can reach.
-    fn line(&self, dir: &Path) -> impl Future<Output = Result<Line, BackendError>> + Send;
+    fn line(&self, dir: &Path) -> impl Future<Output = Result<AskLine, BackendError>> + Send;
 
     /// Copies the files in `from`, where a program may be at work, into the empty folder `to`, and says whether all are
     /// there. No file is copied that the program itself could not read. The clone's own git folder is left out.

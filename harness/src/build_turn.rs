@@ -3,16 +3,15 @@
 //! The harness gives a program a disposable clone, lets a [`crate::backend`] run it, and reads what it left as plain
 //! files. Git says what changed, never the program; a verifier decides whether it is right.
 //!
-//! - [`folder`]: the folders of a turn. [`mod@bench`]: the turn itself, without the broker;
+//! - [`folder`]: the folders of a turn. [`mod@workbench`]: the turn itself, without the broker;
 //!   `task`: what a program is given; `capture`: what it left in its files.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
 //! - `talk`: the conversation that goes along with a question, and with its answer.
 //! - [`by_hand`]: what a person left who took over a turn.
-//! - [`worker`]: the turn as the broker's agents do it: plan, mirror, bench, upload, handoff. [`process`]: the agent.
+//! - [`worker`]: the turn as the broker's agents do it: plan, mirror, workbench, upload, handoff. [`process`]: the agent.
 
 pub mod answer;
-pub mod bench;
 pub mod by_hand;
 mod capture;
 pub(crate) mod exchanged;
@@ -25,9 +24,10 @@ mod so_far;
 mod talk;
 pub(crate) mod task;
 pub mod unsure;
+pub mod workbench;
 pub mod worker;
 
-pub use bench::{BenchError, Built, Outcome, Workbench};
-pub use capture::{Ready, Work};
-pub use folder::{FolderError, TurnFolder, TurnFolders};
-pub use worker::{BuildWorker, StartError};
+pub use capture::{CapturedWork, Ready};
+pub use folder::{AgentFolderError, TurnFolder, TurnFolders};
+pub use workbench::{BuildError, BuildTurnOutcome, Built, Workbench};
+pub use worker::{AgentStartError, BuildWorker};

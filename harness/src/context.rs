@@ -1,7 +1,7 @@
 //! What a turn's program learns of the repository before it looks for itself (FLY-17, FLY-19, FLY-31, FLY-33): a bounded map,
 //! the covenants nearest to its files as they are on the base, and which source counts.
 //!
-//! - [`Context`]: what is laid out and pushed with the prompt.
+//! - [`RepositoryContext`]: what is laid out and pushed with the prompt.
 //! - [`pull`]: slices that a program asks for by name, over its line.
 //!
 //! Everything is read from git's objects, never from a working tree. It is the repository's words: shown in blocks, bounded,
@@ -15,9 +15,9 @@ use holdpoint_core::{
     guides,
     map::{self, LogLine, MapFile, Outline},
 };
-use holdpoint_outline::{Helper, Source};
+use holdpoint_outline::{OutlineHelper, SourceFile};
 use holdpoint_protocol::turn::BuildRequest;
-use holdpoint_workspace::{Error as GitError, Mirror, Oid, RepoPath, TreeEntry};
+use holdpoint_workspace::{Mirror, ObjectId, RepoPath, TreeEntry, WorkspaceError};
 
 use self::pull::Repository;
 use holdpoint_runtime::{mirror::from_wire, telemetry::ErrorChain};
@@ -46,7 +46,7 @@ pub struct Guide {
 
 /// What a program learns of the repository.
 #[derive(Debug, Default)]
-pub struct Context {
+pub struct RepositoryContext {
     /// The map.
     pub map: String,
     /// Covenants, the nearest first.
@@ -59,11 +59,11 @@ pub struct Context {
 
 /// What a turn is about.
 #[derive(Debug, Clone)]
-pub struct Subject<'a> {
+pub struct TurnSubject<'a> {
     /// The commit that its work is based on.
-    pub base: Oid,
+    pub base: ObjectId,
     /// The commit whose files it starts from.
-    pub start: Oid,
+    pub start: ObjectId,
     /// Globs of the paths that it may touch; empty: all.
     pub scope: &'a [String],
     /// The path of the repository's covenant.
@@ -72,7 +72,7 @@ pub struct Subject<'a> {
     pub sources: &'a [String],
 }
 
-impl<'a> From<&'a BuildRequest> for Subject<'a> {
+impl<'a> From<&'a BuildRequest> for TurnSubject<'a> {
     fn from(request: &'a BuildRequest) -> Self {
         Self {
             base: from_wire(&request.base),
@@ -84,13 +84,17 @@ impl<'a> From<&'a BuildRequest> for Subject<'a> {
     }
 }
 
-impl Context {
+impl RepositoryContext {
     /// Looks at the commit that a turn starts from. Files that cannot be outlined are named in the map all the same.
     ///
     /// # Errors
     /// Git failed us.
-    pub async fn of(mirror: &Mirror, subject: &Subject<'_>, outline: Option<&Helper>) -> Result<Self, GitError> {
-        let Subject { base, start, scope, covenant, sources } = subject;
+    pub async fn of(
+        mirror: &Mirror,
+        subject: &TurnSubject<'_>,
+        outline: Option<&OutlineHelper>,
+    ) -> Result<Self, WorkspaceError> {
+        let TurnSubject { base, start, scope, covenant, sources } = subject;
         let entries = mirror.list_tree(start).await?;
         let named: Vec<(MapFile<'_>, &TreeEntry)> = entries.iter().filter_map(named).collect();
         let files: Vec<MapFile<'_>> = named.iter().map(|(file, _)| *file).collect();
@@ -115,15 +119,15 @@ impl Context {
 
     /// The commit that a turn starts from, for slices of it.
     #[must_use]
-    pub fn repository<'a>(&'a self, mirror: &'a Mirror, start: Oid) -> Repository<'a> {
+    pub fn repository<'a>(&'a self, mirror: &'a Mirror, start: ObjectId) -> Repository<'a> {
         Repository::new(mirror, start, &self.outlines)
     }
 }
 
 /// A file whose name is text; links and submodules are none.
 fn named(entry: &TreeEntry) -> Option<(MapFile<'_>, &TreeEntry)> {
-    use holdpoint_workspace::Mode;
-    let is_file = matches!(entry.mode, Mode::File | Mode::Executable);
+    use holdpoint_workspace::EntryMode;
+    let is_file = matches!(entry.mode, EntryMode::File | EntryMode::Executable);
     let file = MapFile { path: entry.path.as_str().filter(|_| is_file)?, bytes: entry.bytes? };
     Some((file, entry))
 }
@@ -131,16 +135,16 @@ fn named(entry: &TreeEntry) -> Option<(MapFile<'_>, &TreeEntry)> {
 async fn outlines(
     mirror: &Mirror,
     files: &[&(MapFile<'_>, &TreeEntry)],
-    helper: Option<&Helper>,
-) -> Result<Vec<Outline>, GitError> {
+    helper: Option<&OutlineHelper>,
+) -> Result<Vec<Outline>, WorkspaceError> {
     let Some(helper) = helper else { return Ok(Vec::new()) };
-    let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();
+    let oids: Vec<ObjectId> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();
     let cap = usize::try_from(map::OUTLINE_BYTES_MAX).unwrap_or(usize::MAX);
     let texts = mirror.read_blobs(&oids, cap).await?;
-    let sources: Vec<Source> = files
+    let sources: Vec<SourceFile> = files
         .iter()
         .zip(texts)
-        .map(|((file, _), text)| Source {
+        .map(|((file, _), text)| SourceFile {
             name: file.path.to_owned(),
             text: String::from_utf8_lossy(&text).into_owned(),
         })
@@ -158,11 +162,16 @@ async fn outlines(
 
 fn outlined(path: String, symbols: Vec<holdpoint_outline::Symbol>) -> Outline {
     let symbols =
-        symbols.into_iter().map(|symbol| map::Symbol { line: symbol.line, kind: symbol.kind, name: symbol.name });
+        symbols.into_iter().map(|symbol| map::MapSymbol { line: symbol.line, kind: symbol.kind, name: symbol.name });
     Outline { path, symbols: symbols.collect() }
 }
 
-async fn log(mirror: &Mirror, start: &Oid, files: &[MapFile<'_>], focus: &[usize]) -> Result<Vec<LogLine>, GitError> {
+async fn log(
+    mirror: &Mirror,
+    start: &ObjectId,
+    files: &[MapFile<'_>],
+    focus: &[usize],
+) -> Result<Vec<LogLine>, WorkspaceError> {
     // With as many paths as that the whole history says as much.
     let by_path = focus.len() < files.len() && focus.len() <= LOG_PATHS_MAX;
     let focused = focus.iter().filter(|_| by_path).filter_map(|at| files.get(*at));
@@ -182,13 +191,13 @@ async fn guides_of(
     covenant: &str,
     on_base: &[TreeEntry],
     focus: &[&str],
-) -> Result<Vec<Guide>, GitError> {
+) -> Result<Vec<Guide>, WorkspaceError> {
     let named: Vec<(MapFile<'_>, &TreeEntry)> =
         on_base.iter().filter_map(named).filter(|(file, _)| file.bytes <= GUIDE_BYTES_READ_MAX).collect();
     let paths: BTreeSet<&str> = named.iter().map(|(file, _)| file.path).collect();
     let chosen = guides::guides(covenant, &paths, focus);
     let oid = |path: &&str| named.iter().find(|(file, _)| file.path == *path).map(|(_, entry)| entry.oid.clone());
-    let oids: Vec<Oid> = chosen.iter().filter_map(oid).collect();
+    let oids: Vec<ObjectId> = chosen.iter().filter_map(oid).collect();
     let cap = usize::try_from(GUIDE_BYTES_READ_MAX).unwrap_or(usize::MAX).saturating_mul(oids.len());
     let texts = mirror.read_blobs(&oids, cap).await?;
     let mut left = GUIDES_BYTES_MAX;

@@ -1,6 +1,6 @@
 //! Dialects: what an agent's program says, read from what it prints.
 //!
-//! Coding agents print JSON lines in which the agent's words are escaped strings. A [`Reader`] takes the bytes as they come
+//! Coding agents print JSON lines in which the agent's words are escaped strings. A [`DialectReader`] takes the bytes as they come
 //! and says what the agent [`Said`]; markers, envelopes, questions, calls for help, failures and metering read that and
 //! never the raw stream. In the dialect `plain` the agent's words are the standard output itself.
 //!
@@ -20,16 +20,16 @@ mod words;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-pub use heard::Listener;
+pub use heard::DialectListener;
 pub use holdpoint_runtime::config::Dialect;
-pub use said::{Continuation, Limited, Said, Usage};
+pub use said::{AgentUsage, Continuation, Limited, Said};
 
 pub(crate) use lines::{LINE_BYTES_MAX, Line, Lines};
 pub(crate) use said::is_session;
 
 /// Reads one run's standard output piece by piece; how it is cut makes no difference.
 #[derive(Debug)]
-pub struct Reader {
+pub struct DialectReader {
     dialect: Dialect,
     lines: Lines,
     said: Said,
@@ -45,7 +45,7 @@ enum State {
     Acp(acp::State),
 }
 
-impl Reader {
+impl DialectReader {
     /// A reader of a run that goes on in this conversation, if in any.
     #[must_use]
     pub fn new(dialect: Dialect, before: Option<&Continuation>) -> Self {
@@ -94,7 +94,7 @@ impl Reader {
 /// What a whole output says.
 #[must_use]
 pub fn read(dialect: Dialect, stdout: &[u8], before: Option<&Continuation>) -> Said {
-    let mut reader = Reader::new(dialect, before);
+    let mut reader = DialectReader::new(dialect, before);
     reader.push(stdout);
     reader.finish()
 }

@@ -20,7 +20,7 @@ pub mod stall;
 
 pub use book::Draft;
 pub use component::Expected;
-pub use course::{Course, End, Next};
-pub use drive::{After, Again, Exchange, Tried};
-pub use problem::Problem;
+pub use course::{ExchangeCourse, ExchangeEnd, Next};
+pub use drive::{After, Again, EndedRun, Exchange};
+pub use problem::ResultProblem;
 pub use rules::{RulesError, rules_at};

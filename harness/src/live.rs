@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     subjects,
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
-use holdpoint_sandbox::{Stream, Tap};
+use holdpoint_sandbox::{OutputStream, Tap};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep},
@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     agent::Job,
-    dialect::{Dialect, Listener},
+    dialect::{Dialect, DialectListener},
 };
 
 /// What one turn's program says; cheap to clone. The default one is heard by nobody.
@@ -55,9 +55,9 @@ impl Live {
     #[must_use]
     pub fn tap(&self, dialect: Dialect) -> Option<Tap> {
         self.0.as_ref()?;
-        let (live, listener) = (self.clone(), Mutex::new(Listener::new(dialect)));
+        let (live, listener) = (self.clone(), Mutex::new(DialectListener::new(dialect)));
         Some(Tap::new(move |stream, bytes| {
-            if stream == Stream::Stdout {
+            if stream == OutputStream::Stdout {
                 let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
                 listener.push(bytes, |kind, text| live.say(kind, text));
             }

@@ -17,17 +17,17 @@ use holdpoint_protocol::{
     budget::{Allowance, Amounts, Limits, Unmetered},
     reason::ReasonCode,
 };
-use holdpoint_sandbox::Stream;
+use holdpoint_sandbox::OutputStream;
 use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
 };
 
-use crate::dialect::{Continuation, Dialect, Reader, Said, Usage};
+use crate::dialect::{AgentUsage, Continuation, Dialect, DialectReader, Said};
 
 /// Watches what one run of a program uses up; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Meter(Arc<Watched>);
+pub struct RunMeter(Arc<Watched>);
 
 #[derive(Debug)]
 struct Watched {
@@ -35,35 +35,35 @@ struct Watched {
     price: Option<Price>,
     until: Option<Instant>,
     /// `None`: it prints nothing that can be read while it runs.
-    reader: Option<Mutex<Reader>>,
+    reader: Option<Mutex<DialectReader>>,
     printed: AtomicU64,
     reached: AtomicBool,
     wake: Notify,
 }
 
-impl Meter {
+impl RunMeter {
     /// Watches a run, in this conversation if in any, that may use up what the limits say. Tokens have this price where the program
     /// names no cost.
     #[must_use]
     pub fn new((dialect, price): (Dialect, Option<Price>), before: Option<&Continuation>, limits: Limits) -> Self {
-        let reader = (!dialect.is_plain()).then(|| Mutex::new(Reader::new(dialect, before)));
+        let reader = (!dialect.is_plain()).then(|| Mutex::new(DialectReader::new(dialect, before)));
         let until = limits.wall_ms.map(|wall| Instant::now() + Duration::from_millis(wall));
         let (printed, reached) = (AtomicU64::new(0), AtomicBool::new(limits.is_used_up()));
         Self(Arc::new(Watched { limits, price, until, reader, printed, reached, wake: Notify::new() }))
     }
 
     /// The program printed this.
-    pub fn saw(&self, stream: Stream, bytes: &[u8]) {
+    pub fn saw(&self, stream: OutputStream, bytes: &[u8]) {
         let watched = &*self.0;
         let count = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let output_bytes = watched.printed.fetch_add(count, Ordering::Relaxed).saturating_add(count);
         let mut used = Amounts { output_bytes, ..Amounts::default() };
-        if let Some(reader) = watched.reader.as_ref().filter(|_| stream == Stream::Stdout) {
+        if let Some(reader) = watched.reader.as_ref().filter(|_| stream == OutputStream::Stdout) {
             let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
             reader.push(bytes);
             let said = reader.said();
             let Said { usage, tool_calls, .. } = said;
-            used.tokens = usage.as_ref().map(Usage::total).unwrap_or_default();
+            used.tokens = usage.as_ref().map(AgentUsage::total).unwrap_or_default();
             used.cost_micro_usd = said.cost(watched.price).unwrap_or_default();
             used.tool_calls = tool_calls.unwrap_or_default();
         }
@@ -138,7 +138,7 @@ pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
     Metered {
         wall: wall.into(),
         output_bytes,
-        tokens: usage.as_ref().map(Usage::total),
+        tokens: usage.as_ref().map(AgentUsage::total),
         usage: usage.map(Into::into),
         cost_usd: None,
         cost_micro_usd: *cost_micro_usd,
@@ -166,12 +166,12 @@ mod tests {
             (limits(None, Some(2)), false),
             (Limits { output_bytes: Some(10), ..Limits::default() }, true),
         ] {
-            let meter = Meter::new((Dialect::Claude, None), None, limits);
-            meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
+            let meter = RunMeter::new((Dialect::Claude, None), None, limits);
+            meter.saw(OutputStream::Stdout, format!("{CALL}\n").as_bytes());
             assert_eq!(meter.is_reached(), reached, "{limits:?}");
         }
-        let plain = Meter::new((Dialect::Plain, None), None, limits(Some(1), None));
-        plain.saw(Stream::Stdout, CALL.as_bytes());
+        let plain = RunMeter::new((Dialect::Plain, None), None, limits(Some(1), None));
+        plain.saw(OutputStream::Stdout, CALL.as_bytes());
         assert!(!plain.is_reached(), "what is not read cannot be limited");
     }
 
@@ -182,8 +182,8 @@ mod tests {
         let price: Price = serde_json::from_str(r#"{"input": 1, "output": 10}"#).unwrap();
         let cost = |limit| Limits { cost_micro_usd: Some(limit), ..Limits::default() };
         for (price, limit, reached) in [(Some(price), 2_000, true), (Some(price), 2_001, false), (None, 1, false)] {
-            let meter = Meter::new((Dialect::Codex, price), None, cost(limit));
-            meter.saw(Stream::Stdout, &[DONE, b"\n"].concat());
+            let meter = RunMeter::new((Dialect::Codex, price), None, cost(limit));
+            meter.saw(OutputStream::Stdout, &[DONE, b"\n"].concat());
             assert_eq!(meter.is_reached(), reached, "{limit}");
         }
         let said = crate::dialect::read(Dialect::Codex, DONE, None);
@@ -202,14 +202,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_for_a_limit_hears_of_it() {
-        let meter = Meter::new((Dialect::Claude, None), None, limits(Some(61), None));
+        let meter = RunMeter::new((Dialect::Claude, None), None, limits(Some(61), None));
         let waits = tokio::spawn({
             let meter = meter.clone();
             async move { meter.reached().await }
         });
-        meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
+        meter.saw(OutputStream::Stdout, format!("{CALL}\n").as_bytes());
         waits.await.unwrap();
-        let timed = Meter::new((Dialect::Plain, None), None, Limits { wall_ms: Some(1_000), ..Limits::default() });
+        let timed = RunMeter::new((Dialect::Plain, None), None, Limits { wall_ms: Some(1_000), ..Limits::default() });
         timed.reached().await;
         assert!(timed.is_reached());
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use holdpoint_bus::api::{ApiRequest, Failure};
+use holdpoint_bus::api::{ApiFailure, ApiRequest};
 use holdpoint_core::{
     flight as core_flight,
     pages::{self, KeptFlights},
@@ -96,7 +96,7 @@ impl Api {
     }
 
     /// Answers one request.
-    pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
+    pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, ApiFailure> {
         match request.endpoint.as_str() {
             SUBMIT => write(&self.submit(read(&request)?, &request).await?),
             STATUS => {
@@ -108,7 +108,7 @@ impl Api {
                 let query: HistoryQuery = read(&request)?;
                 let _reading = self.reading().await?;
                 let page = history::page(&self.shell, &query).await;
-                let page = page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?;
+                let page = page.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))?;
                 if page.lines.is_empty() {
                     self.is_there(&query.flight).await?;
                 }
@@ -126,7 +126,7 @@ impl Api {
                 let query: DeadQuery = read(&request)?;
                 let _reading = self.reading().await?;
                 let page = dead::page(&self.shell, &query).await;
-                write(&page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?)
+                write(&page.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))?)
             }
             INBOX => write(&self.inbox(read(&request)?).await?),
             ACT => write(&self.standing(read(&request)?).await?),
@@ -135,7 +135,7 @@ impl Api {
             TASK => write(&self.task(read(&request)?, &request).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
             RETIRE => write(&self.retire(read(&request)?, &request).await?),
-            other => Err(Failure::new(404, format!("no endpoint {other}"))),
+            other => Err(ApiFailure::new(404, format!("no endpoint {other}"))),
         }
     }
 
@@ -164,15 +164,15 @@ impl Api {
     }
 
     /// A place among those who read whole waypoints: each holds some messages of every stream.
-    async fn reading(&self) -> Result<OwnedSemaphorePermit, Failure> {
+    async fn reading(&self) -> Result<OwnedSemaphorePermit, ApiFailure> {
         place(&self.readings).await.ok_or_else(|| {
             let what =
                 format!("{READINGS_AT_ONCE} whole waypoints are being read, as many as may be at once: try again");
-            Failure::new(503, what)
+            ApiFailure::new(503, what)
         })
     }
 
-    async fn retire(&self, query: RetireQuery, request: &ApiRequest) -> Result<RetireAnswer, Failure> {
+    async fn retire(&self, query: RetireQuery, request: &ApiRequest) -> Result<RetireAnswer, ApiFailure> {
         let flight = query.flight.clone();
         let answer = retire::retire(&self.shell, query, request.caller.name.clone()).await?;
         // One that has it in memory would go on showing it.
@@ -183,55 +183,55 @@ impl Api {
     }
 
     /// Refuses a flight that left.
-    async fn is_there(&self, flight: &FlightId) -> Result<(), Failure> {
+    async fn is_there(&self, flight: &FlightId) -> Result<(), ApiFailure> {
         let left = retire::left(&self.shell, flight).await;
-        match left.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))? {
+        match left.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))? {
             Some(left) => Err(flight::failure(&left)),
             None => Ok(()),
         }
     }
 
     /// What all journals say. Each reader has the flights that are open in its memory, so that few read at once.
-    async fn catalog(&self) -> Result<Catalog, Failure> {
+    async fn catalog(&self) -> Result<Catalog, ApiFailure> {
         let place = place(&self.catalogs).await.ok_or_else(|| {
             let what =
                 format!("all flights are being read {CATALOGS_AT_ONCE} times, as often as may be at once: try again");
-            Failure::new(503, what)
+            ApiFailure::new(503, what)
         })?;
         let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
         drop(place);
-        catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))
+        catalog.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))
     }
 
-    fn router(&self) -> Result<ActorRef<router::Msg>, Failure> {
-        self.router.actor().ok_or_else(|| Failure::new(503, "the orchestrator is starting: try again"))
+    fn router(&self) -> Result<ActorRef<router::Msg>, ApiFailure> {
+        self.router.actor().ok_or_else(|| ApiFailure::new(503, "the orchestrator is starting: try again"))
     }
 
-    pub(crate) async fn flight(&self, flight: &FlightId) -> Result<ActorRef<flight::Msg>, Failure> {
+    pub(crate) async fn flight(&self, flight: &FlightId) -> Result<ActorRef<flight::Msg>, ApiFailure> {
         let router = self.router()?;
         answered(router.call(|reply| router::Msg::Find(flight.clone(), reply), Some(ANSWER_WITHIN)).await)
     }
 
-    async fn view(&self, flight: &FlightId, after: Option<WaypointId>) -> Result<FlightView, Failure> {
+    async fn view(&self, flight: &FlightId, after: Option<WaypointId>) -> Result<FlightView, ApiFailure> {
         let find = |reply| router::Msg::FindByAndBy(flight.clone(), reply);
         let actor = answered(self.router()?.call(find, Some(ANSWER_WITHIN)).await)?;
         answered(actor.call(|reply| flight::Msg::View(after, reply), Some(ANSWER_WITHIN)).await)?
     }
 
-    async fn flights(&self, query: &FlightsQuery) -> Result<Flights, Failure> {
+    async fn flights(&self, query: &FlightsQuery) -> Result<Flights, ApiFailure> {
         let kept = || self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(page) = query.after.as_ref().and_then(|after| kept().behind(after, clock::now())) {
             return Ok(page);
         }
         let lines = self.catalog().await?.lines();
         let page = kept().page(lines, query.after.as_ref(), clock::now());
-        page.ok_or_else(|| Failure::new(404, "there is no flight to go on behind"))
+        page.ok_or_else(|| ApiFailure::new(404, "there is no flight to go on behind"))
     }
 
-    async fn submit(&self, mut submit: Submit, request: &ApiRequest) -> Result<FlightView, Failure> {
+    async fn submit(&self, mut submit: Submit, request: &ApiRequest) -> Result<FlightView, ApiFailure> {
         // What the submitter said; what the fleet has may change until it is said again.
         let said = codec::encode(&submit, Encoding::Json);
-        let digest = Digest::of(&said.map_err(|e| Failure::new(400, ErrorChain(&e).to_string()))?);
+        let digest = Digest::of(&said.map_err(|e| ApiFailure::new(400, ErrorChain(&e).to_string()))?);
         self.complete(&mut submit.fleet);
         self.leave_out_advisors(&mut submit.fleet).await;
         if !self.config.verifier_network {
@@ -243,20 +243,20 @@ impl Api {
                 let first = core_flight::view(&books.flight, &books.waypoints, None, Vec::new(), |_, _| None);
                 // Without a router at this moment, the next scan finds it.
                 self.router.cast(router::Msg::Begin(books));
-                first.ok_or_else(|| Failure::new(500, "every view has a first page"))
+                first.ok_or_else(|| ApiFailure::new(500, "every view has a first page"))
             }
             Taken::Earlier => self.view(&flight, None).await,
         }
     }
 
-    async fn artifact(&self, reference: &str) -> Result<Bytes, Failure> {
+    async fn artifact(&self, reference: &str) -> Result<Bytes, ApiFailure> {
         let _reading = self.reading().await?;
         let found = history::by_reference(&self.shell, reference).await;
-        let found = found.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
-        write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
+        let found = found.map_err(|e| ApiFailure::new(500, ErrorChain(&e).to_string()))?;
+        write(&found.ok_or_else(|| ApiFailure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
     }
 
-    pub(crate) async fn standing(&self, query: ActQuery) -> Result<ActStanding, Failure> {
+    pub(crate) async fn standing(&self, query: ActQuery) -> Result<ActStanding, ApiFailure> {
         let actor = self.flight(&query.flight).await?;
         answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
     }
@@ -272,7 +272,7 @@ impl Api {
     }
 
     /// A page of what waits in one flight, or in all; in the newest of them where there are too many.
-    async fn inbox(&self, query: InboxQuery) -> Result<Inbox, Failure> {
+    async fn inbox(&self, query: InboxQuery) -> Result<Inbox, ApiFailure> {
         let flights = match query.flight {
             Some(flight) => vec![flight],
             None => self.catalog().await?.waiting(),
@@ -286,20 +286,20 @@ impl Api {
     }
 
     /// What came of a handoff, or may come of it.
-    pub(crate) async fn followed(&self, flight: &FlightId, asked: Followed) -> Result<Follows, Failure> {
+    pub(crate) async fn followed(&self, flight: &FlightId, asked: Followed) -> Result<Follows, ApiFailure> {
         let actor = self.flight(flight).await?;
         answered(actor.call(|reply| flight::Msg::Followed(asked, reply), Some(ANSWER_WITHIN)).await)?
     }
 
     /// What is wanted: of an agent the turn that it holds, of people the waypoint.
-    async fn task(&self, query: TaskQuery, request: &ApiRequest) -> Result<TaskAnswer, Failure> {
+    async fn task(&self, query: TaskQuery, request: &ApiRequest) -> Result<TaskAnswer, ApiFailure> {
         if request.caller.role.as_str() == role::OPERATOR {
             let _reading = self.reading().await?;
             let task = task::of(&self.shell, &query.flight, &query.waypoint).await?;
             return Ok(TaskAnswer::Task { task });
         }
         let Some(turn) = query.turn else {
-            return Err(Failure::new(400, "an agent has to name the `turn` that it holds"));
+            return Err(ApiFailure::new(400, "an agent has to name the `turn` that it holds"));
         };
         let held = Held { waypoint: query.waypoint, turn };
         let (actor, caller) = (self.flight(&query.flight).await?, Box::new(request.caller.clone()));
@@ -308,7 +308,7 @@ impl Api {
         Ok(TaskAnswer::Turn { turn: Box::new(turn) })
     }
 
-    async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {
+    async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, ApiFailure> {
         let actor = self.flight(&progress.flight).await?;
         let agent = request.caller.name.clone();
         answered(actor.call(|reply| flight::Msg::Progress(progress, agent, reply), Some(ANSWER_WITHIN)).await)?
@@ -321,22 +321,24 @@ async fn place(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
     place.ok().and_then(Result::ok)
 }
 
-fn answered<T>(result: Result<CallResult<T>, ractor::MessagingErr<impl Sized>>) -> Result<T, Failure> {
+fn answered<T>(result: Result<CallResult<T>, ractor::MessagingErr<impl Sized>>) -> Result<T, ApiFailure> {
     match result {
         Ok(CallResult::Success(answer)) => Ok(answer),
-        Ok(CallResult::Timeout) => Err(Failure::new(503, "the orchestrator is busy: try again")),
-        Ok(CallResult::SenderError) | Err(_) => Err(Failure::new(503, "the orchestrator is stopping: try again")),
+        Ok(CallResult::Timeout) => Err(ApiFailure::new(503, "the orchestrator is busy: try again")),
+        Ok(CallResult::SenderError) | Err(_) => Err(ApiFailure::new(503, "the orchestrator is stopping: try again")),
     }
 }
 
-fn read<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, Failure> {
+fn read<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, ApiFailure> {
     let read = codec::decode(&request.payload, Encoding::Json);
-    read.map_err(|e| Failure::new(400, format!("cannot read the request to {}: {}", request.endpoint, ErrorChain(&e))))
+    read.map_err(|e| {
+        ApiFailure::new(400, format!("cannot read the request to {}: {}", request.endpoint, ErrorChain(&e)))
+    })
 }
 
-fn write<T: Serialize>(answer: &T) -> Result<Bytes, Failure> {
+fn write<T: Serialize>(answer: &T) -> Result<Bytes, ApiFailure> {
     let written = codec::encode(answer, Encoding::Json);
-    written.map(Bytes::from).map_err(|e| Failure::new(500, format!("the answer cannot be sent: {}", ErrorChain(&e))))
+    written.map(Bytes::from).map_err(|e| ApiFailure::new(500, format!("the answer cannot be sent: {}", ErrorChain(&e))))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use holdpoint_bus::{
     Outgoing,
-    api::{ApiRequest, Failure},
+    api::{ApiFailure, ApiRequest},
     auth::verify_signature,
-    handoffs::{self, Relayed, Signed},
+    handoffs::{self, HandoffSignature, Relayed},
     signals::{Signal, Signals},
 };
 use holdpoint_core::completion;
@@ -61,16 +61,20 @@ struct Errand<'a> {
 }
 
 /// Stores a completion and says what became of it.
-pub(crate) async fn complete(api: &Api, call: CompleteCall, request: &ApiRequest) -> Result<CompleteAnswer, Failure> {
+pub(crate) async fn complete(
+    api: &Api,
+    call: CompleteCall,
+    request: &ApiRequest,
+) -> Result<CompleteAnswer, ApiFailure> {
     let subject = addressed(&call, request)?;
     // An id that is no flight's is stored nowhere.
     api.flight(&subject.flight).await?;
-    let waypoint = subject.waypoint.ok_or_else(|| Failure::new(400, "a completion is on a waypoint"))?;
+    let waypoint = subject.waypoint.ok_or_else(|| ApiFailure::new(400, "a completion is on a waypoint"))?;
     let digest = Digest::of(call.artifact.as_bytes());
     let errand = Errand { api, request, call, flight: subject.flight, waypoint, digest };
     let to = subjects::refused(&request.caller.role, &request.caller.name);
     let refusals = Signals::listen(&api.shell.bus, to).await;
-    let mut refusals = refusals.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))?;
+    let mut refusals = refusals.map_err(|error| ApiFailure::new(503, ErrorChain(&error).to_string()))?;
     match errand.follow().await? {
         Follows::Taken(sequence) => return Ok(errand.taken(&errand.reference(sequence))),
         Follows::Nothing => return Ok(errand.not_open()),
@@ -95,28 +99,28 @@ pub(crate) async fn complete(api: &Api, call: CompleteCall, request: &ApiRequest
 }
 
 /// Where the completion belongs, if its sender may store it there and its key signed it.
-fn addressed(call: &CompleteCall, request: &ApiRequest) -> Result<HandedSubject, Failure> {
+fn addressed(call: &CompleteCall, request: &ApiRequest) -> Result<HandedSubject, ApiFailure> {
     let caller = &request.caller;
     let subject = subjects::parse_handed(&call.subject).ok_or_else(|| {
-        Failure::new(400, "`subject` is no handoff's: take the turn's handoff_subject, a dot, `completion`")
+        ApiFailure::new(400, "`subject` is no handoff's: take the turn's handoff_subject, a dot, `completion`")
     })?;
     if subject.kind != Completion::KIND {
         let what = format!("`subject` ends with {:?}: this endpoint takes `completion` only", subject.kind);
-        return Err(Failure::new(400, what));
+        return Err(ApiFailure::new(400, what));
     }
     if subject.role != caller.role {
         let what = format!("`subject` is of role {}, and your key is of role {}", subject.role, caller.role);
-        return Err(Failure::new(403, what));
+        return Err(ApiFailure::new(403, what));
     }
     if !verify_signature(&caller.public_key, &call.subject, call.artifact.as_bytes(), &call.signature) {
         let what = "`signature` does not fit `subject`, a line feed and the bytes of `artifact`, by the key of Hp-Jwt";
-        return Err(Failure::new(403, what));
+        return Err(ApiFailure::new(403, what));
     }
     Ok(subject)
 }
 
 impl Errand<'_> {
-    async fn store(&self, message_id: String) -> Result<Relayed, Failure> {
+    async fn store(&self, message_id: String) -> Result<Relayed, ApiFailure> {
         let outgoing = Outgoing {
             payload: self.call.artifact.clone().into(),
             content_type: headers::JSON,
@@ -124,22 +128,22 @@ impl Errand<'_> {
             message_id,
             traceparent: self.request.traceparent.clone(),
         };
-        let signed = Signed { signature: &self.call.signature, jwt: &self.request.jwt };
+        let signed = HandoffSignature { signature: &self.call.signature, jwt: &self.request.jwt };
         let stored = handoffs::relay(&self.api.shell.bus, &self.call.subject, &outgoing, signed).await;
-        stored.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))
+        stored.map_err(|error| ApiFailure::new(503, ErrorChain(&error).to_string()))
     }
 
     /// Whether the message there is this completion, by this sender.
-    async fn is_there(&self, stored: Relayed) -> Result<bool, Failure> {
+    async fn is_there(&self, stored: Relayed) -> Result<bool, ApiFailure> {
         let stream = streams::handoff(&self.request.caller.role);
         let found = handoffs::get(&self.api.shell.bus, &stream, stored.sequence).await;
-        let found = found.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))?;
+        let found = found.map_err(|error| ApiFailure::new(503, ErrorChain(&error).to_string()))?;
         let key = &self.request.caller.public_key;
         Ok(found.is_some_and(|found| found.payload == self.call.artifact.as_bytes() && found.is_signed_by(key)))
     }
 
     /// What came of it at any time before, or may come of it now.
-    async fn follow(&self) -> Result<Follows, Failure> {
+    async fn follow(&self) -> Result<Follows, ApiFailure> {
         let role = self.request.caller.role.clone();
         let (waypoint, stream) = (self.waypoint.clone(), streams::handoff(&role));
         let asked = flight::Followed { waypoint, stream, role, digest: self.digest };
@@ -165,7 +169,7 @@ impl Errand<'_> {
         stored: Relayed,
         within: Duration,
         refusals: &mut Signals,
-    ) -> Result<Option<CompleteAnswer>, Failure> {
+    ) -> Result<Option<CompleteAnswer>, ApiFailure> {
         let reference = self.reference(stored.sequence);
         let (until, mut pause) = (Instant::now() + within, FIRST_PAUSE);
         loop {
@@ -185,7 +189,7 @@ impl Errand<'_> {
     }
 
     /// What the journal says, and of a person's act what its flight remembers.
-    async fn look(&self, stored: Relayed, reference: &str) -> Result<Option<CompleteAnswer>, Failure> {
+    async fn look(&self, stored: Relayed, reference: &str) -> Result<Option<CompleteAnswer>, ApiFailure> {
         let caller = &self.request.caller;
         if caller.role.as_str() == role::OPERATOR {
             let query = ActQuery {
@@ -227,13 +231,13 @@ impl Errand<'_> {
         format!("{}/{}", streams::handoff(&self.request.caller.role), stored.0)
     }
 
-    fn undecided(&self, stored: Relayed) -> Failure {
+    fn undecided(&self, stored: Relayed) -> ApiFailure {
         let what = format!(
             "the completion is stored as {}, and nothing was decided in {} s: send the same request again",
             self.reference(stored.sequence),
             DECIDED_WITHIN.as_secs()
         );
-        Failure::new(503, what)
+        ApiFailure::new(503, what)
     }
 }
 

@@ -13,10 +13,10 @@ use holdpoint_bus::{
     connections::{Connection, Connections, ConnectionsError},
 };
 use holdpoint_core::{
-    connections::{Excess, excess},
-    lines::{Line, Lines},
+    connections::{ConnectionExcess, excess},
+    lines::{LineCounts, LineFate},
     shown,
-    traffic::Stream,
+    traffic::WrittenStream,
 };
 use holdpoint_runtime::{
     clock,
@@ -72,7 +72,7 @@ impl Args {
 /// What was ended so far, and how often that was said.
 #[derive(Default)]
 struct Told {
-    lines: Lines,
+    lines: LineCounts,
     ended: u64,
 }
 
@@ -133,7 +133,7 @@ impl Args {
         connections: &mut Connections,
         told: &mut Told,
         traffic: &mut Traffic,
-        streams: Option<Vec<Stream>>,
+        streams: Option<Vec<WrittenStream>>,
     ) -> Result<(), ConnectionsError> {
         // Streams first: what is stored was sent.
         let streams = match streams {
@@ -180,8 +180,8 @@ impl Args {
         Ok(())
     }
 
-    fn tell(&self, over: &Excess<Connection>, ended: u64, told: &mut Told) {
-        let Line::Written { left_out } = told.lines.next(LINES_OF, clock::now()) else { return };
+    fn tell(&self, over: &ConnectionExcess<Connection>, ended: u64, told: &mut Told) {
+        let LineFate::Written { left_out } = told.lines.next(LINES_OF, clock::now()) else { return };
         // What its client calls itself is its own word.
         let client =
             over.ended.first().map(|connection| connection.name.chars().take(NAME_LEN_MAX).collect::<String>());

@@ -3,7 +3,7 @@
 //! Nothing a builder says about its work is taken for granted; a foreign builder's harness is not trusted.
 
 use holdpoint_bus::blobs::BlobError;
-use holdpoint_core::engine::{BuildOutcome, Commit};
+use holdpoint_core::engine::{BuildOutcome, BundledCommit};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Failure, WorkInProgress},
     facts::{BundleRef, Oid},
@@ -88,7 +88,7 @@ pub(crate) async fn in_progress(
     shell: &Shell,
     against: &Against,
     work: &WorkInProgress,
-) -> Result<Option<Commit>, ExamineError> {
+) -> Result<Option<BundledCommit>, ExamineError> {
     match examine_commit(shell, against, &work.commit, &work.bundle).await? {
         BuildOutcome::Work { commit, .. } => Ok(commit),
         BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => {
@@ -160,7 +160,7 @@ async fn outcome(
         return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
     }
     let violations = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?.judgement.violations;
-    let commit = Commit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
+    let commit = BundledCommit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
     Ok(BuildOutcome::Work { commit: Some(commit), violations })
 }
 

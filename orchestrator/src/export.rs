@@ -6,14 +6,14 @@ use std::{cmp::Ordering, collections::BTreeMap};
 
 use holdpoint_bus::{
     Stored,
-    api::Failure,
+    api::ApiFailure,
     journal::{ReadError, Replay},
     past,
 };
 use holdpoint_core::pages;
 use holdpoint_protocol::{
     Digest,
-    export::{Cut, CutQuery, ExportCut, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Place, Seal},
+    export::{Cut, CutQuery, ExportCut, ExportPlace, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Seal},
     ids::{FlightId, WaypointId},
     journal::Sequence,
     streams, subjects, version,
@@ -28,11 +28,11 @@ const PAGE_LEN: usize = 2 << 20;
 const MESSAGE_OVERHEAD: usize = 2 << 10;
 
 /// Where the flight ends at this moment.
-pub(crate) async fn cut(shell: &Shell, query: &CutQuery) -> Result<ExportCut, Failure> {
+pub(crate) async fn cut(shell: &Shell, query: &CutQuery) -> Result<ExportCut, ApiFailure> {
     let flight = &query.flight;
     let cut = make_cut(shell, flight).await.map_err(|error| unread(&error))?;
     if cut.journals.is_empty() {
-        return Err(Failure::new(404, format!("there is no flight {flight}")));
+        return Err(ApiFailure::new(404, format!("there is no flight {flight}")));
     }
     let payload = serde_json::to_vec(&cut).map_err(|error| unread(&error))?;
     let signature = shell.bus.signer().sign(&subjects::seal(flight), &payload);
@@ -73,7 +73,7 @@ async fn handoff_ends(shell: &Shell, flight: &FlightId) -> Result<Vec<(String, S
 }
 
 /// The messages of a flight in one stream, from a place on.
-pub(crate) async fn page(shell: &Shell, query: &MessageQuery) -> Result<MessagePage, Failure> {
+pub(crate) async fn page(shell: &Shell, query: &MessageQuery) -> Result<MessagePage, ApiFailure> {
     let mut replay = replay(shell, query).await?;
     let mut page = Page::new(query);
     while page.next.is_none() {
@@ -87,13 +87,13 @@ pub(crate) async fn page(shell: &Shell, query: &MessageQuery) -> Result<MessageP
     Ok(MessagePage { messages: page.messages, next: page.next })
 }
 
-async fn replay(shell: &Shell, query: &MessageQuery) -> Result<Replay, Failure> {
+async fn replay(shell: &Shell, query: &MessageQuery) -> Result<Replay, ApiFailure> {
     let after = query.after.sequence;
     let opened = if query.stream == streams::JOURNAL {
         shell.journal.replay_after(&subjects::journal_of_flight(&query.flight), after).await
     } else {
         let role = shell.roles().handing().into_iter().find(|role| streams::handoff(role) == query.stream);
-        let role = role.ok_or_else(|| Failure::new(404, format!("no stream {} is exported", query.stream)))?;
+        let role = role.ok_or_else(|| ApiFailure::new(404, format!("no stream {} is exported", query.stream)))?;
         past::of_flight(&shell.bus, &role, &query.flight, after).await
     };
     opened.map_err(|error| unread(&error))
@@ -105,8 +105,8 @@ struct Page<'a> {
     messages: Vec<holdpoint_protocol::export::Message>,
     room: usize,
     /// Behind the last whole message, and how much of the next one is given out.
-    place: Place,
-    next: Option<Place>,
+    place: ExportPlace,
+    next: Option<ExportPlace>,
 }
 
 impl<'a> Page<'a> {
@@ -125,20 +125,20 @@ impl<'a> Page<'a> {
             (Ordering::Greater, true) if message.payload.len() > PAGE_LEN => {
                 message.payload.truncate(PAGE_LEN);
                 let offset = self.place.offset + message.payload.len() as u64;
-                self.next = Some(Place { offset, ..self.place });
+                self.next = Some(ExportPlace { offset, ..self.place });
                 self.messages.push(message);
             }
             _ => {
                 self.room = self.room.saturating_sub(cost);
-                self.place = Place { sequence: stored.sequence, offset: 0 };
+                self.place = ExportPlace { sequence: stored.sequence, offset: 0 };
                 self.messages.push(message);
             }
         }
     }
 }
 
-fn unread(error: &dyn std::error::Error) -> Failure {
-    Failure::new(503, format!("cannot read the flight: {}", ErrorChain(error)))
+fn unread(error: &dyn std::error::Error) -> ApiFailure {
+    ApiFailure::new(503, format!("cannot read the flight: {}", ErrorChain(error)))
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
         let mut query = MessageQuery {
             flight: "f".parse().unwrap(),
             stream: streams::JOURNAL.to_owned(),
-            after: Place::default(),
+            after: ExportPlace::default(),
             until: Sequence(u64::MAX),
         };
         let mut read: Vec<(u64, Vec<u8>)> = Vec::new();

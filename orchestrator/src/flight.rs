@@ -34,7 +34,7 @@ use apply::{Applied, ApplyError};
 pub(crate) use calls::{Followed, Follows, Held};
 use heard::Heard;
 use holders::{Holders, Planned};
-use holdpoint_bus::{api::Failure, auth::VerifiedUser};
+use holdpoint_bus::{api::ApiFailure, auth::VerifiedUser};
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
     api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer},
@@ -48,7 +48,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     clock,
     path_rules::RuleTexts,
-    supervise::{TaskFailed, Tasks},
+    supervise::{ActorTasks, TaskFailed},
     telemetry::{ErrorChain, fields},
 };
 use idle::Idleness;
@@ -104,17 +104,17 @@ pub(crate) enum Msg {
     /// Another actor has the flight now: end when what is under way is done.
     End,
     /// How does it stand? A page, from behind a waypoint on.
-    View(Option<WaypointId>, RpcReplyPort<Result<FlightView, Failure>>),
+    View(Option<WaypointId>, RpcReplyPort<Result<FlightView, ApiFailure>>),
     /// What became of an act?
-    Standing(ActQuery, RpcReplyPort<Result<ActStanding, Failure>>),
+    Standing(ActQuery, RpcReplyPort<Result<ActStanding, ApiFailure>>),
     /// What waits for people, from behind a place on? With whether there is more.
-    Inbox(Option<InboxPlace>, RpcReplyPort<Result<(Vec<InboxItem>, bool), Failure>>),
+    Inbox(Option<InboxPlace>, RpcReplyPort<Result<(Vec<InboxItem>, bool), ApiFailure>>),
     /// Did this handoff lead to an entry, or may it?
-    Followed(Followed, RpcReplyPort<Result<Follows, Failure>>),
+    Followed(Followed, RpcReplyPort<Result<Follows, ApiFailure>>),
     /// The turn that this agent holds.
-    HeldTurn(Held, Box<VerifiedUser>, RpcReplyPort<Result<Turn, Failure>>),
+    HeldTurn(Held, Box<VerifiedUser>, RpcReplyPort<Result<Turn, ApiFailure>>),
     /// Is this turn still wanted?
-    Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, Failure>>),
+    Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, ApiFailure>>),
 }
 
 impl From<TaskFailed> for Msg {
@@ -145,7 +145,7 @@ pub(crate) struct State {
     /// Examinations and weighings that are under way.
     slow: usize,
     /// All of it.
-    tasks: Tasks,
+    tasks: ActorTasks,
     troubles: Troubles,
     idleness: Idleness,
     /// What was last counted of the flight: whether it is open.
@@ -179,7 +179,7 @@ impl Actor for FlightActor {
             track: landing::Track::default(),
             acts: acts::Standings::default(),
             slow: 0,
-            tasks: Tasks::default(),
+            tasks: ActorTasks::default(),
             troubles: Troubles::default(),
             idleness: Idleness::new(),
             counted: None,
@@ -276,14 +276,14 @@ impl State {
     }
 
     /// A page of the public view; reads what others appended first.
-    async fn view(&mut self, myself: &ActorRef<Msg>, after: Option<&WaypointId>) -> Result<FlightView, Failure> {
+    async fn view(&mut self, myself: &ActorRef<Msg>, after: Option<&WaypointId>) -> Result<FlightView, ApiFailure> {
         self.fresh_books().await.map_err(|e| failure(&e))?;
         let trouble = self.current_troubles();
-        let Some(books) = &self.books else { return Err(Failure::new(503, "the flight is being read: try again")) };
+        let Some(books) = &self.books else { return Err(ApiFailure::new(503, "the flight is being read: try again")) };
         let holder = |waypoint: &WaypointId, turn: &TurnId| self.holders.of(waypoint, turn).cloned();
         let view = flight::view(&books.flight, &books.waypoints, after, trouble, holder);
         myself.cast(Msg::Look).ok();
-        view.ok_or_else(|| Failure::new(404, format!("the plan of flight {} has no such waypoint", self.id)))
+        view.ok_or_else(|| ApiFailure::new(404, format!("the plan of flight {} has no such waypoint", self.id)))
     }
 
     /// What fails at the moment and still matters.
@@ -317,14 +317,14 @@ impl State {
 }
 
 /// What a caller hears of a flight that cannot be read.
-pub(crate) fn failure(error: &BooksError) -> Failure {
+pub(crate) fn failure(error: &BooksError) -> ApiFailure {
     let code = match error {
         BooksError::Unknown { .. } => 404,
         BooksError::Retired { .. } => 410,
         BooksError::Read { .. } | BooksError::Consumers { .. } => 503,
         BooksError::Entry { .. } | BooksError::Alarm { .. } | BooksError::ChainBroken { .. } => 500,
     };
-    Failure::new(code, ErrorChain(error).to_string())
+    ApiFailure::new(code, ErrorChain(error).to_string())
 }
 
 /// The waypoint as planned.

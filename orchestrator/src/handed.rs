@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_core::rates::{Excess, Rate, Rates};
+use holdpoint_core::rates::{Rate, RateExcess, Rates};
 use holdpoint_protocol::ids::{AgentName, RoleId};
 use holdpoint_runtime::clock;
 
@@ -23,7 +23,7 @@ impl Handed {
     }
 
     /// Another handoff of an agent, or why it is refused.
-    pub(crate) fn hands(&self, role: &RoleId, name: &AgentName) -> Result<(), Excess> {
+    pub(crate) fn hands(&self, role: &RoleId, name: &AgentName) -> Result<(), RateExcess> {
         let mut known = self.known();
         match known.rates.hands(clock::now(), role, name) {
             Rate::Within => Ok(()),

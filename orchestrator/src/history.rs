@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use holdpoint_bus::{
     Stored,
-    auth::{PastSenders, Signed},
+    auth::{PastSenders, SignedMessage},
     handoffs,
     journal::ReadError,
     past,
@@ -118,7 +118,7 @@ async fn by_ours(
     }
     let ours = reports.into_iter().filter(|stored| {
         let Stored { subject, payload, time: at, .. } = stored;
-        let signed = Signed { subject, payload, signature: stored.signature.as_deref(), at: *at };
+        let signed = SignedMessage { subject, payload, signature: stored.signature.as_deref(), at: *at };
         let head = HandedHead::decode(payload, stored.content_type.as_deref());
         head.is_ok_and(|head| {
             let signer = senders.verify(&verifier, &head.agent, stored.jwt.as_deref(), signed);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use holdpoint_bus::blobs;
 use holdpoint_core::{
     commit,
-    engine::{Behind, Commit, Merge, Merged},
+    engine::{Behind, BundledCommit, MergeResult, Merged},
 };
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
@@ -23,8 +23,7 @@ use holdpoint_runtime::{
     telemetry::ErrorChain,
 };
 use holdpoint_workspace::{
-    CommitMeta, Error as GitError, HANDOFF_REF, Landing as GitLanding, Merge as GitMerge, Mirror, Oid as GitOid,
-    RepoPath,
+    CommitMeta, HANDOFF_REF, Landing as GitLanding, Merge, Mirror, ObjectId, RepoPath, WorkspaceError,
 };
 
 use crate::shell::Shell;
@@ -68,7 +67,7 @@ pub(crate) struct Accepted {
 /// A landing commit.
 #[derive(Debug)]
 pub(crate) struct Landing {
-    pub(crate) commit: Commit,
+    pub(crate) commit: BundledCommit,
     /// What its bundle builds on, if that is not the head.
     pub(crate) bundle_on: Option<Oid>,
 }
@@ -102,8 +101,8 @@ pub(crate) enum Stacking {
 
 /// What work is merged with.
 struct Tip {
-    commit: GitOid,
-    tree: GitOid,
+    commit: ObjectId,
+    tree: ObjectId,
 }
 
 /// Why a landing could not be made. It is tried again.
@@ -114,7 +113,7 @@ pub(crate) enum LandingError {
     Mirror(#[source] MirrorError),
     /// Git failed.
     #[error("cannot make the landing commit")]
-    Git(#[source] GitError),
+    Git(#[source] WorkspaceError),
     /// The merged diff could not be judged.
     #[error("cannot judge the merge")]
     Judge(#[source] JudgeError),
@@ -152,7 +151,7 @@ pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, 
     let merged = |merge| Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind: None, merge };
     if accepted.base == accepted.head {
         // Behind a train that is gone.
-        return Ok(merged(Merge::Accepted));
+        return Ok(merged(MergeResult::Accepted));
     }
     let mirror = fetch(shell, accepted).await?;
     let merge = merge_with(shell, &mirror, accepted, &on_head(accepted)).await?;
@@ -173,7 +172,7 @@ pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Re
     let tip = Tip { commit, tree };
     let merge = merge_with(shell, &mirror, accepted, &tip).await?;
     let merged = |merge, behind| Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind, merge };
-    if let Merge::Clean { .. } = merge {
+    if let MergeResult::Clean { .. } = merge {
         let (commit, tree) = (to_wire(&tip.commit), onto.tree.clone());
         let behind = Behind { waypoints: onto.waypoints.clone(), commit, tree };
         return Ok(Stacking::Merged(Box::new(merged(merge, Some(behind)))));
@@ -182,7 +181,7 @@ pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Re
         return Ok(Stacking::Aside);
     }
     Ok(match merge_with(shell, &mirror, accepted, &on_head(accepted)).await? {
-        Merge::Clean { .. } => Stacking::Aside,
+        MergeResult::Clean { .. } => Stacking::Aside,
         merge => Stacking::Merged(Box::new(merged(merge, None))),
     })
 }
@@ -192,13 +191,18 @@ fn on_head(accepted: &Accepted) -> Tip {
 }
 
 /// Merges the accepted commit with a commit on the head.
-async fn merge_with(shell: &Shell, mirror: &Mirror, accepted: &Accepted, tip: &Tip) -> Result<Merge, LandingError> {
+async fn merge_with(
+    shell: &Shell,
+    mirror: &Mirror,
+    accepted: &Accepted,
+    tip: &Tip,
+) -> Result<MergeResult, LandingError> {
     let (base, work) = (from_wire(&accepted.base), from_wire(&accepted.commit));
     let landing = GitLanding { base: &base, tip: &tip.commit, work: &work };
     match mirror.merge_tree(landing).await.map_err(LandingError::Git)? {
-        GitMerge::Conflict(paths) => conflict(mirror, accepted, &paths).await,
-        GitMerge::Clean(tree) if tree == tip.tree => Ok(Merge::Contained),
-        GitMerge::Clean(tree) => {
+        Merge::Conflict(paths) => conflict(mirror, accepted, &paths).await,
+        Merge::Clean(tree) if tree == tip.tree => Ok(MergeResult::Contained),
+        Merge::Clean(tree) => {
             let message = commit::merge(&accepted.waypoint, &accepted.title);
             let commit = commit_on(mirror, accepted, &tip.commit, &tree, message).await?;
             let bundle = pack(mirror, &accepted.head, &commit).await?;
@@ -206,13 +210,18 @@ async fn merge_with(shell: &Shell, mirror: &Mirror, accepted: &Accepted, tip: &T
             let judged = path_rules::judge(mirror, &tip.tree, &tree, &accepted.rules).await;
             let violations = judged.map_err(LandingError::Judge)?.judgement.violations;
             let same_diff = same_diff(mirror, accepted, &tip.tree, &tree).await?;
-            Ok(Merge::Clean { commit, violations, same_diff })
+            Ok(MergeResult::Clean { commit, violations, same_diff })
         }
     }
 }
 
 /// Whether the merge changes exactly what the work changed: the same paths, from and to the same contents.
-async fn same_diff(mirror: &Mirror, accepted: &Accepted, tip: &GitOid, merged: &GitOid) -> Result<bool, LandingError> {
+async fn same_diff(
+    mirror: &Mirror,
+    accepted: &Accepted,
+    tip: &ObjectId,
+    merged: &ObjectId,
+) -> Result<bool, LandingError> {
     let (base, work) = (from_wire(&accepted.base_tree), from_wire(&accepted.tree));
     let before = mirror.diff(&base, &work).await.map_err(LandingError::Git)?;
     let after = mirror.diff(tip, merged).await.map_err(LandingError::Git)?;
@@ -220,7 +229,7 @@ async fn same_diff(mirror: &Mirror, accepted: &Accepted, tip: &GitOid, merged: &
 }
 
 /// The colliding paths, and who of those that landed meanwhile changed which of them.
-async fn conflict(mirror: &Mirror, accepted: &Accepted, colliding: &[RepoPath]) -> Result<Merge, LandingError> {
+async fn conflict(mirror: &Mirror, accepted: &Accepted, colliding: &[RepoPath]) -> Result<MergeResult, LandingError> {
     let paths: Vec<String> = colliding.iter().take(PATHS_TOLD_MAX).map(wire_path).collect();
     let told: BTreeSet<&String> = paths.iter().collect();
     let mut changed_by = BTreeMap::new();
@@ -234,7 +243,7 @@ async fn conflict(mirror: &Mirror, accepted: &Accepted, colliding: &[RepoPath]) 
         }
     }
     let paths_more = u32::try_from(colliding.len() - paths.len()).unwrap_or(u32::MAX);
-    Ok(Merge::Conflict { paths, paths_more, changed_by })
+    Ok(MergeResult::Conflict { paths, paths_more, changed_by })
 }
 
 async fn fetch(shell: &Shell, accepted: &Accepted) -> Result<Mirror, LandingError> {
@@ -245,10 +254,10 @@ async fn fetch(shell: &Shell, accepted: &Accepted) -> Result<Mirror, LandingErro
 async fn commit_on(
     mirror: &Mirror,
     accepted: &Accepted,
-    parent: &GitOid,
-    tree: &GitOid,
+    parent: &ObjectId,
+    tree: &ObjectId,
     message: String,
-) -> Result<GitOid, LandingError> {
+) -> Result<ObjectId, LandingError> {
     let meta = CommitMeta {
         name: AUTHOR.0.to_owned(),
         email: AUTHOR.1.to_owned(),
@@ -259,7 +268,7 @@ async fn commit_on(
 }
 
 /// What brings a commit to those who have `on`.
-async fn pack(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Bytes, LandingError> {
+async fn pack(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Bytes, LandingError> {
     let store = |error: std::io::Error| LandingError::Store(error.into());
     let dir = tempfile::tempdir().map_err(store)?;
     let path = dir.path().join("landing.bundle");
@@ -268,7 +277,7 @@ async fn pack(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Bytes, Landi
 }
 
 /// As [`pack`], unless it would be too long.
-async fn pack_wide(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Option<Bytes>, LandingError> {
+async fn pack_wide(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Option<Bytes>, LandingError> {
     let bytes = mirror.bytes_between(&from_wire(on), commit).await.map_err(LandingError::Git)?;
     if bytes > WIDE_BUNDLE_BYTES_MAX {
         return Ok(None);
@@ -277,9 +286,14 @@ async fn pack_wide(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Option<
 }
 
 /// Stores a bundle, and names the commit with it.
-async fn store(shell: &Shell, bundle: Bytes, commit: &GitOid, tree: &GitOid) -> Result<Commit, LandingError> {
+async fn store(
+    shell: &Shell,
+    bundle: Bytes,
+    commit: &ObjectId,
+    tree: &ObjectId,
+) -> Result<BundledCommit, LandingError> {
     let (role, bytes) = (role::id(role::ORCHESTRATOR), bundle.len() as u64);
     let digest = blobs::put(&shell.bus, &role, bundle).await.map_err(|error| LandingError::Store(error.into()))?;
     let (commit, blob) = (to_wire(commit), BlobRef { role, digest, bytes });
-    Ok(Commit { tree: to_wire(tree), bundle: BundleRef { blob, tip: commit.clone(), index: None }, commit })
+    Ok(BundledCommit { tree: to_wire(tree), bundle: BundleRef { blob, tip: commit.clone(), index: None }, commit })
 }

@@ -45,4 +45,4 @@ mod snapshots;
 mod submit;
 mod task;
 
-pub use root::{Error, Orchestrator, run, start};
+pub use root::{Orchestrator, OrchestratorError, run, start};

@@ -19,7 +19,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{
     clock, fresh,
-    supervise::{TaskFailed, Tasks},
+    supervise::{ActorTasks, TaskFailed},
     telemetry::ErrorChain,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -62,11 +62,11 @@ pub(crate) struct Peers;
 
 impl Actor for Peers {
     type Msg = TaskFailed;
-    type State = (Args, Tasks);
+    type State = (Args, ActorTasks);
     type Arguments = Args;
 
     async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Self::State, ActorProcessingErr> {
-        let mut tasks = Tasks::default();
+        let mut tasks = ActorTasks::default();
         tasks.run(&myself, "attend", args.clone().attend());
         Ok((args, tasks))
     }

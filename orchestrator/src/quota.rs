@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_bus::{api::Failure, journal::ReadError};
-use holdpoint_core::quota::{Excess, Ledger, Quota};
+use holdpoint_bus::{api::ApiFailure, journal::ReadError};
+use holdpoint_core::quota::{Ledger, Quota, QuotaExcess};
 use holdpoint_protocol::{
     ids::{AgentName, FlightId},
     journal::Sequence,
@@ -67,11 +67,11 @@ impl OpenFlights {
         flight: &FlightId,
         by: &AgentName,
         waypoints: usize,
-    ) -> Result<Room, Failure> {
-        let unread = |e: ReadError| Failure::new(503, format!("cannot count open flights: {}", ErrorChain(&e)));
+    ) -> Result<Room, ApiFailure> {
+        let unread = |e: ReadError| ApiFailure::new(503, format!("cannot count open flights: {}", ErrorChain(&e)));
         let mut read = self.read.subscribe();
         if !matches!(tokio::time::timeout(FIRST_READING, read.wait_for(|read| *read)).await, Ok(Ok(_))) {
-            return Err(Failure::new(503, "the orchestrator is reading the open flights: try again"));
+            return Err(ApiFailure::new(503, "the orchestrator is reading the open flights: try again"));
         }
         self.read_on(shell).await.map_err(unread)?;
         if let Ok(room) = self.reserve(flight, by, waypoints) {
@@ -82,7 +82,7 @@ impl OpenFlights {
             return Ok(Room { reserved: None });
         }
         self.recount(shell, by).await.map_err(unread)?;
-        self.reserve(flight, by, waypoints).map_err(|excess| Failure::new(409, excess.to_string()))
+        self.reserve(flight, by, waypoints).map_err(|excess| ApiFailure::new(409, excess.to_string()))
     }
 
     /// Journals say that a flight is open.
@@ -105,7 +105,7 @@ impl OpenFlights {
         self.read.send_replace(true);
     }
 
-    fn reserve(self: &Arc<Self>, flight: &FlightId, by: &AgentName, waypoints: usize) -> Result<Room, Excess> {
+    fn reserve(self: &Arc<Self>, flight: &FlightId, by: &AgentName, waypoints: usize) -> Result<Room, QuotaExcess> {
         let new = self.known().ledger.reserve(flight, by, waypoints, self.quota)?;
         Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
     }

@@ -1,6 +1,6 @@
 //! Recording that a flight leaves the broker. Its messages are deleted by somebody else, with a key that may.
 
-use holdpoint_bus::{api::Failure, journal::ReadError};
+use holdpoint_bus::{api::ApiFailure, journal::ReadError};
 use holdpoint_core::flight::retirable;
 use holdpoint_protocol::{
     Digest,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Retires a flight that is over and whose journals still end where its export does.
-pub(crate) async fn retire(shell: &Shell, query: RetireQuery, by: AgentName) -> Result<RetireAnswer, Failure> {
+pub(crate) async fn retire(shell: &Shell, query: RetireQuery, by: AgentName) -> Result<RetireAnswer, ApiFailure> {
     let RetireQuery { flight, seal, export } = query;
     let cut = sealed(shell, &flight, &seal)?;
     let mut books = match Books::load(shell, &flight).await {
@@ -34,10 +34,10 @@ pub(crate) async fn retire(shell: &Shell, query: RetireQuery, by: AgentName) -> 
         Err(error) => return Err(failure(&error)),
     };
     retirable(&books.flight, &books.waypoints)
-        .map_err(|open| Failure::new(409, format!("flight {flight} is not over: {open}")))?;
+        .map_err(|open| ApiFailure::new(409, format!("flight {flight} is not over: {open}")))?;
     let exported = cut.journals.into_iter().map(|end| (end.waypoint, end.sequence));
     if books.ends() != exported.collect() {
-        return Err(Failure::new(409, format!("flight {flight} went on after it was exported: export it again")));
+        return Err(ApiFailure::new(409, format!("flight {flight} went on after it was exported: export it again")));
     }
     let entry = append(shell, &mut books, by, export, &cut.handoffs).await?;
     tracing::info!({ fields::FLIGHT } = %flight, %export, { fields::STREAM_SEQ } = entry.0, "retired: its messages may be deleted");
@@ -45,8 +45,8 @@ pub(crate) async fn retire(shell: &Shell, query: RetireQuery, by: AgentName) -> 
 }
 
 /// Where the export of the flight ends, as an orchestrator signed it.
-fn sealed(shell: &Shell, flight: &FlightId, seal: &Seal) -> Result<Cut, Failure> {
-    let refused = |why: &str| Failure::new(400, format!("the seal of the export of {flight} {why}"));
+fn sealed(shell: &Shell, flight: &FlightId, seal: &Seal) -> Result<Cut, ApiFailure> {
+    let refused = |why: &str| ApiFailure::new(400, format!("the seal of the export of {flight} {why}"));
     let cut: Cut = serde_json::from_slice(&seal.payload).map_err(|error| refused(&format!("is damaged: {error}")))?;
     let subject = subjects::seal(flight);
     if !shell.trust.roots().is_orchestrators(&subject, &seal.payload, &seal.signature, cut.at) {
@@ -61,7 +61,7 @@ async fn append(
     by: AgentName,
     export: Digest,
     handoffs: &[HandoffsEnd],
-) -> Result<Sequence, Failure> {
+) -> Result<Sequence, ApiFailure> {
     let retired = Retired {
         schema_version: version::CURRENT,
         flight: books.id().clone(),
@@ -73,9 +73,9 @@ async fn append(
     match books.append(shell, None, Entry::Retired(Box::new(retired)), None).await {
         Ok(()) => Ok(books.ends().get(&None).copied().unwrap_or_default()),
         Err(error) if error.is_race() => {
-            Err(Failure::new(503, format!("flight {} changed at this moment: try again", books.id())))
+            Err(ApiFailure::new(503, format!("flight {} changed at this moment: try again", books.id())))
         }
-        Err(error) => Err(Failure::new(500, ErrorChain(&error).to_string())),
+        Err(error) => Err(ApiFailure::new(500, ErrorChain(&error).to_string())),
     }
 }
 

@@ -9,11 +9,11 @@ use holdpoint_bus::{
     journal::Journal,
     topology::{self, TopologyError},
 };
-use holdpoint_conditions::{Helper, HelperError};
+use holdpoint_conditions::{ConditionHelper, ConditionHelperError};
 use holdpoint_core::{flight, quota::Quota, shares::Members};
 use holdpoint_protocol::{ids::role, roles::Roles, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
-    broker::{self, BrokerError},
+    broker::{self, BrokerConnectionError},
     config::{Config, OrchestratorConfig},
     health::Beat,
     metrics::{Metrics, MetricsError, Published},
@@ -22,7 +22,7 @@ use holdpoint_runtime::{
     supervise::{Child, ChildSpec, Errand, Started, Tree},
     telemetry::ErrorChain,
 };
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 use ractor::{Actor, SpawnErr};
 use tokio::{sync::watch, time::Instant};
 
@@ -53,10 +53,10 @@ const STREAMS_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why an orchestrator cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum OrchestratorError {
     /// The keys or the broker cannot be used.
     #[error("cannot connect to the broker")]
-    Connect(#[source] BrokerError),
+    Connect(#[source] BrokerConnectionError),
     /// Streams or consumers could not be set up.
     #[error("cannot set up the streams")]
     Topology(#[source] TopologyError),
@@ -71,13 +71,13 @@ pub enum Error {
     Serve(#[source] ServeError),
     /// Conditions of gates could not be evaluated.
     #[error("cannot prepare the evaluation of conditions")]
-    Conditions(#[source] HelperError),
+    Conditions(#[source] ConditionHelperError),
     /// It ran, and failed.
     #[error("the orchestrator failed")]
     Process(#[source] ProcessError),
 }
 
-impl Error {
+impl OrchestratorError {
     /// Whether the environment is at fault (exit 3) rather than the configuration (exit 2).
     #[must_use]
     pub fn is_environment(&self) -> bool {
@@ -101,13 +101,13 @@ pub struct Orchestrator {
 /// Starts an orchestrator. `conditions` is what evaluates conditions of gates.
 ///
 /// # Errors
-/// [`Error`].
-pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, Error> {
+/// [`OrchestratorError`].
+pub async fn start(config: Config, conditions: ConditionHelper) -> Result<Orchestrator, OrchestratorError> {
     let system = system_credentials(&config.orchestrator)?;
     // Boxed: it is large, and the caller of this would carry it.
     let mut shell = Box::pin(connect(&config, conditions)).await?;
     let metrics = Metrics::new(role::ORCHESTRATOR);
-    let metrics_served = metrics.publish(&config).await.map_err(Error::Metrics)?;
+    let metrics_served = metrics.publish(&config).await.map_err(OrchestratorError::Metrics)?;
     if metrics_served.is_some() {
         shell.metrics = GateMetrics::register(&metrics);
     }
@@ -116,13 +116,15 @@ pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, E
     let router = RouterHandle::new();
     let mut children = children(&shell, &router, &config.orchestrator.state_dir);
     children.extend(warden.map(connections_child));
-    let tree = Tree::start(children).await.map_err(Error::Spawn)?;
+    let tree = Tree::start(children).await.map_err(OrchestratorError::Spawn)?;
     // A caller that gets an answer is not asked to come again later. A tree that cannot be started ends by itself.
     let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
     let a_minute = config.orchestrator.requests_per_minute;
     let service = Api::new(shell.clone(), router, config.orchestrator);
     let handler = move |request| service.clone().answer(request);
-    let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, a_minute, handler).await.map_err(Error::Serve)?;
+    let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, a_minute, handler)
+        .await
+        .map_err(OrchestratorError::Serve)?;
     Ok(Orchestrator { tree, api, shell, metrics: metrics_served })
 }
 
@@ -137,15 +139,15 @@ impl Orchestrator {
 /// Runs an orchestrator until it is asked to end; the exit code.
 ///
 /// # Errors
-/// [`Error`].
-pub async fn run(config: Config) -> Result<u8, Error> {
+/// [`OrchestratorError`].
+pub async fn run(config: Config) -> Result<u8, OrchestratorError> {
     let health = config.health.file.clone();
     let Orchestrator { tree, api, shell, metrics: _metrics } =
-        start(config, Helper::own().map_err(Error::Conditions)?).await?;
+        start(config, ConditionHelper::own().map_err(OrchestratorError::Conditions)?).await?;
     let _beat = Beat::begin(health.as_deref(), &shell.bus);
     let ended = tokio::select! {
-        ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(Error::Process)?,
-        () = shell.bus.gone() => return Err(Error::Connect(BrokerError::Gone { name: shell.bus.name().clone() })),
+        ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(OrchestratorError::Process)?,
+        () = shell.bus.gone() => return Err(OrchestratorError::Connect(BrokerConnectionError::Gone { name: shell.bus.name().clone() })),
     };
     api.stop().await;
     shell.bus.close().await;
@@ -153,20 +155,22 @@ pub async fn run(config: Config) -> Result<u8, Error> {
 }
 
 /// What it looks after connections with. That it cannot is said once.
-fn system_credentials(config: &OrchestratorConfig) -> Result<Option<Credentials>, Error> {
+fn system_credentials(config: &OrchestratorConfig) -> Result<Option<Credentials>, OrchestratorError> {
     let Some(file) = &config.system_creds else {
         tracing::warn!(
             "orchestrator.system_creds is not set: one key can take all connections that agents and operators have together"
         );
         return Ok(None);
     };
-    let credentials = Credentials::load(file).map_err(|error| Error::Connect(BrokerError::Credentials(error)))?;
+    let credentials = Credentials::load(file)
+        .map_err(|error| OrchestratorError::Connect(BrokerConnectionError::Credentials(error)))?;
     Ok(Some(credentials))
 }
 
-async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
-    let (bus, trust) = broker::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(Error::Connect)?;
-    let settings = topology::Settings {
+async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, OrchestratorError> {
+    let (bus, trust) =
+        broker::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(OrchestratorError::Connect)?;
+    let settings = topology::TopologySettings {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
         replicas: config.orchestrator.replicas,
@@ -174,7 +178,7 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
     };
     let roles = trust.roots().fleet_roles();
     streams(&bus, &settings, &roles).await?;
-    let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
+    let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), InputLimits::default()));
     let serves = config.orchestrator.serves.clone();
     let users = KnownUsers::new(trust.clone());
     let senders = Arc::new(Senders::new(users.clone()));
@@ -209,18 +213,18 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.
-async fn streams(bus: &Bus, settings: &topology::Settings, roles: &Roles) -> Result<(), Error> {
+async fn streams(bus: &Bus, settings: &topology::TopologySettings, roles: &Roles) -> Result<(), OrchestratorError> {
     let deadline = Instant::now() + STREAMS_PATIENCE;
     loop {
         match topology::ensure(bus, settings, roles).await {
             Ok(()) => return Ok(()),
             // Waiting brings no leader that would help.
-            Err(error @ TopologyError::SharedBlobs { .. }) => return Err(Error::Topology(error)),
+            Err(error @ TopologyError::SharedBlobs { .. }) => return Err(OrchestratorError::Topology(error)),
             Err(error) if settings.replicas > 1 && Instant::now() < deadline => {
                 tracing::warn!(error = %ErrorChain(&error), "waiting for the broker's cluster");
                 tokio::time::sleep(STREAMS_PAUSE).await;
             }
-            Err(error) => return Err(Error::Topology(error)),
+            Err(error) => return Err(OrchestratorError::Topology(error)),
         }
     }
 }

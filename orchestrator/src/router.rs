@@ -23,7 +23,7 @@ use holdpoint_core::flight::{due, next_deadline};
 use holdpoint_protocol::{Timestamp, ids::FlightId, streams};
 use holdpoint_runtime::{
     clock,
-    supervise::{End, Exit, TaskFailed, Tasks},
+    supervise::{ActorTasks, ChildEnd, Exit, TaskFailed},
     telemetry::{ErrorChain, fields},
 };
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
@@ -105,7 +105,7 @@ pub(crate) struct State {
     /// Flights whose actor failed, or could not be started: it is started again with the next scan.
     failed: HashSet<FlightId>,
     scans: Scans,
-    tasks: Tasks,
+    tasks: ActorTasks,
 }
 
 /// The actor.
@@ -134,7 +134,7 @@ impl Actor for Router {
             begun_before: HashSet::new(),
             failed: HashSet::new(),
             scans: Scans::new(),
-            tasks: Tasks::default(),
+            tasks: ActorTasks::default(),
         })
     }
 
@@ -184,7 +184,7 @@ impl Actor for Router {
         event: SupervisionEvent,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(End { actor, exit, cause }) = End::of(&event) else { return Ok(()) };
+        let Some(ChildEnd { actor, exit, cause }) = ChildEnd::of(&event) else { return Ok(()) };
         let flight = state.forget(actor);
         if exit == Exit::Failed {
             tracing::error!(cause, "flight actor failed; it is started again soon");

@@ -11,9 +11,9 @@ use holdpoint_bus::{
     journal::Journal,
     topology,
 };
-use holdpoint_conditions::Helper;
+use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{
-    lines::{LINES_A_MINUTE, LINES_OF_ONE, Line, Lines},
+    lines::{LINES_A_MINUTE, LINES_OF_ONE, LineCounts, LineFate},
     rooms::Writers,
 };
 use holdpoint_protocol::{ids::PoolId, roles::Roles};
@@ -48,7 +48,7 @@ pub(crate) struct Shell {
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
     /// How many lines of the log messages of others caused.
-    pub(crate) lines: Arc<Mutex<Lines>>,
+    pub(crate) lines: Arc<Mutex<LineCounts>>,
     /// How much each sender of handoffs wrote.
     pub(crate) writers: Arc<Mutex<Writers>>,
     /// How many handoffs each sender sent.
@@ -60,11 +60,11 @@ pub(crate) struct Shell {
     /// How long a handoff waits for blobs that it refers to.
     pub(crate) blob_wait: Duration,
     /// What evaluates conditions of gates.
-    pub(crate) conditions: Helper,
+    pub(crate) conditions: ConditionHelper,
     /// What Prometheus gets of gates.
     pub(crate) metrics: GateMetrics,
     /// How streams and consumers are set up.
-    pub(crate) settings: topology::Settings,
+    pub(crate) settings: topology::TopologySettings,
     /// The roles whose streams are there.
     pub(crate) roles: Arc<watch::Sender<Roles>>,
 }
@@ -87,8 +87,8 @@ impl Shell {
         Self::is_written(of, line)
     }
 
-    fn is_written(of: &str, line: Line) -> bool {
-        let Line::Written { left_out } = line else { return false };
+    fn is_written(of: &str, line: LineFate) -> bool {
+        let LineFate::Written { left_out } = line else { return false };
         if left_out > 0 {
             tracing::warn!(
                 of,

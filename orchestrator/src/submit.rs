@@ -1,7 +1,7 @@
 //! Taking a flight in: everything is checked before the first entry, and a repeated request is taken once.
 
 use holdpoint_bus::{
-    api::Failure,
+    api::ApiFailure,
     blobs::{self, BlobError},
     journal::{Append, AppendError, Begun},
 };
@@ -45,12 +45,12 @@ const COVENANT_LEN_MAX: usize = 1024 * 1024;
 const INDEX_LEN_MIN: u64 = 64 << 10;
 
 /// Refuses a plan that wants what the fleet's verifiers do not have: a network.
-pub(crate) fn check_network(submit: &Submit) -> Result<(), Failure> {
+pub(crate) fn check_network(submit: &Submit) -> Result<(), ApiFailure> {
     let wants = plan::that_want_network(&submit.plan);
     if wants.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(400, wants.in_a_line(WANTS_SHOWN_MAX)))
+    Err(ApiFailure::new(400, wants.in_a_line(WANTS_SHOWN_MAX)))
 }
 
 /// What became of a submission.
@@ -63,7 +63,7 @@ pub(crate) enum Taken {
 
 /// Checks a submission of an operator and appends it. `digest` is that of the request: one with the same is the same
 /// submission.
-pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
+pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, ApiFailure> {
     check(&submit)?;
     let workflows = workflows(&submit).inspect_err(|_| shell.metrics.invalid_config())?;
     check_roles(shell, &workflows).await?;
@@ -84,38 +84,39 @@ pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest:
 }
 
 /// What is known of the snapshot, or can be found out.
-async fn facts(shell: &Shell, submit: &Submit) -> Result<Facts, Failure> {
+async fn facts(shell: &Shell, submit: &Submit) -> Result<Facts, ApiFailure> {
     let look = async || look_at(shell, submit).await;
     shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await
 }
 
 /// Fetches the snapshot and checks it.
-async fn look_at(shell: &Shell, submit: &Submit) -> Result<Facts, Failure> {
+async fn look_at(shell: &Shell, submit: &Submit) -> Result<Facts, ApiFailure> {
     let mirror = shell
         .mirrors
         .ensure(&shell.bus, &submit.flight, std::slice::from_ref(&submit.snapshot))
         .await
-        .map_err(|e| Failure::new(400, format!("the snapshot cannot be used: {}", ErrorChain(&e))))?;
+        .map_err(|e| ApiFailure::new(400, format!("the snapshot cannot be used: {}", ErrorChain(&e))))?;
     let base = from_wire(&submit.base);
     let tree = mirror.tree_of(&base).await;
     let tree =
-        tree.map_err(|e| Failure::new(400, format!("the snapshot does not bring the base: {}", ErrorChain(&e))))?;
+        tree.map_err(|e| ApiFailure::new(400, format!("the snapshot does not bring the base: {}", ErrorChain(&e))))?;
     let covenant = covenant(&mirror, &tree, &submit.covenant).await;
-    let covenant = covenant.map_err(|e| Failure::new(500, format!("cannot read the covenant: {}", ErrorChain(&e))))?;
+    let covenant =
+        covenant.map_err(|e| ApiFailure::new(500, format!("cannot read the covenant: {}", ErrorChain(&e))))?;
     let index = index(shell, &mirror).await;
     let index =
-        index.map_err(|e| Failure::new(500, format!("cannot store the snapshot's index: {}", ErrorChain(&e))))?;
+        index.map_err(|e| ApiFailure::new(500, format!("cannot store the snapshot's index: {}", ErrorChain(&e))))?;
     // Never one that came with the request: agents take it for checked.
     let snapshot = BundleRef { index, ..submit.snapshot.clone() };
     Ok(Facts { tree: to_wire(&tree), covenant, snapshot })
 }
 
 /// Whether what brings a snapshot is on the broker.
-async fn is_stored(shell: &Shell, snapshot: &BundleRef) -> Result<bool, Failure> {
+async fn is_stored(shell: &Shell, snapshot: &BundleRef) -> Result<bool, ApiFailure> {
     for blob in std::iter::once(&snapshot.blob).chain(&snapshot.index) {
         let missing = blobs::missing(&shell.bus, &blob.role, vec![blob.digest]).await;
         let missing =
-            missing.map_err(|e| Failure::new(503, format!("cannot look for the snapshot: {}", ErrorChain(&e))))?;
+            missing.map_err(|e| ApiFailure::new(503, format!("cannot look for the snapshot: {}", ErrorChain(&e))))?;
         if missing.is_some() {
             return Ok(false);
         }
@@ -123,8 +124,8 @@ async fn is_stored(shell: &Shell, snapshot: &BundleRef) -> Result<bool, Failure>
     Ok(true)
 }
 
-fn check(submit: &Submit) -> Result<(), Failure> {
-    let refuse = |what: String| Err(Failure::new(400, what));
+fn check(submit: &Submit) -> Result<(), ApiFailure> {
+    let refuse = |what: String| Err(ApiFailure::new(400, what));
     if submit.snapshot.tip != submit.base {
         return refuse(format!("the snapshot brings {}, not the base {}", submit.snapshot.tip, submit.base));
     }
@@ -154,14 +155,14 @@ fn check(submit: &Submit) -> Result<(), Failure> {
 }
 
 /// The workflows that the flight is flown by: those that its plan names, built in or sent along, each sound.
-fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, Failure> {
+fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, ApiFailure> {
     let find = |name: &str| {
         let sent = || submit.workflows.iter().find(|workflow| workflow.name == name).cloned();
         let spec = workflows::built_in(name).or_else(sent);
-        let spec = spec.ok_or_else(|| Failure::new(400, format!("workflow {name} is not known here")))?;
+        let spec = spec.ok_or_else(|| ApiFailure::new(400, format!("workflow {name} is not known here")))?;
         match Workflow::try_new(&spec) {
             Ok(_) => Ok(spec.into()),
-            Err(error) => Err(Failure::new(400, format!("workflow {name} cannot be flown: {error}"))),
+            Err(error) => Err(ApiFailure::new(400, format!("workflow {name} cannot be flown: {error}"))),
         }
     };
     workflows::used(&submit.plan).into_iter().map(find).collect()
@@ -169,7 +170,7 @@ fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, Failure> {
 
 /// Refuses workflows with roles that the fleet does not have: nobody would ever take their turns. A role that was added just
 /// now is waited for.
-async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<(), Failure> {
+async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<(), ApiFailure> {
     let specs = workflows.iter().map(|recorded| &recorded.workflow);
     let flown: Vec<Workflow> = specs.filter_map(|spec| Workflow::try_new(spec).ok()).collect();
     let wanted = || flown.iter().flat_map(|workflow| workflow.agent_roles().map(move |(role, _)| (role, workflow)));
@@ -180,7 +181,7 @@ async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<()
     let Some((role, workflow)) = wanted().find(|(role, _)| !roles.is_agents(role)) else { return Ok(()) };
     let what = format!("workflow {} has gates of the role {role}, and this fleet has no such agents", workflow.name);
     let remedy = format!("add it with `holdpoint keys role add {role}` and reload the broker");
-    Err(Failure::new(400, format!("{what}: {remedy}")))
+    Err(ApiFailure::new(400, format!("{what}: {remedy}")))
 }
 
 /// Stores what was found out when every object of the snapshot was checked, so that agents need not check them again.
@@ -199,7 +200,7 @@ async fn index(shell: &Shell, mirror: &Mirror) -> Result<Option<BlobRef>, IndexE
 #[derive(Debug, thiserror::Error)]
 enum IndexError {
     #[error(transparent)]
-    Git(#[from] holdpoint_workspace::Error),
+    Git(#[from] holdpoint_workspace::WorkspaceError),
     #[error(transparent)]
     Blob(#[from] BlobError),
 }
@@ -207,9 +208,9 @@ enum IndexError {
 /// The digest of the covenant's text on the base; of no bytes where there is none (FLY-19).
 async fn covenant(
     mirror: &Mirror,
-    tree: &holdpoint_workspace::Oid,
+    tree: &holdpoint_workspace::ObjectId,
     path: &str,
-) -> Result<Digest, holdpoint_workspace::Error> {
+) -> Result<Digest, holdpoint_workspace::WorkspaceError> {
     let Ok(path) = RepoPath::new(path.as_bytes()) else { return Ok(Digest::of(b"")) };
     let entries = mirror.list_tree(tree).await?;
     let Some(entry) = entries.iter().find(|e| e.path == path) else { return Ok(Digest::of(b"")) };
@@ -223,7 +224,7 @@ async fn append(
     facts: Facts,
     by: AgentName,
     digest: Digest,
-) -> Result<Taken, Failure> {
+) -> Result<Taken, ApiFailure> {
     let key = JournalKey::flight(&submit.flight);
     let message_id = format!("submit.{}.{}", submit.flight, digest.hex());
     let submitted = Submitted {
@@ -242,7 +243,7 @@ async fn append(
     };
     let (kind, entry) = (EntryKind::Submitted, Entry::Submitted(Box::new(submitted)));
     let outgoing = outgoing(&entry, &kind, message_id, None)
-        .map_err(|e| Failure::new(400, format!("the plan cannot be stored: {}", ErrorChain(&e))))?;
+        .map_err(|e| ApiFailure::new(400, format!("the plan cannot be stored: {}", ErrorChain(&e))))?;
     let digest = Digest::of(&outgoing.payload);
     let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing };
     match (shell.journal.begin(append).await, entry) {
@@ -254,16 +255,16 @@ async fn append(
             let left = retire::left(shell, &key.flight).await.ok().flatten();
             let what =
                 left.map_or_else(|| "another flight with this id exists already".to_owned(), |left| left.to_string());
-            Err(Failure::new(409, format!("{what}: submit this one under another id")))
+            Err(ApiFailure::new(409, format!("{what}: submit this one under another id")))
         }
-        (Err(error), _) => Err(Failure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
+        (Err(error), _) => Err(ApiFailure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use holdpoint_sandbox::Tool;
-    use holdpoint_workspace::{Import, Limits, UserRepo};
+    use holdpoint_workspace::{Import, InputLimits, UserRepo};
 
     use super::*;
 
@@ -284,7 +285,7 @@ mod tests {
         std::fs::write(repo.join("docs/RULES.md"), "Be cruel.\n").unwrap();
         let folder = dir.path().join("mirror");
         std::fs::create_dir(&folder).unwrap();
-        let mirror = Mirror::open_or_create(&folder, base.format(), Limits::default()).await.unwrap();
+        let mirror = Mirror::open_or_create(&folder, base.format(), InputLimits::default()).await.unwrap();
         mirror.import(Import { bundle: &bundle.path, ref_name: &bundle.ref_name, base: None }).await.unwrap();
         let tree = mirror.tree_of(&base).await.unwrap();
         for (path, text) in [("docs/RULES.md", "Be kind.\n"), ("AGENTS.md", ""), ("docs", "")] {

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 
 use holdpoint_bus::{
     Stored,
-    api::Failure,
-    auth::{PastSenders, Signed},
+    api::ApiFailure,
+    auth::{PastSenders, SignedMessage},
     journal::ReadError,
 };
 use holdpoint_core::{
     audit::{EntryLine, HandoffLine},
-    events::{Reader, Task, Tasks},
+    events::{FlightReader, Task, TaskGatherer},
 };
 use holdpoint_protocol::{
     ids::{FlightId, RoleId, TurnId, WaypointId},
@@ -34,12 +34,16 @@ struct Named {
 }
 
 /// The document as `holdpoint task --json` prints it.
-pub(crate) async fn of(shell: &Shell, flight: &FlightId, waypoint: &WaypointId) -> Result<serde_json::Value, Failure> {
+pub(crate) async fn of(
+    shell: &Shell,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+) -> Result<serde_json::Value, ApiFailure> {
     let read =
-        read(shell, flight, waypoint).await.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))?;
+        read(shell, flight, waypoint).await.map_err(|error| ApiFailure::new(503, ErrorChain(&error).to_string()))?;
     let task =
-        read.ok_or_else(|| Failure::new(404, format!("there is no waypoint {waypoint} in a flight {flight}")))?;
-    serde_json::to_value(&task).map_err(|error| Failure::new(500, format!("the task cannot be sent: {error}")))
+        read.ok_or_else(|| ApiFailure::new(404, format!("there is no waypoint {waypoint} in a flight {flight}")))?;
+    serde_json::to_value(&task).map_err(|error| ApiFailure::new(500, format!("the task cannot be sent: {error}")))
 }
 
 async fn read(shell: &Shell, flight: &FlightId, waypoint: &WaypointId) -> Result<Option<Task>, ReadError> {
@@ -54,11 +58,11 @@ async fn read(shell: &Shell, flight: &FlightId, waypoint: &WaypointId) -> Result
             named.turns.insert(turn.turn_id.clone());
         }
     }
-    let mut reader = Reader::default();
+    let mut reader = FlightReader::default();
     for role in shell.roles().handing() {
         read_role(shell, &role, (flight, waypoint), &named, &mut reader).await?;
     }
-    let mut tasks = Tasks::of(waypoint.clone());
+    let mut tasks = TaskGatherer::of(waypoint.clone());
     let mut journal = Sources::of_journal(shell, flight, waypoint).await?;
     while let Some((_, stored)) = journal.next().await? {
         let Some(line) = entry(shell, &stored) else { continue };
@@ -80,7 +84,7 @@ async fn read_role(
     role: &RoleId,
     (flight, waypoint): (&FlightId, &WaypointId),
     named: &Named,
-    reader: &mut Reader,
+    reader: &mut FlightReader,
 ) -> Result<(), ReadError> {
     let roots = shell.trust.roots();
     let mut senders = PastSenders::new(&roots);
@@ -104,7 +108,7 @@ async fn read_role(
     Ok(())
 }
 
-fn signed(stored: &Stored) -> Signed<'_> {
+fn signed(stored: &Stored) -> SignedMessage<'_> {
     let Stored { subject, payload, time: at, .. } = stored;
-    Signed { subject, payload, signature: stored.signature.as_deref(), at: *at }
+    SignedMessage { subject, payload, signature: stored.signature.as_deref(), at: *at }
 }

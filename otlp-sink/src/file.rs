@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::Span;
+use crate::ReceivedSpan;
 
 /// A file that spans or points are appended to. When it is full it becomes `FILE.1`, in place of the one before.
 #[derive(Debug)]
@@ -58,10 +58,10 @@ impl LinesFile {
 ///
 /// # Errors
 /// What the system said.
-pub fn read_file(path: &Path) -> io::Result<Vec<Span>> {
+pub fn read_file(path: &Path) -> io::Result<Vec<ReceivedSpan>> {
     let mut spans = Vec::new();
     for line in BufReader::new(File::open(path)?).lines() {
-        spans.extend(serde_json::from_str::<Span>(&line?));
+        spans.extend(serde_json::from_str::<ReceivedSpan>(&line?));
     }
     Ok(spans)
 }
@@ -76,8 +76,8 @@ mod tests {
 
     use super::*;
 
-    fn span(name: &str) -> Span {
-        Span {
+    fn span(name: &str) -> ReceivedSpan {
+        ReceivedSpan {
             trace_id: "t".to_owned(),
             span_id: "s".to_owned(),
             parent_span_id: None,

@@ -11,5 +11,5 @@ mod tree;
 pub use file::{LinesFile, read_file};
 pub use point::Point;
 pub use receive::{Receiver, SinkError};
-pub use span::{Link, Span};
-pub use tree::{Wanted, tree};
+pub use span::{ReceivedSpan, SpanLink};
+pub use tree::{SpanFilter, tree};

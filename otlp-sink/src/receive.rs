@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status, codec::CompressionEncoding, codegen::Serv
 
 use crate::{
     point::{Point, points_of},
-    span::{Span, spans_of},
+    span::{ReceivedSpan, spans_of},
 };
 
 /// Connections at once: a fleet has one a process.
@@ -71,7 +71,7 @@ impl Receiver {
     /// exporter that gets an error sends spans again, and series with its next ones.
     pub async fn serve<F, P>(self, take: F, take_points: P)
     where
-        F: Fn(Vec<Span>) -> Result<(), String> + Send + Sync + 'static,
+        F: Fn(Vec<ReceivedSpan>) -> Result<(), String> + Send + Sync + 'static,
         P: Fn(Vec<Point>) -> Result<(), String> + Send + Sync + 'static,
     {
         // What a compressed batch unpacks to has the bound of every other one: tonic's 4 MiB.
@@ -115,7 +115,7 @@ struct Taking<F>(F);
 #[tonic::async_trait]
 impl<F> TraceService for Taking<F>
 where
-    F: Fn(Vec<Span>) -> Result<(), String> + Send + Sync + 'static,
+    F: Fn(Vec<ReceivedSpan>) -> Result<(), String> + Send + Sync + 'static,
 {
     async fn export(
         &self,

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// A span as it was received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Span {
+pub struct ReceivedSpan {
     /// 32 hex digits.
     pub trace_id: String,
     /// 16 hex digits.
@@ -32,7 +32,7 @@ pub struct Span {
     /// Its attributes.
     pub attributes: BTreeMap<String, Value>,
     /// Spans that it is related to.
-    pub links: Vec<Link>,
+    pub links: Vec<SpanLink>,
     /// Names of what happened during it.
     pub events: Vec<String>,
     /// The attributes of the process that made it: `service.name` and others.
@@ -41,7 +41,7 @@ pub struct Span {
 
 /// A relation to another span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct SpanLink {
     /// 32 hex digits.
     pub trace_id: String,
     /// 16 hex digits.
@@ -50,7 +50,7 @@ pub struct Link {
     pub attributes: BTreeMap<String, Value>,
 }
 
-impl Span {
+impl ReceivedSpan {
     /// An attribute that is a text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -65,19 +65,19 @@ impl Span {
 }
 
 /// Everything in a request.
-pub(crate) fn spans_of(request: ExportTraceServiceRequest) -> Vec<Span> {
+pub(crate) fn spans_of(request: ExportTraceServiceRequest) -> Vec<ReceivedSpan> {
     let mut spans = Vec::new();
     for batch in request.resource_spans {
         let resource = attributes(batch.resource.map(|resource| resource.attributes).unwrap_or_default());
         for span in batch.scope_spans.into_iter().flat_map(|scope| scope.spans) {
             let kind = SpanKind::try_from(span.kind).unwrap_or(SpanKind::Unspecified).as_str_name();
             let status = span.status.filter(|status| status.code == i32::from(StatusCode::Error));
-            let links = span.links.into_iter().map(|link| Link {
+            let links = span.links.into_iter().map(|link| SpanLink {
                 trace_id: hex(&link.trace_id),
                 span_id: hex(&link.span_id),
                 attributes: attributes(link.attributes),
             });
-            spans.push(Span {
+            spans.push(ReceivedSpan {
                 trace_id: hex(&span.trace_id),
                 span_id: hex(&span.span_id),
                 parent_span_id: Some(hex(&span.parent_span_id)).filter(|id| !id.is_empty()),

@@ -7,22 +7,22 @@ use std::{
 
 use holdpoint_core::shown;
 
-use crate::Span;
+use crate::ReceivedSpan;
 
 /// Which spans are shown.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct SpanFilter {
     /// Of this flight.
     pub flight: String,
     /// And of this waypoint; `None`: of all of them.
     pub waypoint: Option<String>,
 }
 
-impl Wanted {
+impl SpanFilter {
     /// The ids of the traces that are wanted.
     #[must_use]
-    pub fn traces<'a>(&self, spans: &'a [Span]) -> BTreeSet<&'a str> {
-        let is_wanted = |span: &&Span| {
+    pub fn traces<'a>(&self, spans: &'a [ReceivedSpan]) -> BTreeSet<&'a str> {
+        let is_wanted = |span: &&ReceivedSpan| {
             let waypoint = span.text("holdpoint.waypoint");
             span.text("holdpoint.flight") == Some(self.flight.as_str())
                 && self.waypoint.as_ref().is_none_or(|id| waypoint == Some(id))
@@ -55,7 +55,7 @@ const SUMS: [(&str, &[&str]); 4] = [
 
 /// The traces of what is wanted, the oldest first: a line a span, below its parent, and a line that sums up.
 #[must_use]
-pub fn tree(spans: &[Span], wanted: &Wanted) -> String {
+pub fn tree(spans: &[ReceivedSpan], wanted: &SpanFilter) -> String {
     let mut traces: Vec<Trace<'_>> = wanted.traces(spans).into_iter().map(|id| Trace::new(spans, id)).collect();
     traces.sort_by_key(|trace| trace.begin_ns);
     let mut text = String::new();
@@ -73,16 +73,16 @@ struct Trace<'a> {
     id: &'a str,
     begin_ns: u64,
     /// Spans without a parent, or whose parent is not there.
-    tops: Vec<&'a Span>,
-    below: BTreeMap<&'a str, Vec<&'a Span>>,
+    tops: Vec<&'a ReceivedSpan>,
+    below: BTreeMap<&'a str, Vec<&'a ReceivedSpan>>,
 }
 
 impl<'a> Trace<'a> {
-    fn new(spans: &'a [Span], id: &'a str) -> Self {
-        let mut own: Vec<&Span> = spans.iter().filter(|span| span.trace_id == id).collect();
+    fn new(spans: &'a [ReceivedSpan], id: &'a str) -> Self {
+        let mut own: Vec<&ReceivedSpan> = spans.iter().filter(|span| span.trace_id == id).collect();
         own.sort_by_key(|span| (span.start_ns, span.end_ns));
         let there: BTreeSet<&str> = own.iter().map(|span| span.span_id.as_str()).collect();
-        let (mut tops, mut below) = (Vec::new(), BTreeMap::<&str, Vec<&Span>>::new());
+        let (mut tops, mut below) = (Vec::new(), BTreeMap::<&str, Vec<&ReceivedSpan>>::new());
         for span in &own {
             match span.parent_span_id.as_deref().filter(|parent| there.contains(parent)) {
                 Some(parent) => below.entry(parent).or_default().push(*span),
@@ -95,11 +95,11 @@ impl<'a> Trace<'a> {
     /// What is under way at the same time counts twice.
     fn write_sums(&self, text: &mut String) {
         let spans = || self.tops.iter().chain(self.below.values().flatten());
-        let took_ms = |span: &&&Span| span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
+        let took_ms = |span: &&&ReceivedSpan| span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
         let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(self.begin_ns);
         let _ = write!(text, "  in all {} ms:", end_ns.saturating_sub(self.begin_ns) / 1_000_000);
         for (index, (words, names)) in SUMS.iter().enumerate() {
-            let is_one = |span: &&&Span| {
+            let is_one = |span: &&&ReceivedSpan| {
                 names.iter().any(|name| span.name == *name || (name.ends_with(' ') && span.name.starts_with(name)))
             };
             let sum: u64 = spans().filter(is_one).map(|span| took_ms(&span)).sum();
@@ -109,7 +109,7 @@ impl<'a> Trace<'a> {
         text.push('\n');
     }
 
-    fn write(&self, text: &mut String, span: &Span, depth: usize) {
+    fn write(&self, text: &mut String, span: &ReceivedSpan, depth: usize) {
         let after_ms = span.start_ns.saturating_sub(self.begin_ns) / 1_000_000;
         let took_ms = span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
         let (indent, name, service) = ("  ".repeat(depth + 1), shown::line(&span.name), shown::line(span.service()));
@@ -137,9 +137,9 @@ impl<'a> Trace<'a> {
 mod tests {
     use super::*;
 
-    fn span(id: &str, parent: Option<&str>, name: &str, start_ms: u64) -> Span {
+    fn span(id: &str, parent: Option<&str>, name: &str, start_ms: u64) -> ReceivedSpan {
         let attributes = [("holdpoint.flight", "f"), ("holdpoint.waypoint", "w"), ("holdpoint.verdict", "pass")];
-        Span {
+        ReceivedSpan {
             trace_id: "t".to_owned(),
             span_id: id.to_owned(),
             parent_span_id: parent.map(str::to_owned),
@@ -158,13 +158,13 @@ mod tests {
     #[test]
     fn children_stand_below_their_parent_in_the_order_they_began() {
         let spans = [span("c", Some("a"), "later", 9), span("b", Some("a"), "sooner", 2), span("a", None, "root", 1)];
-        let wanted = Wanted { flight: "f".to_owned(), waypoint: Some("w".to_owned()) };
+        let wanted = SpanFilter { flight: "f".to_owned(), waypoint: Some("w".to_owned()) };
         assert_eq!(
             tree(&spans, &wanted),
             "trace t\n  root  [s] +0 ms, 5 ms, w, pass\n    sooner  [s] +1 ms, 5 ms, w, pass\n    later  [s] +8 ms, 5 ms, w, pass\n  \
              in all 13 ms: 0 ms in queues, 0 ms in agents' programs, 0 ms in checks, 0 ms in merges and landings\n"
         );
-        assert_eq!(tree(&spans, &Wanted { waypoint: Some("x".to_owned()), ..wanted }), "");
+        assert_eq!(tree(&spans, &SpanFilter { waypoint: Some("x".to_owned()), ..wanted }), "");
     }
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
         let spans = [span("a", None, "waypoint", 1), span("q", Some("a"), "queue turn", 2), invoked];
         let checks = ["check", "check", "checkout", "land"].iter().enumerate();
         let checks = checks.map(|(n, name)| span(&format!("c{n}"), Some("a"), name, 200));
-        let spans: Vec<Span> = spans.into_iter().chain(checks).collect();
-        let text = tree(&spans, &Wanted { flight: "f".to_owned(), waypoint: None });
+        let spans: Vec<ReceivedSpan> = spans.into_iter().chain(checks).collect();
+        let text = tree(&spans, &SpanFilter { flight: "f".to_owned(), waypoint: None });
         let sums = "  in all 204 ms: 5 ms in queues, 105 ms in agents' programs, 10 ms in checks, 5 ms in merges and landings\n";
         assert!(text.ends_with(sums), "{text}");
     }
@@ -184,7 +184,7 @@ mod tests {
     fn a_span_whose_parent_is_lost_is_shown_and_says_so() {
         let mut lost = span("b", Some("a"), "work\u{1b}[2J", 2);
         lost.error = Some("out of\u{202e} luck\nnext".to_owned());
-        let text = tree(&[lost], &Wanted { flight: "f".to_owned(), waypoint: None });
+        let text = tree(&[lost], &SpanFilter { flight: "f".to_owned(), waypoint: None });
         assert!(text.contains("FAILED: out of\\u{202e} luck\\nnext  (its parent is not there)\n"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }

@@ -8,7 +8,7 @@ use std::{
 
 use holdpoint_sandbox::{Confinement, Tool, ToolError};
 
-use crate::{Source, Symbol, symbols};
+use crate::{SourceFile, Symbol, symbols};
 
 /// The argument under which an executable of ours becomes the helper.
 const ARG: &str = "__outline";
@@ -23,7 +23,7 @@ const ANSWER_LEN_MAX: usize = 16 << 20;
 
 /// Why there are no outlines.
 #[derive(Debug, thiserror::Error)]
-pub enum HelperError {
+pub enum OutlineHelperError {
     /// The helper could not be run, or went over its limits.
     #[error("cannot run the helper that outlines source files")]
     Run(#[from] ToolError),
@@ -50,23 +50,23 @@ pub fn maybe_run() {
 fn serve() -> io::Result<()> {
     let mut request = Vec::new();
     io::stdin().lock().read_to_end(&mut request)?;
-    let sources: Vec<Source> = serde_json::from_slice(&request)?;
+    let sources: Vec<SourceFile> = serde_json::from_slice(&request)?;
     io::stdout().lock().write_all(&serde_json::to_vec(&symbols::symbols(&sources))?)
 }
 
 /// Outlines files in a process that is made for it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Helper {
+pub struct OutlineHelper {
     program: PathBuf,
 }
 
-impl Helper {
+impl OutlineHelper {
     /// This executable as its own helper.
     ///
     /// # Errors
-    /// [`HelperError::NotFound`].
-    pub fn own() -> Result<Self, HelperError> {
-        Ok(Self { program: std::env::current_exe().map_err(HelperError::NotFound)? })
+    /// [`OutlineHelperError::NotFound`].
+    pub fn own() -> Result<Self, OutlineHelperError> {
+        Ok(Self { program: std::env::current_exe().map_err(OutlineHelperError::NotFound)? })
     }
 
     /// Another executable that calls [`maybe_run`].
@@ -78,8 +78,8 @@ impl Helper {
     /// What each file defines, in their order.
     ///
     /// # Errors
-    /// [`HelperError`]: there is no outline of any of them.
-    pub async fn outline(&self, sources: &[Source]) -> Result<Vec<Vec<Symbol>>, HelperError> {
+    /// [`OutlineHelperError`]: there is no outline of any of them.
+    pub async fn outline(&self, sources: &[SourceFile]) -> Result<Vec<Vec<Symbol>>, OutlineHelperError> {
         if sources.is_empty() {
             return Ok(Vec::new());
         }
@@ -95,6 +95,6 @@ impl Helper {
         let output = tool.timeout(PATIENCE).output_cap(ANSWER_LEN_MAX).run().await?;
         let answer = serde_json::from_slice::<Vec<Vec<Symbol>>>(&output.stdout).ok();
         let answer = answer.filter(|answer| output.success() && answer.len() == sources.len());
-        answer.ok_or(HelperError::NoAnswer { code: output.code })
+        answer.ok_or(OutlineHelperError::NoAnswer { code: output.code })
     }
 }

@@ -3,7 +3,7 @@
 //! Files come from a repository under work and are not trusted, and the parsers are C: they run in a process of their own that
 //! has no key, no environment and no access to files, and that is killed when it goes over its bounds ([`Confinement`]).
 //!
-//! - [`Helper`]: outlines of many files at once.
+//! - [`OutlineHelper`]: outlines of many files at once.
 //! - [`maybe_run`]: the side of the helper; every executable that makes outlines calls it first.
 //!
 //! `holdpoint_core::map` decides which files are worth it, and what is shown of them. It resolves no names: a
@@ -15,7 +15,7 @@ mod grammar;
 mod helper;
 mod symbols;
 
-pub use helper::{Helper, HelperError, maybe_run};
+pub use helper::{OutlineHelper, OutlineHelperError, maybe_run};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub const NAME_CHARS_MAX: usize = 80;
 
 /// A file to be outlined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceFile {
     /// Its name or path: the ending says which language it is in.
     pub name: String,
     /// What is in it.

@@ -2,15 +2,15 @@
 
 use tree_sitter_tags::TagsContext;
 
-use crate::{NAME_CHARS_MAX, SYMBOLS_MAX, Source, Symbol, grammar::Grammars};
+use crate::{NAME_CHARS_MAX, SYMBOLS_MAX, SourceFile, Symbol, grammar::Grammars};
 
 /// What each file defines, in the order of the files; nothing of one in no known language.
-pub(crate) fn symbols(sources: &[Source]) -> Vec<Vec<Symbol>> {
+pub(crate) fn symbols(sources: &[SourceFile]) -> Vec<Vec<Symbol>> {
     let (mut grammars, mut context) = (Grammars::default(), TagsContext::new());
     sources.iter().map(|source| of(&mut grammars, &mut context, source).unwrap_or_default()).collect()
 }
 
-fn of(grammars: &mut Grammars, context: &mut TagsContext, source: &Source) -> Option<Vec<Symbol>> {
+fn of(grammars: &mut Grammars, context: &mut TagsContext, source: &SourceFile) -> Option<Vec<Symbol>> {
     let grammar = grammars.of(&source.name)?;
     let text = source.text.as_bytes();
     let (tags, _) = context.generate_tags(grammar, text, None).ok()?;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn named(name: &str, text: &str) -> Vec<(u32, String, String)> {
-        let source = Source { name: name.to_owned(), text: text.to_owned() };
+        let source = SourceFile { name: name.to_owned(), text: text.to_owned() };
         let found = symbols(std::slice::from_ref(&source)).remove(0);
         found.into_iter().map(|symbol| (symbol.line, symbol.kind, symbol.name)).collect()
     }

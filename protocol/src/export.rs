@@ -193,14 +193,14 @@ pub struct MessageQuery {
     /// The stream.
     pub stream: String,
     /// Where to go on: behind this message, or within the one behind it.
-    pub after: Place,
+    pub after: ExportPlace,
     /// The last message that is wanted.
     pub until: Sequence,
 }
 
 /// A place in a stream: behind a message, and so many bytes into the payload of the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct ExportPlace {
     /// The message.
     pub sequence: Sequence,
     /// Bytes of the payload of the next one of the flight that came already; with 0 it begins.
@@ -210,10 +210,10 @@ pub struct Place {
 /// Some messages, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagePage {
-    /// Each with the bytes of its payload from [`Place::offset`] on (the first), or from 0.
+    /// Each with the bytes of its payload from [`ExportPlace::offset`] on (the first), or from 0.
     pub messages: Vec<Message>,
     /// Where to go on; `None`: that was all. With an offset, the payload of the last message goes on.
-    pub next: Option<Place>,
+    pub next: Option<ExportPlace>,
 }
 
 /// Bytes as base64 with padding.

@@ -275,10 +275,10 @@ pub struct WaypointState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_visits: Option<EarlierVisits>,
     /// The final handoff that was last taken: its redelivery is no conflict.
-    pub answered: Option<Answered>,
+    pub answered: Option<WinningHandoff>,
     /// The final handoffs that were taken before that one since the last fork was entered, a bounded list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered_before: Vec<Answered>,
+    pub answered_before: Vec<WinningHandoff>,
     /// The fork that it is in; work that is held in one has it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<OpenFork>,
@@ -356,7 +356,7 @@ pub struct Acted {
 
 /// A final handoff that won its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Answered {
+pub struct WinningHandoff {
     /// The turn it answered.
     pub turn: TurnId,
     /// The digest of its payload as sent.
@@ -409,7 +409,7 @@ impl WaypointState {
     }
 
     /// The final handoffs and acts that were taken lately: their redelivery is no conflict.
-    pub fn taken(&self) -> impl Iterator<Item = &Answered> {
+    pub fn taken(&self) -> impl Iterator<Item = &WinningHandoff> {
         self.answered.iter().chain(&self.answered_before)
     }
 

@@ -5,7 +5,7 @@ mod error;
 mod trust;
 
 pub use connect::connect;
-pub use error::BrokerError;
+pub use error::BrokerConnectionError;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ pub use sections::{
     AgentConfig, HealthConfig, LogFormat, MetricsConfig, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig,
     TelemetryConfig, TlsConfig,
 };
-pub use units::{ByteSize, InvalidUnit, Span};
+pub use units::{ByteSize, InvalidUnit, TimeSpan};
 
 /// Everything that can be configured.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

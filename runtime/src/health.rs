@@ -23,7 +23,7 @@ pub const FRESH: Duration = Duration::from_secs(15);
 
 /// What a process says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sign {
+pub struct LifeSign {
     /// The name in its credentials.
     pub name: AgentName,
     /// Its number, where it runs.
@@ -83,7 +83,7 @@ impl Beat {
         Self(Some(tokio::spawn(async move {
             loop {
                 let (name, pid) = (bus.name().clone(), std::process::id());
-                let sign = Sign { name, pid, connected: bus.is_connected(), at: clock::now() };
+                let sign = LifeSign { name, pid, connected: bus.is_connected(), at: clock::now() };
                 if let Err(error) = write(&file, &sign) {
                     tracing::warn!(error = %ErrorChain(&error), file = %file.display(), "cannot say that I am well");
                 }
@@ -105,10 +105,10 @@ impl Drop for Beat {
 ///
 /// # Errors
 /// [`Unwell`].
-pub fn look(file: &Path, now: Timestamp) -> Result<Sign, Unwell> {
+pub fn look(file: &Path, now: Timestamp) -> Result<LifeSign, Unwell> {
     let path = || file.to_owned();
     let text = fs::read(file).map_err(|source| Unwell::Silent { path: path(), source })?;
-    let sign: Sign = serde_json::from_slice(&text).map_err(|source| Unwell::Unreadable { path: path(), source })?;
+    let sign: LifeSign = serde_json::from_slice(&text).map_err(|source| Unwell::Unreadable { path: path(), source })?;
     if now.since(sign.at) > FRESH {
         return Err(Unwell::Stale { name: sign.name, at: sign.at });
     }
@@ -119,7 +119,7 @@ pub fn look(file: &Path, now: Timestamp) -> Result<Sign, Unwell> {
 }
 
 /// Whole or not at all: a concurrent reader finds the one before.
-fn write(file: &Path, sign: &Sign) -> io::Result<()> {
+fn write(file: &Path, sign: &LifeSign) -> io::Result<()> {
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     fs::write(&part, serde_json::to_vec(sign)?)?;
@@ -130,12 +130,12 @@ fn write(file: &Path, sign: &Sign) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn sign(connected: bool) -> Sign {
+    fn sign(connected: bool) -> LifeSign {
         let name = AgentName::try_new("builder-1").unwrap();
-        Sign { name, pid: 7, connected, at: Timestamp::from_millis(1_000_000) }
+        LifeSign { name, pid: 7, connected, at: Timestamp::from_millis(1_000_000) }
     }
 
-    fn look_after(file: &Path, span: Duration) -> Result<Sign, Unwell> {
+    fn look_after(file: &Path, span: Duration) -> Result<LifeSign, Unwell> {
         look(file, Timestamp::from_millis(1_000_000).after(span))
     }
 

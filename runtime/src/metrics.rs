@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_bus::tries::{self, Tried};
+use holdpoint_bus::tries::{self, RetriedKind};
 use holdpoint_protocol::Timestamp;
 use prometheus_client::{
     encoding::text,
@@ -27,7 +27,7 @@ use prometheus_client::{
 };
 
 pub use agent::{exchange, exchange_circular, exchange_failed, help, publish_agent, turn};
-pub use bounded::{Counters, Histograms, Labels, OTHER, SERIES_MAX, Total};
+pub use bounded::{CounterFamily, Histograms, Labels, OTHER, SERIES_MAX, Total};
 use gauges::Gauges;
 pub use gauges::{Described, Sample};
 use push::Push;
@@ -118,20 +118,20 @@ impl Metrics {
         started.set(metrics.started.as_seconds());
         metrics.registry().register("process_start_time_seconds", "When this process started, in Unix time", started);
         metrics.gauges(vec![TRIED_AGAIN], || {
-            let sample = |(tried, word): &(Tried, &'static str)| Sample {
+            let sample = |(tried, word): &(RetriedKind, &'static str)| Sample {
                 name: TRIED_AGAIN.name,
                 labels: vec![("kind", (*word).to_owned())],
                 value: tries::count(*tried) as f64,
             };
-            Tried::ALL.iter().map(sample).collect()
+            RetriedKind::ALL.iter().map(sample).collect()
         });
         metrics
     }
 
     /// Adds counters of a name, which gets the prefix and the suffix `_total`.
     #[must_use]
-    pub fn counters(&self, name: &str, help: &str) -> Counters {
-        Counters::register(&mut self.registry(), name, help)
+    pub fn counters(&self, name: &str, help: &str) -> CounterFamily {
+        CounterFamily::register(&mut self.registry(), name, help)
     }
 
     /// Adds one counter without labels.

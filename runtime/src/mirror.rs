@@ -16,7 +16,7 @@ use std::{
 
 use holdpoint_bus::{Bus, blobs::BlobError};
 use holdpoint_protocol::{facts::BundleRef, ids::FlightId};
-use holdpoint_workspace::{Error as GitError, Limits, Mirror, Oid};
+use holdpoint_workspace::{InputLimits, Mirror, ObjectId, WorkspaceError};
 use tokio::sync::Mutex;
 
 use crate::put_away::{GONE, put_away};
@@ -40,7 +40,7 @@ pub enum MirrorError {
     #[error("cannot fetch the bundle that brings {tip}")]
     Blob {
         /// The commit it should bring.
-        tip: Oid,
+        tip: ObjectId,
         /// What went wrong.
         #[source]
         source: BlobError,
@@ -49,9 +49,9 @@ pub enum MirrorError {
     #[error("the bundle brings {found} and not {expected}")]
     WrongTip {
         /// The commit it should bring.
-        expected: Oid,
+        expected: ObjectId,
         /// The commit it brings.
-        found: Oid,
+        found: ObjectId,
     },
     /// Git, or what is in a bundle.
     #[error("cannot fill the mirror of flight {flight}")]
@@ -60,7 +60,7 @@ pub enum MirrorError {
         flight: FlightId,
         /// What went wrong.
         #[source]
-        source: GitError,
+        source: WorkspaceError,
     },
     /// The store's folder cannot be used.
     #[error("cannot use {}", path.display())]
@@ -87,7 +87,7 @@ impl MirrorError {
     /// Whether the mirror itself may be broken, so that a new one is worth a try.
     fn suggests_a_new_one(&self) -> bool {
         match self {
-            Self::Git { source: GitError::GitMissing | GitError::GitTooOld { .. }, .. } => false,
+            Self::Git { source: WorkspaceError::GitMissing | WorkspaceError::GitTooOld { .. }, .. } => false,
             Self::Git { source, .. } => !source.is_refusal() && !source.is_retryable(),
             Self::NoBundles | Self::Blob { .. } | Self::WrongTip { .. } | Self::Io { .. } => false,
         }
@@ -98,7 +98,7 @@ impl MirrorError {
 #[derive(Debug)]
 pub struct MirrorStore {
     dir: PathBuf,
-    limits: Limits,
+    limits: InputLimits,
     open: StdMutex<Open>,
 }
 
@@ -116,7 +116,7 @@ type Slot = Arc<Mutex<Option<Mirror>>>;
 impl MirrorStore {
     /// The mirrors in `dir`, which is made when it is first needed. No other process uses it.
     #[must_use]
-    pub fn new(dir: impl Into<PathBuf>, limits: Limits) -> Self {
+    pub fn new(dir: impl Into<PathBuf>, limits: InputLimits) -> Self {
         Self { dir: dir.into(), limits, open: StdMutex::default() }
     }
 
@@ -174,7 +174,7 @@ impl MirrorStore {
         if let Err(error) = mirror.tidy().await {
             tracing::warn!(%flight, error = %crate::telemetry::ErrorChain(&error), "cannot tidy the mirror");
         }
-        let tips: Vec<Oid> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
+        let tips: Vec<ObjectId> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
         // Each counts: the last one may be work on an older commit than those before it bring.
         let here = mirror.has_each(&tips).await.map_err(git)?;
         for (at, bundle) in bundles.iter().enumerate().filter(|(at, _)| !here[*at]) {

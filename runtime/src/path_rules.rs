@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::paths::{self, FOLLOWED_BYTES_MAX, Follow, InvalidGlob, Judgement, LINKS_MAX, Links, PathRules};
+use holdpoint_core::paths::{
+    self, FOLLOWED_BYTES_MAX, Follow, InvalidGlob, LINKS_MAX, Links, PathJudgement, PathRules,
+};
 use holdpoint_protocol::plan::Check;
-use holdpoint_workspace::{Change, Error as GitError, Mirror, Mode, Oid, TreeEntry};
+use holdpoint_workspace::{Change, EntryMode, Mirror, ObjectId, TreeEntry, WorkspaceError};
 
 use crate::mirror::{path_changes, wire_path};
 
@@ -42,7 +44,7 @@ pub struct JudgedDiff {
     /// Every changed path.
     pub changes: Vec<Change>,
     /// What the rules say.
-    pub judgement: Judgement,
+    pub judgement: PathJudgement,
     /// The rules themselves.
     pub rules: PathRules,
     /// Files that Python could import and that the base does not have.
@@ -54,7 +56,7 @@ pub struct JudgedDiff {
 pub enum JudgeError {
     /// Git failed, or refused an object.
     #[error("cannot read the trees")]
-    Git(#[from] GitError),
+    Git(#[from] WorkspaceError),
     /// A glob of the plan; a plan that was read has none.
     #[error("the plan has a glob that is none")]
     Glob(#[source] Box<InvalidGlob>),
@@ -64,7 +66,12 @@ pub enum JudgeError {
 ///
 /// # Errors
 /// [`JudgeError`].
-pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTexts) -> Result<JudgedDiff, JudgeError> {
+pub async fn judge(
+    mirror: &Mirror,
+    base_tree: &ObjectId,
+    tree: &ObjectId,
+    texts: &RuleTexts,
+) -> Result<JudgedDiff, JudgeError> {
     let changes = mirror.diff(base_tree, tree).await?;
     let rules = PathRules::new(&texts.scope, &texts.protected);
     let mut rules = rules.map_err(|error| JudgeError::Glob(Box::new(error)))?;
@@ -86,13 +93,13 @@ async fn scripts(
     entries: &[TreeEntry],
     links: &Links,
     commands: &[String],
-) -> Result<BTreeSet<String>, GitError> {
-    let files: BTreeMap<String, (Mode, &Oid)> =
+) -> Result<BTreeSet<String>, WorkspaceError> {
+    let files: BTreeMap<String, (EntryMode, &ObjectId)> =
         entries.iter().map(|entry| (wire_path(&entry.path), (entry.mode, &entry.oid))).collect();
     let mut follow = Follow::new(commands, |path| files.contains_key(path) || files.contains_key(&links.resolve(path)));
     while let Some(path) = follow.wanted() {
         let text = match files.get(&links.resolve(path)) {
-            Some((mode @ (Mode::File | Mode::Executable), oid)) => {
+            Some((mode @ (EntryMode::File | EntryMode::Executable), oid)) => {
                 text_of(mirror, Some(&(*mode, (*oid).clone())), FOLLOWED_BYTES_MAX).await?
             }
             _ => None,
@@ -103,9 +110,9 @@ async fn scripts(
 }
 
 /// The symlinks of a tree.
-async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, GitError> {
+async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, WorkspaceError> {
     let mut links = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.mode == Mode::Symlink).take(LINKS_MAX) {
+    for entry in entries.iter().filter(|entry| entry.mode == EntryMode::Symlink).take(LINKS_MAX) {
         let text = mirror.read_blob(&entry.oid, LINK_LEN_MAX).await?;
         links.push((wire_path(&entry.path), String::from_utf8_lossy(&text).into_owned()));
     }
@@ -113,7 +120,7 @@ async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, GitError
 }
 
 /// Changed manifests whose test or script parts changed.
-async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTreeSet<String>, GitError> {
+async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTreeSet<String>, WorkspaceError> {
     let mut steering = BTreeSet::new();
     for change in changes {
         let path = wire_path(&change.path);
@@ -134,11 +141,15 @@ async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTree
 ///
 /// # Errors
 /// Git failed, or refused the object.
-pub async fn text_of(mirror: &Mirror, side: Option<&(Mode, Oid)>, cap: usize) -> Result<Option<String>, GitError> {
-    let Some((Mode::File | Mode::Executable, oid)) = side else { return Ok(None) };
+pub async fn text_of(
+    mirror: &Mirror,
+    side: Option<&(EntryMode, ObjectId)>,
+    cap: usize,
+) -> Result<Option<String>, WorkspaceError> {
+    let Some((EntryMode::File | EntryMode::Executable, oid)) = side else { return Ok(None) };
     match mirror.read_blob(oid, cap).await {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
-        Err(GitError::BlobOverCap { .. }) => Ok(None),
+        Err(WorkspaceError::BlobOverCap { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -42,7 +42,7 @@ pub mod exit {
 
 /// Why a process is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum StopCause {
     /// SIGTERM.
     Terminate,
     /// SIGINT, Ctrl-C.
@@ -53,16 +53,16 @@ pub enum Cause {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// Its tree had nothing left to do.
     ByItself,
     /// It was asked to, and did in order.
-    Drained(Cause),
+    Drained(StopCause),
     /// It was asked to a second time, and did at once.
-    Cut(Cause),
+    Cut(StopCause),
 }
 
-impl Ended {
+impl ProcessEnd {
     /// The exit code.
     #[must_use]
     pub fn exit_code(self) -> u8 {
@@ -97,7 +97,7 @@ pub fn runtime() -> io::Result<Runtime> {
 ///
 /// # Errors
 /// [`ProcessError`].
-pub async fn run_process(name: &str, tree: Tree, drain_deadline: Duration) -> Result<Ended, ProcessError> {
+pub async fn run_process(name: &str, tree: Tree, drain_deadline: Duration) -> Result<ProcessEnd, ProcessError> {
     let mut signals = Signals::listen()?;
     let (ask, asked) = mpsc::unbounded_channel();
     let mut listeners = JoinSet::new();
@@ -105,7 +105,7 @@ pub async fn run_process(name: &str, tree: Tree, drain_deadline: Duration) -> Re
         let ask = ask.clone();
         listeners.spawn(async move {
             service::starter_gone().await;
-            let _ = ask.send(Cause::StarterGone);
+            let _ = ask.send(StopCause::StarterGone);
         });
     }
     listeners.spawn(async move { while ask.send(signals.next().await).is_ok() {} });
@@ -123,18 +123,18 @@ pub async fn run_process(name: &str, tree: Tree, drain_deadline: Duration) -> Re
 /// [`ProcessError::Meltdown`].
 pub async fn run_until(
     mut tree: Tree,
-    mut asked: mpsc::UnboundedReceiver<Cause>,
+    mut asked: mpsc::UnboundedReceiver<StopCause>,
     drain_deadline: Duration,
-) -> Result<Ended, ProcessError> {
+) -> Result<ProcessEnd, ProcessError> {
     let cause = tokio::select! {
-        ended = tree.ended() => return ended.map(|()| Ended::ByItself).map_err(ProcessError::Meltdown),
+        ended = tree.ended() => return ended.map(|()| ProcessEnd::ByItself).map_err(ProcessError::Meltdown),
         Some(cause) = asked.recv() => cause,
     };
     tracing::info!(?cause, deadline_s = drain_deadline.as_secs(), "draining");
     tree.drain(drain_deadline);
     tokio::select! {
-        ended = tree.ended() => ended.map(|()| Ended::Drained(cause)).map_err(ProcessError::Meltdown),
-        Some(cause) = asked.recv() => Ok(Ended::Cut(cause)),
+        ended = tree.ended() => ended.map(|()| ProcessEnd::Drained(cause)).map_err(ProcessError::Meltdown),
+        Some(cause) = asked.recv() => Ok(ProcessEnd::Cut(cause)),
     }
 }
 
@@ -149,10 +149,10 @@ impl Signals {
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
-    async fn next(&mut self) -> Cause {
+    async fn next(&mut self) -> StopCause {
         tokio::select! {
-            _ = self.terminate.recv() => Cause::Terminate,
-            _ = self.interrupt.recv() => Cause::Interrupt,
+            _ = self.terminate.recv() => StopCause::Terminate,
+            _ = self.interrupt.recv() => StopCause::Interrupt,
         }
     }
 }

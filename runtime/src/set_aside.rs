@@ -4,13 +4,13 @@
 //! were, under names that no agent loads. One whose new name would be too long for a file system is left out.
 
 use holdpoint_core::paths::SetAside;
-use holdpoint_workspace::{Error as GitError, FileAs, Mirror, Oid, RepoPath};
+use holdpoint_workspace::{FileAs, Mirror, ObjectId, RepoPath, WorkspaceError};
 
 /// The tree with agents' own settings set aside; the same tree where it has none.
 ///
 /// # Errors
 /// Git fails.
-pub async fn set_aside(mirror: &Mirror, tree: &Oid) -> Result<Oid, GitError> {
+pub async fn set_aside(mirror: &Mirror, tree: &ObjectId) -> Result<ObjectId, WorkspaceError> {
     let entries = mirror.list_tree(tree).await?;
     let names = SetAside::among(entries.iter().map(|entry| entry.path.as_bytes()));
     let mut replacements = Vec::new();

@@ -10,7 +10,7 @@
 //! await. So state that matters is never an actor's alone, and an orderly end is a [`Tree::drain`]: every child is
 //! asked to take no more work and to end, and only at the deadline the rest is killed.
 //!
-//! Work alongside an actor runs in its [`Tasks`], so that its panic is the actor's failure.
+//! Work alongside an actor runs in its [`ActorTasks`], so that its panic is the actor's failure.
 
 mod budget;
 mod child;
@@ -22,10 +22,10 @@ mod tasks;
 mod tests;
 mod tree;
 
-pub use budget::{Backoff, ChildSpec, Decision, Exit, RestartBudget, RestartPolicy, Restarts};
+pub use budget::{Backoff, ChildSpec, Exit, RestartBudget, RestartDecision, RestartPolicy, Restarts};
 pub use child::{Child, Started};
-pub use end::End;
+pub use end::ChildEnd;
 pub use errands::Errand;
 pub use supervisor::{Meltdown, Msg, Supervisor, SupervisorArgs};
-pub use tasks::{TaskFailed, Tasks};
+pub use tasks::{ActorTasks, TaskFailed};
 pub use tree::Tree;

@@ -6,7 +6,7 @@ use crate::property::Property;
 
 /// Why a sandboxed program was not run, or its run was lost.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SandboxError {
     /// Nothing on this platform gives these required properties; nothing was run.
     #[error("the sandbox cannot enforce {} here", names(properties))]
     NotEnforceable {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use system::DEVICES;
 
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::profile::{Network, Profile};
 
 /// What a program sees of the file system.
@@ -83,13 +83,17 @@ pub(crate) struct Rules {
 impl Layout {
     /// The layout of a profile. With `mounts` the program gets a root of its own in which only the granted is mounted;
     /// without, Landlock alone keeps it from the rest.
-    pub(crate) fn of(profile: &Profile, mounts: bool) -> Result<Self, Error> {
+    pub(crate) fn of(profile: &Profile, mounts: bool) -> Result<Self, SandboxError> {
         Self::showing(profile, mounts, None)
     }
 
     /// The layout of a profile whose tree `shown.0` the program finds at the path `shown.1`, and nowhere else. Without `mounts`
     /// every tree is where it is on the machine.
-    pub(crate) fn showing(profile: &Profile, mounts: bool, shown: Option<(&Path, &Path)>) -> Result<Self, Error> {
+    pub(crate) fn showing(
+        profile: &Profile,
+        mounts: bool,
+        shown: Option<(&Path, &Path)>,
+    ) -> Result<Self, SandboxError> {
         let mut gathered = Gathered::default();
         if mounts {
             for path in system::PRIVATE {
@@ -134,8 +138,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, path: &Path, kind: Kind) -> Result<(), Error> {
-        let bad = |problem| Error::BadPath { path: path.to_owned(), problem };
+    fn add(&mut self, path: &Path, kind: Kind) -> Result<(), SandboxError> {
+        let bad = |problem| SandboxError::BadPath { path: path.to_owned(), problem };
         if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
             return Err(bad("is not absolute"));
         }
@@ -154,8 +158,8 @@ impl Gathered {
     }
 
     /// Shows a tree at another path, at which nothing else may be.
-    fn show(&mut self, real: &Path, shown: &Path) -> Result<(), Error> {
-        let bad = |problem| Error::BadPath { path: shown.to_owned(), problem };
+    fn show(&mut self, real: &Path, shown: &Path) -> Result<(), SandboxError> {
+        let bad = |problem| SandboxError::BadPath { path: shown.to_owned(), problem };
         let plain = shown.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
         if !shown.is_absolute() || !plain || shown.parent().is_none() || shown.to_str().is_none() {
             return Err(bad("is no place to show a tree at"));

@@ -3,7 +3,7 @@
 //! This is the only crate of the workspace that starts processes. It knows nothing of flights, turns or the broker.
 //!
 //! - [`tool`]: a trusted tool (git, pip, cargo), run to its end without the sandbox, but within a [`Confinement`] where its
-//!   input is not trusted; or a confined one that stays and is asked ([`Answering`]).
+//!   input is not trusted; or a confined one that stays and is asked ([`AnsweringTool`]).
 //! - [`service`]: our own long-lived processes; [`process`]: naming one safely.
 //! - [`Sandbox`]: programs that are not ours, under a [`Profile`]; [`Property`]: what that promises.
 //! - [`shim`]: the side of the sandbox that runs in between; every executable that is its own shim calls
@@ -30,10 +30,10 @@ mod toolchain;
 pub mod tree;
 mod wire;
 
-pub use error::Error;
+pub use error::SandboxError;
 pub use process::ProcessId;
-pub use profile::{Bounds, Command, Input, Limits, Network, Profile};
+pub use profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 pub use property::{Property, PropertyReport};
-pub use sandbox::{Ended, Outcome, Sandbox, Stream, Tap};
-pub use tool::{Answered, Answering, Confinement, Limit, Tool, ToolError, ToolOutput};
+pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Tap};
+pub use tool::{AnsweringTool, Confinement, Limit, Tool, ToolAnswer, ToolError, ToolOutput};
 pub use toolchain::{ToolchainPaths, toolchain_paths};

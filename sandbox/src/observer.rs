@@ -22,7 +22,7 @@ mod writing;
 
 pub use below_cargo::runner_variables;
 pub use inside::maybe_run;
-pub use listener::{Listener, Told};
+pub use listener::{ObserverListener, ObserverReport};
 
 /// What the observer is called, and the name under which an executable of ours becomes it. Its arguments: the socket, a
 /// name for what is watched, the program, and the program's arguments.

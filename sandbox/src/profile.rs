@@ -19,7 +19,7 @@ pub enum Network {
 /// How much a program may use up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct RunLimits {
     /// Time from its start until it is ended.
     pub wall: Duration,
     /// Bytes of standard output and standard error together; one more ends it.
@@ -39,7 +39,7 @@ pub struct Limits {
     pub address_space_bytes: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     /// Ten minutes, 10 MiB of output, files of 4 GiB (debug builds have big ones); the rest as the bounds say.
     fn default() -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Default for Limits {
     }
 }
 
-/// What every program of a sandbox may use up where its own [`Limits`] say nothing.
+/// What every program of a sandbox may use up where its own [`RunLimits`] say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Processes and threads at once.
@@ -106,13 +106,13 @@ pub struct Profile {
     pub network: Network,
     /// How much it may use up.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: RunLimits,
 }
 
 /// What a program gets as standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Input {
+pub enum ProgramInput {
     /// Nothing: end of input at once.
     #[default]
     Empty,
@@ -139,7 +139,7 @@ pub struct Command {
     pub env: BTreeMap<String, String>,
     /// Its standard input.
     #[serde(default)]
-    pub stdin: Input,
+    pub stdin: ProgramInput,
     /// What it may do.
     pub profile: Profile,
 }
@@ -153,7 +153,7 @@ impl Command {
             dir: dir.into(),
             shown: None,
             env: BTreeMap::new(),
-            stdin: Input::Empty,
+            stdin: ProgramInput::Empty,
             profile,
         }
     }

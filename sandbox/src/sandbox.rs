@@ -16,12 +16,12 @@ use std::time::Duration;
 use nix::unistd::{getegid, geteuid};
 use tokio::sync::OnceCell;
 
-pub use drain::{Stream, Tap};
+pub use drain::{OutputStream, Tap};
 
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::layout::Layout;
 use crate::platform::Platform;
-use crate::profile::{Bounds, Command, Input, Limits, Network, Profile};
+use crate::profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 use crate::property::{Property, PropertyReport};
 use crate::wire::{Budget, Program, Rlimits, STDIN_BYTES_MAX, Sockets, Spec, Stdin};
 
@@ -44,7 +44,7 @@ pub enum Ended {
 
 /// What a sandboxed program left behind.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// How it ended.
     pub ended: Ended,
     /// Its standard output, up to the limit.
@@ -121,8 +121,8 @@ impl Sandbox {
     ///
     /// # Errors
     /// Not even the weakest set-up works, or the shim does not start.
-    pub async fn probe(&self) -> Result<Vec<PropertyReport>, Error> {
-        let limits = Limits { address_space_bytes: Some(u64::MAX), ..Limits::default() };
+    pub async fn probe(&self) -> Result<Vec<PropertyReport>, SandboxError> {
+        let limits = RunLimits { address_space_bytes: Some(u64::MAX), ..RunLimits::default() };
         let profile = Profile { read: vec![], write: vec![], deny: vec![], network: Network::Loopback, limits };
         self.properties(&profile).await
     }
@@ -131,7 +131,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::probe`], or a path of the profile cannot be used.
-    pub async fn properties(&self, profile: &Profile) -> Result<Vec<PropertyReport>, Error> {
+    pub async fn properties(&self, profile: &Profile) -> Result<Vec<PropertyReport>, SandboxError> {
         let profile = self.bounds.complete(profile);
         let platform = self.platform().await?;
         let layout = Layout::of(&profile, platform.namespaces)?;
@@ -143,9 +143,9 @@ impl Sandbox {
     /// `tap` sees the output as it comes.
     ///
     /// # Errors
-    /// A required property is not given here and not waived ([`Error::NotEnforceable`]: nothing was run), the profile or
+    /// A required property is not given here and not waived ([`SandboxError::NotEnforceable`]: nothing was run), the profile or
     /// the command cannot be used, or the program does not start. How it ended is never an error.
-    pub async fn run(&self, command: &Command, tap: Option<&Tap>) -> Result<Outcome, Error> {
+    pub async fn run(&self, command: &Command, tap: Option<&Tap>) -> Result<RunOutcome, SandboxError> {
         self.run_until(command, tap, std::future::pending()).await
     }
 
@@ -159,7 +159,7 @@ impl Sandbox {
         command: &Command,
         tap: Option<&Tap>,
         end: impl Future<Output = ()>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<RunOutcome, SandboxError> {
         let platform = self.platform().await?;
         let profile = self.bounds.complete(&command.profile);
         let shown = command.shown.as_deref().filter(|_| platform.namespaces);
@@ -169,7 +169,7 @@ impl Sandbox {
         let (program, stdin) = program(command, shown.unwrap_or(&command.dir))?;
         let spec = spec(&platform, &profile, layout, Some(program));
         let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tap, end).await?;
-        Ok(Outcome {
+        Ok(RunOutcome {
             ended: ended.ended,
             stdout: ended.stdout,
             stderr: ended.stderr,
@@ -184,7 +184,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::probe`].
-    pub async fn unix_sockets(&self, network: Network) -> Result<bool, Error> {
+    pub async fn unix_sockets(&self, network: Network) -> Result<bool, SandboxError> {
         Ok(self.platform().await?.sockets(network) == Sockets::All)
     }
 
@@ -200,21 +200,21 @@ impl Sandbox {
         path.canonicalize()
     }
 
-    async fn platform(&self) -> Result<Platform, Error> {
+    async fn platform(&self) -> Result<Platform, SandboxError> {
         self.platform.get_or_try_init(|| probe::probe(&self.shim, self.namespaces, self.groups)).await.copied()
     }
 
-    fn refuse_weaker(&self, reports: &[PropertyReport]) -> Result<(), Error> {
+    fn refuse_weaker(&self, reports: &[PropertyReport]) -> Result<(), SandboxError> {
         let missing = |report: &&PropertyReport| {
             !report.enforced() && report.property.required() && !self.waived.contains(&report.property)
         };
         let properties: Vec<Property> = reports.iter().filter(missing).map(|report| report.property).collect();
-        if properties.is_empty() { Ok(()) } else { Err(Error::NotEnforceable { properties }) }
+        if properties.is_empty() { Ok(()) } else { Err(SandboxError::NotEnforceable { properties }) }
     }
 }
 
-fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), Error> {
-    let bad = |problem| Err(Error::BadCommand { problem });
+fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), SandboxError> {
+    let bad = |problem| Err(SandboxError::BadCommand { problem });
     if command.argv.first().is_none_or(String::is_empty) {
         return bad("has no program");
     }
@@ -226,10 +226,12 @@ fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), 
         return bad("has a directory that is not an absolute UTF-8 path");
     }
     let (stdin, bytes) = match &command.stdin {
-        Input::Empty => (Stdin::Empty, &[][..]),
-        Input::Bytes(bytes) if bytes.len() as u64 > STDIN_BYTES_MAX => return bad("has too much standard input"),
-        Input::Bytes(bytes) => (Stdin::Frame, bytes.as_slice()),
-        Input::File(path) => (Stdin::File(path.clone()), &[][..]),
+        ProgramInput::Empty => (Stdin::Empty, &[][..]),
+        ProgramInput::Bytes(bytes) if bytes.len() as u64 > STDIN_BYTES_MAX => {
+            return bad("has too much standard input");
+        }
+        ProgramInput::Bytes(bytes) => (Stdin::Frame, bytes.as_slice()),
+        ProgramInput::File(path) => (Stdin::File(path.clone()), &[][..]),
     };
     let program = Program { argv: command.argv.clone(), dir: dir.to_owned(), env: command.env.clone(), stdin };
     Ok((program, bytes))

@@ -20,7 +20,7 @@ const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 /// How long a service lives in relation to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Its process group is killed when its [`Running`] is dropped.
+    /// Its process group is killed when its [`RunningService`] is dropped.
     Bound,
     /// As `Bound`, and its standard input is a pipe that we hold: it sees the end of input when we die, however we die.
     BoundByPipe,
@@ -80,7 +80,7 @@ pub struct Service;
 
 /// A service that was started. Dropping it ends the service, unless it is detached.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningService {
     child: Child,
     pid: u32,
     control: Option<ChildStdin>,
@@ -92,7 +92,7 @@ impl Service {
     ///
     /// # Errors
     /// The program is missing or does not start, or the log file cannot be opened.
-    pub fn spawn(spec: &ServiceSpec) -> Result<Running, ServiceError> {
+    pub fn spawn(spec: &ServiceSpec) -> Result<RunningService, ServiceError> {
         let log_error = |source| ServiceError::Log { log: spec.log.clone(), source };
         let log = open_log(spec).map_err(log_error)?;
         let log_too = log.try_clone().map_err(log_error)?;
@@ -109,7 +109,7 @@ impl Service {
         let mut child = command.spawn().map_err(|source| spawn_error(spec, source))?;
         let control = child.stdin.take();
         let pid = child.id().unwrap_or_default();
-        Ok(Running { child, pid, control, detached: spec.lifetime == Lifetime::Detached })
+        Ok(RunningService { child, pid, control, detached: spec.lifetime == Lifetime::Detached })
     }
 }
 
@@ -127,7 +127,7 @@ fn spawn_error(spec: &ServiceSpec, source: std::io::Error) -> ServiceError {
     ServiceError::Start { program: spec.program.clone(), source }
 }
 
-impl Running {
+impl RunningService {
     /// Its number. It may be another process's once the service was waited for.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -179,7 +179,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningService {
     fn drop(&mut self) {
         if !self.detached {
             self.kill();

@@ -1,4 +1,4 @@
-//! Running a trusted tool (git, pip, cargo) to its end, or asking a confined one again and again ([`Answering`]).
+//! Running a trusted tool (git, pip, cargo) to its end, or asking a confined one again and again ([`AnsweringTool`]).
 //!
 //! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. One that reads what
 //! others made gets a [`Confinement`] too. It is *not* sandboxed: programs that are not ours go through the
@@ -26,7 +26,7 @@ use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 
-pub use answering::{Answered, Answering};
+pub use answering::{AnsweringTool, ToolAnswer};
 pub use confinement::{Confinement, Limit};
 pub use error::ToolError;
 

@@ -10,7 +10,7 @@ use std::{
 
 use holdpoint_bus::{
     Bus, ConnectArgs,
-    auth::{Authority, Credentials, PastSenders, Signed, TrustRoots},
+    auth::{Authority, Credentials, PastSenders, SignedMessage, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
     journal::{Journal, ReadError},
     past,
@@ -33,14 +33,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// All that is looked at.
 #[derive(Debug, Clone, Default)]
-pub struct Account {
+pub struct SoakAccount {
     /// Every entry of every journal, in the order of the stream.
     pub lines: Vec<EntryLine>,
     /// Every handoff, by role in the order of its stream.
     pub handoffs: Vec<HandoffLine>,
 }
 
-impl Account {
+impl SoakAccount {
     /// Reads what a world's broker holds; starts it for that if it does not run.
     ///
     /// # Panics
@@ -74,7 +74,7 @@ impl Account {
     async fn try_read(bus: &Bus, roots: &TrustRoots) -> Result<Self, ReadError> {
         let journal = Journal::new(bus);
         let mut stored = journal.replay(&subjects::journals()).await?;
-        let mut account = Account::default();
+        let mut account = SoakAccount::default();
         while let Some(stored) = stored.next().await? {
             let message = stored.exported(streams::JOURNAL);
             account.lines.push(EntryLine::read(&message, roots.was_orchestrators(signed(&message))).unwrap());
@@ -108,7 +108,7 @@ pub struct Keys {
     pub trust: PathBuf,
 }
 
-impl Account {
+impl SoakAccount {
     /// Reads what the broker at this address holds.
     ///
     /// # Panics
@@ -121,7 +121,7 @@ impl Account {
     }
 }
 
-async fn read(world: &World) -> Account {
+async fn read(world: &World) -> SoakAccount {
     let dir = world.state_folder().unwrap();
     let keys = dir.join("keys");
     if world.broker().is_some() {
@@ -130,20 +130,20 @@ async fn read(world: &World) -> Account {
         let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("broker.json")).unwrap()).unwrap();
         let url = kept["url"].as_str().unwrap().to_owned();
         let bus = Bus::connect(ConnectArgs::new(url, credentials)).await.unwrap();
-        return Account::read(&bus, authority.trust_roots()).await;
+        return SoakAccount::read(&bus, authority.trust_roots()).await;
     }
     let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
     let spec = LocalSpec::bound(binary, dir);
     let mut local = LocalBroker::start(spec).await.unwrap();
     let bus = local.connect(&local.orchestrator).await.unwrap();
-    let account = Account::read(&bus, local.authority.trust_roots()).await;
+    let account = SoakAccount::read(&bus, local.authority.trust_roots()).await;
     bus.close().await;
     local.broker.stop().await.unwrap();
     account
 }
 
-fn signed(message: &Message) -> Signed<'_> {
-    Signed {
+fn signed(message: &Message) -> SignedMessage<'_> {
+    SignedMessage {
         subject: &message.subject,
         payload: &message.payload,
         signature: message.header(headers::SIGNATURE),

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_faults::{ORDER, Order, PASSED, STOPPED, Step, When};
+use holdpoint_faults::{FaultOrder, ORDER, PASSED, STOPPED, Step, When};
 use holdpoint_sandbox::ProcessId;
 use nix::{
     sys::signal::{Signal, kill},
@@ -24,9 +24,9 @@ use nix::{
 pub use flights::Flight;
 
 use crate::{
-    account::Account,
+    account::SoakAccount,
     checker,
-    world::{Finished, Running, World},
+    world::{Finished, RunningProcess, World},
 };
 
 /// How long a silent process keeps its turn or handoff in these worlds.
@@ -74,7 +74,7 @@ pub struct Cell {
     /// What is flown.
     pub flight: Flight,
     /// Who is stopped, and where.
-    pub order: Order,
+    pub order: FaultOrder,
     /// What happens then.
     pub victim: Victim,
 }
@@ -93,7 +93,7 @@ pub fn all() -> Vec<Cell> {
         for (step, role) in flight.steps() {
             for when in When::BOTH {
                 for victim in Victim::ALL {
-                    let order = Order { role: role.to_owned(), step, when, nth: 1 };
+                    let order = FaultOrder { role: role.to_owned(), step, when, nth: 1 };
                     cells.push(Cell { flight, order, victim });
                 }
             }
@@ -114,7 +114,7 @@ pub struct CellWorld {
 impl CellWorld {
     /// A world for this flight, in which this order holds, or none.
     #[must_use]
-    pub fn new(flight: Flight, order: Option<&Order>) -> Self {
+    pub fn new(flight: Flight, order: Option<&FaultOrder>) -> Self {
         let world = World::new(&[("shared", "base\n")]);
         world.plan(flight.plan());
         fs::create_dir(world.path("faults")).unwrap();
@@ -129,7 +129,7 @@ impl CellWorld {
 
     /// Starts the flight.
     #[must_use]
-    pub fn fly(&self, builders: &str) -> Running {
+    pub fn fly(&self, builders: &str) -> RunningProcess {
         let more = ["--builder", &self.builder, "--repair", &self.repair, "--builders", builders];
         self.start(&self.world.run_args(&more))
     }
@@ -162,7 +162,7 @@ impl CellWorld {
         })
     }
 
-    fn start(&self, args: &[&str]) -> Running {
+    fn start(&self, args: &[&str]) -> RunningProcess {
         self.world.start_with(self.command(args))
     }
 
@@ -190,7 +190,7 @@ impl CellWorld {
     }
 
     /// Waits until a process is stopped at the step of the order, and gives it; `None` when the flight ended before.
-    fn stopped(&self, running: &mut Running) -> Option<ProcessId> {
+    fn stopped(&self, running: &mut RunningProcess) -> Option<ProcessId> {
         let deadline = Instant::now() + REACHED;
         while Instant::now() < deadline {
             let text = fs::read_to_string(self.world.path(&format!("faults/{STOPPED}"))).unwrap_or_default();
@@ -250,7 +250,7 @@ fn flown(place: &CellWorld, cell: &Cell) -> Result<Finished, String> {
 }
 
 /// Does to the victim what the cell says.
-fn strike(place: &CellWorld, cell: &Cell, running: &mut Running, process: ProcessId) -> Result<(), String> {
+fn strike(place: &CellWorld, cell: &Cell, running: &mut RunningProcess, process: ProcessId) -> Result<(), String> {
     match cell.victim {
         Victim::Itself => signal(process, Signal::SIGKILL),
         Victim::Asleep => {
@@ -276,7 +276,7 @@ fn strike(place: &CellWorld, cell: &Cell, running: &mut Running, process: Proces
 
 /// Others go on while it sleeps. An orchestrator's place is taken by that of another command, which flies the flight to
 /// its end; the sleeper wakes in a flight that is over.
-fn sleep(place: &CellWorld, cell: &Cell, running: &mut Running) -> Result<(), String> {
+fn sleep(place: &CellWorld, cell: &Cell, running: &mut RunningProcess) -> Result<(), String> {
     // These are passed before there is a flight that another one could fly.
     let first = matches!((cell.order.step, cell.order.when), (Step::Fetch, _) | (Step::AppendSubmitted, When::Before));
     if cell.order.role == "orchestrator"
@@ -315,7 +315,7 @@ fn begun(place: &CellWorld) -> Option<String> {
 }
 
 /// Waits for the flight's end. A command that was killed is called again, as its user would.
-fn finish(place: &CellWorld, cell: &Cell, running: Running) -> Result<Finished, String> {
+fn finish(place: &CellWorld, cell: &Cell, running: RunningProcess) -> Result<Finished, String> {
     let until = Instant::now() + STUCK;
     let finished = running.finish_by(until).map_err(|said| format!("stuck\n{said}\n{}", logs(place)))?;
     if cell.order.role != "run" || cell.victim != Victim::Itself {
@@ -353,7 +353,7 @@ pub fn problems(place: &CellWorld, finished: &Finished) -> Vec<String> {
             wrong.push(format!("{id} took {found:?} attempts and not {attempts}: a crash of ours is none"));
         }
     }
-    let account = Account::of(world);
+    let account = SoakAccount::of(world);
     wrong.extend(checker::findings(&account));
     let id = flight["flight"].as_str().unwrap_or_default().parse().expect("a flight's id");
     let landed: Vec<String> = checker::landed(&account, &id).iter().map(ToString::to_string).collect();

@@ -14,14 +14,14 @@ use holdpoint_protocol::{
     state::{Phase, WaypointState},
 };
 
-use crate::account::Account;
+use crate::account::SoakAccount;
 
 /// The workflow in which a person approves what was verified.
 const APPROVED: &str = "fly-approved";
 
 /// Everything that is wrong with an account in which every flight is over; nothing when it is sound.
 #[must_use]
-pub fn findings(account: &Account) -> Vec<String> {
+pub fn findings(account: &SoakAccount) -> Vec<String> {
     let mut wrong = Vec::new();
     let submitted = account.lines.iter().filter_map(|line| match &line.entry {
         Ok(Entry::Submitted(submitted)) => Some(submitted.as_ref()),
@@ -50,7 +50,7 @@ pub fn findings(account: &Account) -> Vec<String> {
 }
 
 /// What an audit of one flight finds.
-fn audited(account: &Account, flight: &FlightId) -> Vec<String> {
+fn audited(account: &SoakAccount, flight: &FlightId) -> Vec<String> {
     let mut auditor = Auditor::new(flight.clone());
     account
         .handoffs
@@ -63,19 +63,19 @@ fn audited(account: &Account, flight: &FlightId) -> Vec<String> {
 
 /// The commits that a flight's journal says are landed, oldest first.
 #[must_use]
-pub fn landed(account: &Account, flight: &FlightId) -> Vec<Oid> {
+pub fn landed(account: &SoakAccount, flight: &FlightId) -> Vec<Oid> {
     landings(account, flight).map(|landed| landed.commit.clone()).collect()
 }
 
 /// What people did on the waypoints of a flight and the journal took, in its order.
 #[must_use]
-pub fn acts(account: &Account, flight: &FlightId) -> Vec<(WaypointId, Verb)> {
+pub fn acts(account: &SoakAccount, flight: &FlightId) -> Vec<(WaypointId, Verb)> {
     let lines = account.lines.iter().filter(|line| &line.journal.flight == flight);
     lines.filter_map(|line| Some((line.journal.waypoint.clone()?, act_of(account, line)?.verb()))).collect()
 }
 
 /// The act that an entry answers, if it answers one.
-fn act_of<'a>(account: &'a Account, line: &EntryLine) -> Option<&'a Act> {
+fn act_of<'a>(account: &'a SoakAccount, line: &EntryLine) -> Option<&'a Act> {
     let Cause { stream, sequence, .. } = line.entry.as_ref().ok()?.record().cause.as_ref()?;
     let handed = account.handoffs.iter().find(|handoff| (&handoff.stream, &handoff.sequence) == (stream, sequence))?;
     match &handed.body {
@@ -85,7 +85,7 @@ fn act_of<'a>(account: &'a Account, line: &EntryLine) -> Option<&'a Act> {
     }
 }
 
-fn landings<'a>(account: &'a Account, flight: &FlightId) -> impl Iterator<Item = &'a Landed> {
+fn landings<'a>(account: &'a SoakAccount, flight: &FlightId) -> impl Iterator<Item = &'a Landed> {
     journal(account, flight, None).filter_map(|line| match &line.entry {
         Ok(Entry::Landed(landed)) => Some(landed.as_ref()),
         _ => None,
@@ -93,7 +93,7 @@ fn landings<'a>(account: &'a Account, flight: &FlightId) -> impl Iterator<Item =
 }
 
 fn journal<'a>(
-    account: &'a Account,
+    account: &'a SoakAccount,
     flight: &FlightId,
     waypoint: Option<&WaypointId>,
 ) -> impl Iterator<Item = &'a EntryLine> {
@@ -104,7 +104,7 @@ fn journal<'a>(
 }
 
 /// A waypoint of a flight that is over is decided, and what was accepted with a commit has landed.
-fn over(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+fn over(account: &SoakAccount, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
     let last = journal(account, flight, Some(id)).last().and_then(|line| line.entry.as_ref().ok());
     if !matches!(last, Some(Entry::Decided(_) | Entry::Dead(_))) {
         wrong.push("it has no final decision".to_owned());
@@ -123,7 +123,7 @@ fn over(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<S
 }
 
 /// A question ends by what a person did, or by its deadline; and each act is taken once, wherever it is stored.
-fn answered(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+fn answered(account: &SoakAccount, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
     let mut open = None;
     let mut taken = BTreeSet::new();
     for line in journal(account, flight, Some(id)) {
@@ -145,7 +145,7 @@ fn answered(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut V
 }
 
 /// Work that needs approval is accepted by a person who approved it.
-fn approved(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+fn approved(account: &SoakAccount, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
     for line in journal(account, flight, Some(id)) {
         let decision = line.entry.as_ref().ok().and_then(Entry::decision);
         let accepted = decision.is_some_and(|decision| decision.disposition == Disposition::Accept);

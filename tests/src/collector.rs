@@ -7,18 +7,18 @@ use std::{
     thread,
 };
 
-use holdpoint_otlp_sink::{Point, Receiver, Span};
+use holdpoint_otlp_sink::{Point, ReceivedSpan, Receiver};
 
 /// Keeps every span and every series it gets, until the test ends.
 pub struct Collector {
     endpoint: String,
-    spans: Arc<Mutex<Vec<Span>>>,
+    spans: Arc<Mutex<Vec<ReceivedSpan>>>,
     points: Arc<Mutex<Vec<Point>>>,
 }
 
 /// What a collector has got.
 #[derive(Debug)]
-pub struct Spans(pub Vec<Span>);
+pub struct Spans(pub Vec<ReceivedSpan>);
 
 impl Collector {
     /// Listens on a free port. Its thread ends with the test's process.
@@ -26,9 +26,9 @@ impl Collector {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let receiver = runtime.block_on(Receiver::listen("127.0.0.1:0".parse().unwrap())).unwrap();
         let endpoint = format!("http://{}", receiver.address());
-        let spans = Arc::<Mutex<Vec<Span>>>::default();
+        let spans = Arc::<Mutex<Vec<ReceivedSpan>>>::default();
         let to = spans.clone();
-        let take = move |batch: Vec<Span>| {
+        let take = move |batch: Vec<ReceivedSpan>| {
             to.lock().unwrap().extend(batch);
             Ok(())
         };
@@ -61,15 +61,15 @@ impl Collector {
 
 impl Spans {
     /// All spans of this name, in the order they began.
-    pub fn named(&self, name: &str) -> Vec<&Span> {
-        let mut named: Vec<&Span> = self.0.iter().filter(|span| span.name == name).collect();
+    pub fn named(&self, name: &str) -> Vec<&ReceivedSpan> {
+        let mut named: Vec<&ReceivedSpan> = self.0.iter().filter(|span| span.name == name).collect();
         named.sort_by_key(|span| span.start_ns);
         named
     }
 
     /// The one span of this name.
     #[track_caller]
-    pub fn one(&self, name: &str) -> &Span {
+    pub fn one(&self, name: &str) -> &ReceivedSpan {
         let named = self.named(name);
         let [one] = named.as_slice() else { panic!("{} spans {name:?} in {}", named.len(), self.names()) };
         one
@@ -77,7 +77,7 @@ impl Spans {
 
     /// The one span of this name below that one.
     #[track_caller]
-    pub fn below(&self, parent: &Span, name: &str) -> &Span {
+    pub fn below(&self, parent: &ReceivedSpan, name: &str) -> &ReceivedSpan {
         let named = self.named(name);
         let below: Vec<_> = named.iter().filter(|span| span.parent_span_id.as_ref() == Some(&parent.span_id)).collect();
         let [one] = below.as_slice() else {
@@ -88,7 +88,7 @@ impl Spans {
 
     /// The span that a link of this kind leads to.
     #[track_caller]
-    pub fn linked(&self, from: &Span, why: &str) -> &Span {
+    pub fn linked(&self, from: &ReceivedSpan, why: &str) -> &ReceivedSpan {
         let link = from.links.iter().find(|link| link.attributes["holdpoint.link"] == why);
         let link = link.unwrap_or_else(|| panic!("no link {why:?} in {from:?}"));
         assert_eq!(link.trace_id, from.trace_id);
@@ -101,7 +101,7 @@ impl Spans {
     }
 
     /// Spans whose parent is not there.
-    pub fn orphans(&self) -> Vec<&Span> {
+    pub fn orphans(&self) -> Vec<&ReceivedSpan> {
         let ids: BTreeSet<&str> = self.0.iter().map(|span| span.span_id.as_str()).collect();
         assert_eq!(ids.len(), self.0.len(), "no span is told twice: {}", self.names());
         self.0.iter().filter(|s| s.parent_span_id.as_ref().is_some_and(|p| !ids.contains(p.as_str()))).collect()

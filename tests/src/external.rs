@@ -17,7 +17,7 @@ use nix::{
 };
 use serde_json::Value;
 
-use crate::world::{Running, World, eventually, root};
+use crate::world::{RunningProcess, World, eventually, root};
 
 /// The Python that has what the example agents need.
 ///
@@ -37,7 +37,7 @@ pub fn example(name: &str) -> PathBuf {
 /// A fleet of ours that stays.
 pub struct Up {
     /// The command that keeps it.
-    pub running: Running,
+    pub running: RunningProcess,
     /// Where its broker is.
     pub url: String,
 }

@@ -18,25 +18,25 @@ use nix::{
 use tokio::runtime::Runtime;
 
 use crate::{
-    account::Account,
-    world::{Finished, PATIENCE, Running, World, root},
+    account::SoakAccount,
+    world::{Finished, PATIENCE, RunningProcess, World, root},
 };
 
 /// How long an orchestrator or agent may be silent: short, because tests wait for it.
 const ACK_WAIT: &str = "3s";
 
 /// A running fleet. Processes that still run when it is dropped are ended.
-pub struct Fleet {
+pub struct TestFleet {
     /// The repository, the plan and all folders.
     pub world: World,
     runtime: Runtime,
     local: LocalBroker,
-    processes: BTreeMap<String, Running>,
+    processes: BTreeMap<String, RunningProcess>,
     /// How each was started.
     commands: BTreeMap<String, Vec<String>>,
 }
 
-impl Fleet {
+impl TestFleet {
     /// A broker, and nobody else yet.
     #[must_use]
     pub fn new(world: World) -> Self {
@@ -107,13 +107,13 @@ impl Fleet {
 
     /// Starts `run` of the world's plan as a user of this fleet.
     #[must_use]
-    pub fn run(&self) -> Running {
+    pub fn run(&self) -> RunningProcess {
         self.command(&self.world.run_args(&[]))
     }
 
     /// Starts a command of a user of this fleet.
     #[must_use]
-    pub fn command(&self, args: &[&str]) -> Running {
+    pub fn command(&self, args: &[&str]) -> RunningProcess {
         let (url, creds) = (self.local.broker.url(), self.world.path("operator.creds").display().to_string());
         let mut args = args.to_vec();
         args.extend(["--nats", &url, "--creds", &creds]);
@@ -153,15 +153,15 @@ impl Fleet {
 
     /// Everything that its broker holds of its flights.
     #[must_use]
-    pub fn account(&self) -> Account {
+    pub fn account(&self) -> SoakAccount {
         self.runtime.block_on(async {
             let bus = self.local.connect(&self.local.orchestrator).await.unwrap();
-            Account::read(&bus, self.local.authority.trust_roots()).await
+            SoakAccount::read(&bus, self.local.authority.trust_roots()).await
         })
     }
 }
 
-impl Drop for Fleet {
+impl Drop for TestFleet {
     fn drop(&mut self) {
         for running in self.processes.values() {
             // It may have ended by itself.

@@ -26,7 +26,7 @@ pub struct Terms {
 
 /// One long run.
 #[derive(Debug)]
-pub struct Part {
+pub struct SoakPart {
     /// What it is called by.
     pub name: &'static str,
     /// What it shows, in a line.
@@ -36,34 +36,34 @@ pub struct Part {
 }
 
 /// All parts, in the order in which they are run.
-pub const PARTS: &[Part] = &[
-    Part {
+pub const PARTS: &[SoakPart] = &[
+    SoakPart {
         name: "walk",
         about: "every step of a flight, each process stopped there, and four things that happen then",
         run: walk::run,
     },
-    Part {
+    SoakPart {
         name: "storm",
         about: "kills every second over 200 waypoints, and what the journal says afterwards",
         run: storm::run,
     },
-    Part {
+    SoakPart {
         name: "chaos",
         about: "1,000 cases of programs and agents that corrupt, break off, stall, crash, lie and flood, and how each ends",
         run: chaos::run,
     },
-    Part { name: "fuzz", about: "every parser of what others wrote, fed by coverage", run: fuzz::run },
-    Part {
+    SoakPart { name: "fuzz", about: "every parser of what others wrote, fed by coverage", run: fuzz::run },
+    SoakPart {
         name: "repositories",
         about: "a file of 200 MB, plans of up to 2,000 waypoints, a history of 2 GB",
         run: repositories::run,
     },
-    Part {
+    SoakPart {
         name: "agents",
         about: "real coding agents against a scripted model, without a network (320 MB to get)",
         run: agents::run,
     },
-    Part {
+    SoakPart {
         name: "performance",
         about: "every benchmark at full size, in a release build, against its targets",
         run: performance::run,

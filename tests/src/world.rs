@@ -14,7 +14,7 @@ use std::{
 };
 
 use holdpoint_sandbox::ProcessId;
-pub use running::{Finished, Running};
+pub use running::{Finished, RunningProcess};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -109,13 +109,13 @@ impl World {
     }
 
     /// Starts `holdpoint`.
-    pub fn start(&self, args: &[&str]) -> Running {
+    pub fn start(&self, args: &[&str]) -> RunningProcess {
         self.start_with(self.command(args))
     }
 
     /// Starts a command of this world.
-    pub fn start_with(&self, command: Command) -> Running {
-        Running::of(command)
+    pub fn start_with(&self, command: Command) -> RunningProcess {
+        RunningProcess::of(command)
     }
 
     /// The arguments of `run --json` on the world's plan and repository.

@@ -18,7 +18,7 @@ use regex::Regex;
 
 use crate::{
     criterion::{Judged, NAMES_SHOWN, Named, Subject, base_run, expect_of},
-    error::BenchError,
+    error::VerifyError,
     runs::{Ran, Runs, Tree},
 };
 
@@ -35,7 +35,7 @@ pub(crate) async fn tried(
     subject: &Subject<'_>,
     named: Named<'_>,
     judged: &mut Judged,
-) -> Result<Vec<String>, BenchError> {
+) -> Result<Vec<String>, VerifyError> {
     let tests = judged.first.read.counts.is_some() || runners::may_run_tests(&named.check.command);
     let green = judged.report.result.verdict == Verdict::Pass && subject.tree != subject.base_tree;
     if named.check.evidence != EvidenceLevel::Strict || !green || !tests || subject.changes.scope_is_tests() {
@@ -95,7 +95,7 @@ async fn file_by_file(
     expect: Option<&Regex>,
     first: &Ran,
     known: [(&Oid, &Ran); 2],
-) -> Result<Vec<String>, BenchError> {
+) -> Result<Vec<String>, VerifyError> {
     let begun = Instant::now();
     // Runs that only show doubts may take as long as those that decide, and at most the time of one run.
     let most = runs.record.spent(named.id).min(named.check.timeout.duration());

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use holdpoint_core::checks::Run;
+use holdpoint_core::checks::JudgedRun;
 use holdpoint_protocol::{
     artifact::CheckRun,
     facts::{Oid, Verdict},
@@ -26,7 +26,7 @@ pub(crate) struct Key {
 #[derive(Debug, Clone)]
 pub(crate) struct BaseRun {
     pub(crate) run: CheckRun,
-    pub(crate) read: Run,
+    pub(crate) read: JudgedRun,
     pub(crate) evidence: Evidence,
 }
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use holdpoint_core::{budget::metering, exchange::HandoffRules};
 use holdpoint_harness::{
-    ask::{Ask, Desk, Printed, Recording, Storing, Waiting},
-    backend::{markers::HelpCall, question::Question as AskedQuestion},
+    ask::{Ask, Desk, PrintListener, Recording, Storing, Waiting},
+    backend::{markers::HelpCall, question::ValidQuestion},
     dialect::{self, Said},
-    exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
+    exchange::{After, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, rules_at, stall::Stall},
     live::Live,
-    meter::{self, Meter},
+    meter::{self, RunMeter},
 };
 use holdpoint_protocol::{
     Digest,
@@ -23,12 +23,12 @@ use holdpoint_runtime::{
     set_aside::set_aside,
     telemetry::{TRACE, fields},
 };
-use holdpoint_sandbox::{Ended, Outcome};
+use holdpoint_sandbox::{Ended, RunOutcome};
 use tracing::{Instrument as _, field, info_span};
 
 use crate::{
     criterion::{Subject, report_of_prepare},
-    error::BenchError,
+    error::VerifyError,
     evidence::{self, Evidence},
     judge::{self, Came, Judged, Question},
     place::Allowed,
@@ -50,7 +50,7 @@ pub(crate) async fn by_judge(
     criterion: &Criterion,
     judge: Option<&JudgeSettings>,
     shown: &[CriterionReport],
-) -> Result<ByJudge, BenchError> {
+) -> Result<ByJudge, VerifyError> {
     let Some(judge) = judge else {
         let evidence = Evidence::of_reason("there is no judge");
         return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::nobody(), evidence)));
@@ -102,7 +102,7 @@ pub(crate) async fn by_judge(
 
 /// The last run of a judge, and what it came to.
 struct Put {
-    outcome: Outcome,
+    outcome: RunOutcome,
     came: Came,
     evidence: Evidence,
 }
@@ -114,7 +114,7 @@ async fn put(
     (judge, criterion): (&JudgeSettings, &Criterion),
     question: &Question<'_>,
     rules: &HandoffRules,
-) -> Result<Put, BenchError> {
+) -> Result<Put, VerifyError> {
     let expected = Expected::judge(rules);
     let desk = AboutCriterion { desk: runs.desk(), criterion: &criterion.id };
     let allowance = runs.allowance;
@@ -124,10 +124,10 @@ async fn put(
     let mut retry = None;
     loop {
         let used = runs.record.metered.clone().unwrap_or_default();
-        let meter = Meter::new((judge.dialect, judge.price), None, metering::left(allowance.as_ref(), &used));
+        let meter = RunMeter::new((judge.dialect, judge.price), None, metering::left(allowance.as_ref(), &used));
         let shown = desk.live().tap(judge.dialect);
         let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
-        let printed = Printed::of(judge.dialect, None, "");
+        let printed = PrintListener::of(judge.dialect, None, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
         let program = Program {
@@ -165,7 +165,7 @@ async fn put(
         {
             continue;
         }
-        let tried = Tried {
+        let tried = EndedRun {
             command: &judge.command,
             output: if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout },
             evidence: &evidence.bytes,
@@ -187,11 +187,11 @@ async fn put(
 }
 
 /// What is behind a problem with the verdict.
-fn behind(problem: Problem, stuck: bool, said: &Said) -> Problem {
+fn behind(problem: ResultProblem, stuck: bool, said: &Said) -> ResultProblem {
     if stuck {
-        Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")
+        ResultProblem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")
     } else if said.context_full {
-        Problem::new(ExchangeErrorKind::ContextWindow, "its conversation is full")
+        ResultProblem::new(ExchangeErrorKind::ContextWindow, "its conversation is full")
     } else {
         problem
     }
@@ -213,9 +213,9 @@ impl ByJudge {
 }
 
 /// A question with the criterion that it is about.
-pub(crate) fn about(criterion: &CriterionId, question: AskedQuestion) -> AskedQuestion {
+pub(crate) fn about(criterion: &CriterionId, question: ValidQuestion) -> ValidQuestion {
     let context = format!("criterion {criterion}\n{}", question.decision_context);
-    AskedQuestion { decision_context: context.trim_end().to_owned(), ..question }
+    ValidQuestion { decision_context: context.trim_end().to_owned(), ..question }
 }
 
 /// A desk that knows which criterion a question is about.
@@ -229,7 +229,7 @@ impl Desk for AboutCriterion<'_> {
         self.desk.patience_max()
     }
 
-    fn ask(&self, question: AskedQuestion, patience: Duration) -> Waiting<'_> {
+    fn ask(&self, question: ValidQuestion, patience: Duration) -> Waiting<'_> {
         self.desk.ask(about(self.criterion, question), patience)
     }
 

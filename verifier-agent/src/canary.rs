@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::canary::{self, ByFile, Canaries, Control, Judgement, Sign, Sites, Trial};
+use holdpoint_core::canary::{self, ByFile, Canaries, CanaryJudgement, Control, ForgerySign, Sites, Trial};
 use holdpoint_protocol::{
     artifact::{CriterionReport, TreeTested},
     facts::{Oid, Verdict},
@@ -17,12 +17,12 @@ use holdpoint_runtime::{
     mirror::{from_wire, to_wire, wire_path},
     path_rules::text_of,
 };
-use holdpoint_workspace::{FileAs, Mirror, Mode, TreeEntry};
+use holdpoint_workspace::{EntryMode, FileAs, Mirror, TreeEntry};
 use regex::Regex;
 
 use crate::{
     criterion::{Named, Subject},
-    error::BenchError,
+    error::VerifyError,
     runs::{CheckArgs, Ran, Runs, Tree},
 };
 
@@ -34,7 +34,7 @@ enum Answer {
     /// They could not be asked, or their runs settle nothing; why, as the end of a sentence.
     None(String),
     /// They were.
-    Of(Judgement, Vec<Ran>),
+    Of(CanaryJudgement, Vec<Ran>),
 }
 
 /// Asks canaries about a `green` run, and writes what they say into the report of its criterion.
@@ -45,22 +45,22 @@ pub(crate) async fn ask(
     expect: Option<&Regex>,
     green: &Ran,
     report: &mut CriterionReport,
-) -> Result<(), BenchError> {
+) -> Result<(), VerifyError> {
     let note = match answer(runs, subject, named, expect, green).await? {
         Answer::None(why) => format!("not tried with tests that have to fail: {why}"),
         Answer::Of(judgement, tried) => {
             report.result.evidence.extend(tried.iter().map(|ran| ran.run.output));
             match judgement {
-                Judgement::Held => return Ok(()),
-                Judgement::Unselected => {
+                CanaryJudgement::Held => return Ok(()),
+                CanaryJudgement::Unselected => {
                     "tests that have to fail were added, and this check does not show them".to_owned()
                 }
-                Judgement::Unsettled(reason) => {
+                CanaryJudgement::Unsettled(reason) => {
                     (report.result.verdict, report.result.reason) = (Verdict::Inconclusive, reason);
                     let ending = tried.first().map(|ran| ran.ending.clone()).unwrap_or_default();
                     format!("with tests added that have to fail it ended with: {ending}")
                 }
-                Judgement::Forged(sign) => {
+                CanaryJudgement::Forged(sign) => {
                     (report.result.verdict, report.result.reason) = (Verdict::Fail, Some(CriterionReason::Canary));
                     if let Some(ran) = tried.first() {
                         report.exit_code = ran.run.exit_code;
@@ -75,16 +75,16 @@ pub(crate) async fn ask(
     Ok(())
 }
 
-fn said(sign: Sign) -> &'static str {
+fn said(sign: ForgerySign) -> &'static str {
     match sign {
-        Sign::EndedWell => {
+        ForgerySign::EndedWell => {
             "the code under test answers for its tests: the check is green with tests added that have to fail"
         }
-        Sign::Passed => "the code under test answers for its tests: tests that have to fail pass",
-        Sign::Vanished => {
+        ForgerySign::Passed => "the code under test answers for its tests: tests that have to fail pass",
+        ForgerySign::Vanished => {
             "the code under test answers for its tests: tests that have to fail were added, and not all were reported"
         }
-        Sign::OthersVanished => {
+        ForgerySign::OthersVanished => {
             "the code under test answers for its tests: with tests added that have to fail, fewer others ran"
         }
     }
@@ -96,7 +96,7 @@ async fn answer(
     named: Named<'_>,
     expect: Option<&Regex>,
     green: &Ran,
-) -> Result<Answer, BenchError> {
+) -> Result<Answer, VerifyError> {
     let canaries = match Canaries::new(&fresh::nonce(), &named.check.command, &green.read) {
         Ok(canaries) => canaries,
         Err(why) => return Ok(Answer::None(why.to_owned())),
@@ -123,7 +123,7 @@ async fn answer(
         stops_early: canary::stops_early(&check.command),
     };
     if trial.holds() {
-        return Ok(Answer::Of(Judgement::Held, vec![ran]));
+        return Ok(Answer::Of(CanaryJudgement::Held, vec![ran]));
     }
     let tree = garden.grow_alone(subject.base_tree).await?;
     let alone = runs.check(on(&tree, TreeTested::CanariesAlone)).await?;
@@ -152,7 +152,7 @@ struct Garden<'a> {
 
 impl<'a> Garden<'a> {
     /// Plants canaries in files of a tree.
-    async fn of(subject: &Subject<'a>, canaries: &'a Canaries, tree: &Oid, output: &str) -> Result<Self, BenchError> {
+    async fn of(subject: &Subject<'a>, canaries: &'a Canaries, tree: &Oid, output: &str) -> Result<Self, VerifyError> {
         let mirror = subject.mirror;
         let files = files(mirror, tree).await?;
         let on_base = self::files(mirror, subject.base_tree).await?;
@@ -170,13 +170,13 @@ impl<'a> Garden<'a> {
     }
 
     /// The tree with canaries in its files.
-    async fn grow(&self, tree: &Oid) -> Result<Oid, BenchError> {
+    async fn grow(&self, tree: &Oid) -> Result<Oid, VerifyError> {
         let texts = self.planted.iter().map(|(path, _, text)| (path.clone(), text.clone()));
         self.compose(tree, texts.collect(), &self.files).await
     }
 
     /// The base with the canaries instead of its own tests.
-    async fn grow_alone(&self, base: &Oid) -> Result<Oid, BenchError> {
+    async fn grow_alone(&self, base: &Oid) -> Result<Oid, VerifyError> {
         let on_base = &self.on_base;
         let mut texts = BTreeMap::new();
         let names: BTreeSet<String> = on_base.keys().chain(self.files.keys()).cloned().collect();
@@ -199,7 +199,7 @@ impl<'a> Garden<'a> {
     }
 
     /// A tree with these files as texts. Files that are there keep their modes.
-    async fn compose(&self, on: &Oid, texts: BTreeMap<String, String>, files: &Files) -> Result<Oid, BenchError> {
+    async fn compose(&self, on: &Oid, texts: BTreeMap<String, String>, files: &Files) -> Result<Oid, VerifyError> {
         let mut replacements = Vec::new();
         for (path, text) in texts {
             let (repo_path, mode) = match files.get(&path).or_else(|| self.files.get(&path)) {
@@ -214,14 +214,14 @@ impl<'a> Garden<'a> {
 }
 
 /// The regular files of a tree.
-async fn files(mirror: &Mirror, tree: &Oid) -> Result<Files, BenchError> {
+async fn files(mirror: &Mirror, tree: &Oid) -> Result<Files, VerifyError> {
     let entries = mirror.list_tree(&from_wire(tree)).await?.into_iter();
-    let files = entries.filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+    let files = entries.filter(|entry| matches!(entry.mode, EntryMode::File | EntryMode::Executable));
     Ok(files.map(|entry| (wire_path(&entry.path), entry)).collect())
 }
 
 /// The text of a file; `None` where it is not there, too long or not UTF-8.
-async fn text(mirror: &Mirror, files: &Files, path: &str) -> Result<Option<String>, BenchError> {
+async fn text(mirror: &Mirror, files: &Files, path: &str) -> Result<Option<String>, VerifyError> {
     let side = files.get(path).map(|entry| (entry.mode, entry.oid.clone()));
     Ok(text_of(mirror, side.as_ref(), canary::FILE_BYTES_MAX).await?)
 }

@@ -20,7 +20,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::{Change, FileAs, Mirror, Replacement};
 
-use crate::error::BenchError;
+use crate::error::VerifyError;
 
 /// The difference between the base and the tree under review, judged.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Changes {
         mirror: &Mirror,
         base_tree: &Oid,
         request: &VerificationRequest,
-    ) -> Result<Self, BenchError> {
+    ) -> Result<Self, VerifyError> {
         let (from, to) = (from_wire(base_tree), from_wire(&request.tree));
         let found = path_rules::judge(mirror, &from, &to, &texts(request)).await?;
         let put_back = |change: &&Change| {
@@ -106,7 +106,7 @@ impl Changes {
 
     /// The tree under review with the tests exactly as on the base. Tests that the scope names stay as they are, unless
     /// it names all that changed: then the tree only shows the difference.
-    pub(crate) async fn with_tests_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, BenchError> {
+    pub(crate) async fn with_tests_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, VerifyError> {
         let back = if self.tests_named() { &self.named } else { &self.unnamed };
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), back).await?))
     }
@@ -129,19 +129,19 @@ impl Changes {
     }
 
     /// The tree under review with the product exactly as on the base.
-    pub(crate) async fn with_product_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, BenchError> {
+    pub(crate) async fn with_product_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, VerifyError> {
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), &self.product).await?))
     }
 
     /// The tree under review with one file as on the base.
-    pub(crate) async fn with_file_of_base(&self, mirror: &Mirror, tree: &Oid, file: &str) -> Result<Oid, BenchError> {
+    pub(crate) async fn with_file_of_base(&self, mirror: &Mirror, tree: &Oid, file: &str) -> Result<Oid, VerifyError> {
         let back: Vec<_> = self.product.iter().filter(|(path, _)| wire_path(path) == file).cloned().collect();
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), &back).await?))
     }
 }
 
 /// Reads the texts of changed files, and what they take from tests.
-async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>) -> Result<Softened, BenchError> {
+async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>) -> Result<Softened, VerifyError> {
     let (mut texts, mut unread) = (Vec::new(), 0);
     for change in changes {
         let path = wire_path(&change.path);

@@ -21,7 +21,7 @@ use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
     canary,
     changes::Changes,
-    error::BenchError,
+    error::VerifyError,
     evidence::Evidence,
     heard,
     judge::About,
@@ -61,7 +61,7 @@ pub(crate) async fn plain(
     runs: &mut Runs<'_>,
     subject: &Subject<'_>,
     named: Named<'_>,
-) -> Result<CriterionReport, BenchError> {
+) -> Result<CriterionReport, VerifyError> {
     let expect = expect_of(named)?;
     let tree = Tree::new(subject.base_tree, TreeTested::Base);
     let ran = runs.check(named.on(expect.as_ref(), tree)).await?;
@@ -77,7 +77,11 @@ pub(crate) struct Judged {
 }
 
 /// The verdict on the tree under review.
-pub(crate) async fn judged(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Result<Judged, BenchError> {
+pub(crate) async fn judged(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+) -> Result<Judged, VerifyError> {
     let expect = expect_of(named)?;
     let expect = expect.as_ref();
     let first = runs.check(named.on(expect, Tree::new(subject.tree, TreeTested::Handoff))).await?;
@@ -162,10 +166,10 @@ pub(crate) fn not_run(record: &mut Record, id: &CriterionId, check: Option<&Chec
     }
 }
 
-pub(crate) fn expect_of(named: Named<'_>) -> Result<Option<Regex>, BenchError> {
+pub(crate) fn expect_of(named: Named<'_>) -> Result<Option<Regex>, VerifyError> {
     let compile = |text: &String| regex::RegexBuilder::new(text).size_limit(EXPECT_BYTES_MAX).build();
     let expect = named.check.expect.as_ref().map(compile).transpose();
-    expect.map_err(|source| BenchError::Expect { id: named.id.clone(), source })
+    expect.map_err(|source| VerifyError::Expect { id: named.id.clone(), source })
 }
 
 /// The run on the base, from an earlier turn if there was one.
@@ -174,7 +178,7 @@ pub(crate) async fn base_run(
     subject: &Subject<'_>,
     named: Named<'_>,
     expect: Option<&Regex>,
-) -> Result<Ran, BenchError> {
+) -> Result<Ran, VerifyError> {
     if let Some(known) = subject.base_runs.get(&key(subject, named)) {
         let run = holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), ..known.run };
         runs.record.ran(run.clone(), known.evidence);
@@ -312,7 +316,7 @@ fn difference(
     base: Option<&Ran>,
     composed: Option<&Ran>,
 ) -> Option<String> {
-    let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::Counts::total).unwrap_or_default();
+    let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::TestCounts::total).unwrap_or_default();
     let (now, then) = (total(first), base.map(total).unwrap_or_default());
     let lost = some_names(judgement);
     let reason = judgement.difference?;

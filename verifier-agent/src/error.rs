@@ -9,7 +9,7 @@ use holdpoint_runtime::path_rules::JudgeError;
 
 /// A failure of ours, not of the work under review. The turn can be tried again.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum VerifyError {
     /// A folder or file of ours cannot be used.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -23,10 +23,10 @@ pub enum BenchError {
     },
     /// Git failed, or an object that was handed over is missing.
     #[error("cannot read the trees under review")]
-    Git(#[from] holdpoint_workspace::Error),
+    Git(#[from] holdpoint_workspace::WorkspaceError),
     /// The sandbox could not run a program.
     #[error("cannot run a program in the sandbox")]
-    Sandbox(#[from] holdpoint_sandbox::Error),
+    Sandbox(#[from] holdpoint_sandbox::SandboxError),
     /// The regular expression of a check cannot be used. Plans are checked for that before they start.
     #[error("the expect of {id} is not a usable regular expression")]
     Expect {
@@ -41,7 +41,7 @@ pub enum BenchError {
     Paths(#[from] JudgeError),
 }
 
-impl BenchError {
+impl VerifyError {
     /// For `map_err`: what was tried on which path.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }

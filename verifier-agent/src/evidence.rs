@@ -8,7 +8,7 @@ use std::{
 };
 
 use holdpoint_protocol::{Digest, facts::Oid, time::Millis};
-use holdpoint_sandbox::{Ended, Outcome, Tap};
+use holdpoint_sandbox::{Ended, RunOutcome, Tap};
 
 /// Lines of output that a report shows.
 const TAIL_LINES: usize = 20;
@@ -37,7 +37,13 @@ impl Evidence {
 
     /// A run: a head that names it, with what an observer heard of it, then both outputs. Of a mutant the head says what was
     /// broken, and the outputs are cut.
-    pub(crate) fn of_run(command: &str, tree: &Oid, broken: Option<&str>, outcome: &Outcome, heard: &[String]) -> Self {
+    pub(crate) fn of_run(
+        command: &str,
+        tree: &Oid,
+        broken: Option<&str>,
+        outcome: &RunOutcome,
+        heard: &[String],
+    ) -> Self {
         let duration = Millis::from(outcome.duration).0;
         let mut head = String::new();
         for line in command.trim_end().lines() {
@@ -99,7 +105,7 @@ pub(crate) fn ending(ended: Ended) -> String {
 
 /// Both outputs as text, one after the other: what `expect` and the runners' counts are read from. It does not depend
 /// on how the two streams were scheduled.
-pub(crate) fn text(outcome: &Outcome) -> String {
+pub(crate) fn text(outcome: &RunOutcome) -> String {
     let mut text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -120,7 +126,7 @@ impl Interleaved {
     }
 
     /// The last lines. Where they are all blank, those of one output after the other.
-    pub(crate) fn last_lines(&self, outcome: &Outcome) -> String {
+    pub(crate) fn last_lines(&self, outcome: &RunOutcome) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = last_lines(&String::from_utf8_lossy(&kept));
         if lines.is_empty() { last_lines(&text(outcome)) } else { lines }
@@ -150,8 +156,8 @@ mod tests {
 
     use super::*;
 
-    fn outcome(stdout: &str, stderr: &str) -> Outcome {
-        Outcome {
+    fn outcome(stdout: &str, stderr: &str) -> RunOutcome {
+        RunOutcome {
             ended: Ended::Exited(1),
             stdout: stdout.into(),
             stderr: stderr.into(),

@@ -8,7 +8,7 @@ use std::{
 use holdpoint_runtime::put_away::put_away;
 use holdpoint_sandbox::tree::{remove_leftovers, remove_tree, spread};
 
-use crate::error::BenchError;
+use crate::error::VerifyError;
 
 /// Turn folders, below the state folder.
 const TURNS: &str = "turns";
@@ -21,11 +21,11 @@ pub(crate) struct TurnFolder {
 
 impl TurnFolder {
     /// Makes the folder of a turn, empty.
-    pub(crate) fn create(state_dir: &Path, name: &str) -> Result<Self, BenchError> {
+    pub(crate) fn create(state_dir: &Path, name: &str) -> Result<Self, VerifyError> {
         let path = state_dir.join(TURNS).join(name);
-        put_away(&path).map_err(BenchError::io("remove", &path))?;
+        put_away(&path).map_err(VerifyError::io("remove", &path))?;
         make_dir(&path)?;
-        let path = path.canonicalize().map_err(BenchError::io("resolve", &path))?;
+        let path = path.canonicalize().map_err(VerifyError::io("resolve", &path))?;
         Ok(Self { path })
     }
 
@@ -46,7 +46,7 @@ impl Drop for TurnFolder {
 
 /// Makes the place for turns, and removes what a crashed process left there. A folder that cannot be removed costs disk
 /// space and nothing else.
-pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
+pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), VerifyError> {
     let turns = state_dir.join(TURNS);
     for removed in [remove_tree(&turns), remove_leftovers(state_dir)] {
         if let Err(error) = removed {
@@ -59,8 +59,8 @@ pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
 }
 
 /// Makes a folder and those above it.
-pub(crate) fn make_dir(path: &Path) -> Result<(), BenchError> {
-    fs::create_dir_all(path).map_err(BenchError::io("create", path))
+pub(crate) fn make_dir(path: &Path) -> Result<(), VerifyError> {
+    fs::create_dir_all(path).map_err(VerifyError::io("create", path))
 }
 
 #[cfg(test)]

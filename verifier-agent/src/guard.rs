@@ -22,7 +22,7 @@ use std::{
 
 use holdpoint_core::checks::unrun;
 
-use crate::{error::BenchError, folder::make_dir, unrun::Watch};
+use crate::{error::VerifyError, folder::make_dir, unrun::Watch};
 
 /// How every starter begins: it finds the program to start, with placeholders.
 const FIND: &str = include_str!("guard/find.sh");
@@ -65,7 +65,7 @@ impl Guard {
         new: &BTreeSet<String>,
         watch: Option<&Watch>,
         observer: Option<&[PathBuf; 2]>,
-    ) -> Result<Self, BenchError> {
+    ) -> Result<Self, VerifyError> {
         let guard = Self { folder: folder.to_owned() };
         let (starters, modules) = (guard.starters(), guard.modules());
         make_dir(&starters)?;
@@ -111,12 +111,12 @@ impl Guard {
 }
 
 /// Writes what finds the program of this name behind this folder in `PATH` and goes on with `text`.
-fn put_starter(folder: &Path, name: &str, text: &str) -> Result<(), BenchError> {
+fn put_starter(folder: &Path, name: &str, text: &str) -> Result<(), VerifyError> {
     let text = format!("{FIND}{text}").replace("@NAME@", name).replace("@BIN@", &quoted(folder));
     let starter = folder.join(name);
     put(&starter, &text)?;
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&starter, mode).map_err(BenchError::io("make executable", &starter))
+    fs::set_permissions(&starter, mode).map_err(VerifyError::io("make executable", &starter))
 }
 
 /// Puts a folder before the others in a program's `PATH`.
@@ -125,8 +125,8 @@ fn put_first(folder: &Path, env: &mut BTreeMap<String, String>) {
     env.insert("PATH".to_owned(), format!("{}:{path}", folder.display()));
 }
 
-fn put(path: &Path, text: &str) -> Result<(), BenchError> {
-    fs::write(path, text).map_err(BenchError::io("write", path))
+fn put(path: &Path, text: &str) -> Result<(), VerifyError> {
+    fs::write(path, text).map_err(VerifyError::io("write", path))
 }
 
 /// A path as one word of the shell.

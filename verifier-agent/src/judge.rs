@@ -13,7 +13,7 @@ use holdpoint_harness::{
     ask::Ask,
     backend::markers::{self, Found, HelpCall},
     dialect::Said,
-    exchange::{Expected, Problem, envelope::Before},
+    exchange::{Expected, ResultProblem, envelope::Before},
 };
 use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport, ExchangeErrorKind, HelpEvent, PersonVerdict},
@@ -232,7 +232,7 @@ pub(crate) fn read(
     stderr: &[u8],
     expected: &Expected,
     before: Before<'_>,
-) -> (Came, Option<Problem>) {
+) -> (Came, Option<ResultProblem>) {
     // Its prompt is JSON, which has no line that calls.
     let Found { help, question, envelope, .. } = markers::read(&said.text, stderr, "");
     if let Some(call) = help {
@@ -245,7 +245,7 @@ pub(crate) fn read(
         Some(Ok(question)) => return (Came::Asks(Ask::Question(question)), None),
         Some(Err(bad)) => {
             let what = format!("the judge's question cannot be asked: {bad}");
-            let problem = Problem::new(ExchangeErrorKind::Malformed, what.clone());
+            let problem = ResultProblem::new(ExchangeErrorKind::Malformed, what.clone());
             return (Came::Judged(Judged::inconclusive(None, what)), Some(problem));
         }
         None => {}
@@ -253,7 +253,7 @@ pub(crate) fn read(
     if ended != Ended::Exited(0) {
         let judged = verdict(ended, said.answer());
         let kind = if ended == Ended::TimedOut { ExchangeErrorKind::Stuck } else { ExchangeErrorKind::Crashed };
-        let problem = Problem::new(kind, judged.note.clone().unwrap_or_default());
+        let problem = ResultProblem::new(kind, judged.note.clone().unwrap_or_default());
         return (Came::Judged(judged), Some(problem));
     }
     let (judged, problem) = handed(said.answer(), envelope, expected, before);

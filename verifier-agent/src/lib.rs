@@ -5,12 +5,11 @@
 //! waypoint: that is the orchestrator's.
 //!
 //! - [`worker`]: a turn, from its plan to its report; [`process`]: the whole agent.
-//! - [`mod@bench`]: judging one tree, without the broker; [`settings`]: what it knows about its machine.
+//! - [`mod@workbench`]: judging one tree, without the broker; [`settings`]: what it knows about its machine.
 //! - [`place`]: what a program may touch; [`evidence`]: what it printed.
 
 mod base_product;
 mod base_runs;
-pub mod bench;
 mod by_judge;
 mod canary;
 mod changes;
@@ -28,11 +27,12 @@ mod runs;
 pub mod settings;
 mod unrun;
 mod work;
+pub mod workbench;
 pub mod worker;
 
-pub use bench::{Bench, Findings};
 pub use by_judge::JudgeAsks;
-pub use error::BenchError;
+pub use error::VerifyError;
 pub use process::{ROLE, run};
-pub use settings::{JudgeSettings, Settings};
-pub use worker::{StartError, VerifyWorker};
+pub use settings::{JudgeSettings, VerifierSettings};
+pub use workbench::{Findings, VerifierWorkbench};
+pub use worker::{VerifierStartError, VerifyWorker};

@@ -17,7 +17,7 @@ use regex::Regex;
 
 use crate::{
     criterion::{Judged, Named, Subject, expect_of},
-    error::BenchError,
+    error::VerifyError,
     runs::{Ran, Runs, Tree},
     work::Work,
 };
@@ -50,7 +50,7 @@ pub(crate) async fn tried(
     subject: &Subject<'_>,
     named: Named<'_>,
     judged: &mut Judged,
-) -> Result<(), BenchError> {
+) -> Result<(), VerifyError> {
     let Some(wanted) = named.check.mutants.filter(|_| judged.report.result.verdict == Verdict::Pass) else {
         return Ok(());
     };
@@ -88,7 +88,7 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// Tries lines until as many mutants as are asked for have said something, or their tries or their time are used up.
-    async fn tally(&self, runs: &mut Runs<'_>, sites: &[Site]) -> Result<Tally, BenchError> {
+    async fn tally(&self, runs: &mut Runs<'_>, sites: &[Site]) -> Result<Tally, VerifyError> {
         let begun = Instant::now();
         let mut tally = Tally::default();
         for site in sites {
@@ -117,7 +117,7 @@ impl Scene<'_> {
     }
 
     /// A run on the tree with this mutant alone.
-    async fn run(&self, runs: &mut Runs<'_>, path: &str, mutant: &Mutant) -> Result<Option<Ran>, BenchError> {
+    async fn run(&self, runs: &mut Runs<'_>, path: &str, mutant: &Mutant) -> Result<Option<Ran>, VerifyError> {
         let Some((change, _, text)) = self.work.files.get(path) else { return Ok(None) };
         let Some((mode, _)) = change.new else { return Ok(None) };
         let mirror = self.subject.mirror;

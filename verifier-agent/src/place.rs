@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::{Limits, Network, Profile, toolchain_paths};
+use holdpoint_sandbox::{Network, Profile, RunLimits, toolchain_paths};
 
-use crate::settings::Settings;
+use crate::settings::VerifierSettings;
 
 /// Bytes a check may print. A test suite of thousands of tests with names prints less than one; nextest shows what passed
 /// tests print as well.
@@ -64,7 +64,7 @@ pub(crate) struct Allowed {
 
 /// The profile of one run. It may read `more` as well.
 pub(crate) fn profile(
-    settings: &Settings,
+    settings: &VerifierSettings,
     place: &Place,
     run: &RunFolders,
     allowed: Allowed,
@@ -80,13 +80,13 @@ pub(crate) fn profile(
     deny.extend(settings.deny_paths.iter().cloned());
     deny.push(settings.state_dir.clone());
     let network = if allowed.network { Network::Host } else { Network::Loopback };
-    let limits = Limits { wall: allowed.wall, output_bytes: CHECK_OUTPUT_BYTES_MAX, ..Limits::default() };
+    let limits = RunLimits { wall: allowed.wall, output_bytes: CHECK_OUTPUT_BYTES_MAX, ..RunLimits::default() };
     Profile { read, write, deny, network, limits }
 }
 
 /// The environment of one run: exactly this. What settings add never replaces what is set here.
 pub(crate) fn environment(
-    settings: &Settings,
+    settings: &VerifierSettings,
     place: &Place,
     run: &RunFolders,
     more: &BTreeMap<String, String>,
@@ -127,8 +127,8 @@ pub(crate) fn environment(
 mod tests {
     use super::*;
 
-    fn settings() -> Settings {
-        Settings {
+    fn settings() -> VerifierSettings {
+        VerifierSettings {
             state_dir: "/state".into(),
             path: "/home/v/.cargo/bin:/usr/bin".to_owned(),
             home: "/home/v".into(),

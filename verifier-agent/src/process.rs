@@ -2,7 +2,7 @@
 
 use holdpoint_harness::agent::process::{self, RunError};
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{config::Config, process::Ended};
+use holdpoint_runtime::{config::Config, process::ProcessEnd};
 use holdpoint_sandbox::Sandbox;
 
 use crate::worker::VerifyWorker;
@@ -15,7 +15,7 @@ pub const ROLE: &str = role::VERIFIER;
 ///
 /// # Errors
 /// [`RunError::Start`] before it connects, [`RunError::Agent`] afterwards.
-pub async fn run(config: Config) -> Result<Ended, RunError> {
+pub async fn run(config: Config) -> Result<ProcessEnd, RunError> {
     let worker = VerifyWorker::start(&config, Sandbox::of_this_executable()).await;
     let worker = worker.map_err(|error| RunError::Start { exit_code: error.exit_code(), source: error.into() })?;
     let properties = worker.properties().to_vec();

@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::{checks::Run, runners::Observed};
+use holdpoint_core::{checks::JudgedRun, runners::Observed};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
-    ask::{self, Ask, Desk, Inside, Line, Printed},
+    ask::{self, Ask, AskLine, Desk, Inside, PrintListener},
     dialect::Dialect,
     exchange::stall::{Patiently, Stall},
 };
@@ -32,8 +32,8 @@ use holdpoint_runtime::{
     telemetry::{TRACE, fields},
 };
 use holdpoint_sandbox::{
-    Command, Ended, Input, Outcome, Sandbox, Tap,
-    observer::{Listener, Told},
+    Command, Ended, ProgramInput, RunOutcome, Sandbox, Tap,
+    observer::{ObserverListener, ObserverReport},
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
@@ -46,12 +46,12 @@ pub(crate) use record::Record;
 
 use crate::{
     by_judge::AboutCriterion,
-    error::BenchError,
+    error::VerifyError,
     evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
     place::{Allowed, Place, RunFolders, environment, profile},
-    settings::Settings,
+    settings::VerifierSettings,
     unrun::Watch,
 };
 
@@ -92,7 +92,7 @@ pub(crate) struct Ran {
     /// Its line in the receipt.
     pub(crate) run: CheckRun,
     /// What it says: the verdict of this run alone, and counts of tests.
-    pub(crate) read: Run,
+    pub(crate) read: JudgedRun,
     /// The last lines, for people.
     pub(crate) tail: String,
     /// How it ended, in words.
@@ -114,7 +114,7 @@ pub(crate) struct Program<'a> {
     /// What watches whether it comes on; only the judge is watched.
     pub(crate) stall: Option<&'a Stall>,
     /// What hears its calls for help in print; only the judge's count.
-    pub(crate) printed: Option<&'a Printed>,
+    pub(crate) printed: Option<&'a PrintListener>,
     /// What new modules its Python programs import is looked at.
     pub(crate) guarded: bool,
     /// Lines that they are watched for.
@@ -125,17 +125,17 @@ pub(crate) struct Program<'a> {
 
 /// What a program left.
 struct Left {
-    outcome: Outcome,
+    outcome: RunOutcome,
     /// The last lines, for people.
     tail: String,
     asked: Option<Ask>,
     /// What observers heard; `None`: there were none.
-    told: Option<Vec<Told>>,
+    told: Option<Vec<ObserverReport>>,
 }
 
-/// A turn's bench in use: its folder, the trees that are ready, and the record so far.
+/// A turn's workbench in use: its folder, the trees that are ready, and the record so far.
 pub(crate) struct Runs<'a> {
-    settings: &'a Settings,
+    settings: &'a VerifierSettings,
     sandbox: &'a Sandbox,
     mirror: &'a Mirror,
     prepare: Option<&'a str>,
@@ -160,9 +160,9 @@ struct Ready {
 }
 
 impl<'a> Runs<'a> {
-    /// A bench that uses `folder` for everything.
+    /// A workbench that uses `folder` for everything.
     pub(crate) fn new(
-        settings: &'a Settings,
+        settings: &'a VerifierSettings,
         sandbox: &'a Sandbox,
         mirror: &'a Mirror,
         prepare: Option<&'a str>,
@@ -185,7 +185,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs a check on a tree.
-    pub(crate) async fn check(&mut self, args: CheckArgs<'_>) -> Result<Ran, BenchError> {
+    pub(crate) async fn check(&mut self, args: CheckArgs<'_>) -> Result<Ran, VerifyError> {
         let ready = self.ready(args.tree).await?;
         if let Some(failed) = ready.unprepared {
             return Ok(*failed);
@@ -227,7 +227,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs a check on a tree that no other run needs, and removes the tree.
-    pub(crate) async fn check_once(&mut self, args: CheckArgs<'_>) -> Result<Ran, BenchError> {
+    pub(crate) async fn check_once(&mut self, args: CheckArgs<'_>) -> Result<Ran, VerifyError> {
         let known = self.trees.contains_key(args.tree.oid);
         let ran = self.check(args).await?;
         let passing = if known { None } else { self.trees.remove(args.tree.oid) };
@@ -251,7 +251,7 @@ impl<'a> Runs<'a> {
         &mut self,
         tree: Tree<'_>,
         program: Program<'_>,
-    ) -> Result<(Outcome, Option<Ask>), BenchError> {
+    ) -> Result<(RunOutcome, Option<Ask>), VerifyError> {
         let ready = self.ready(tree).await?;
         let left = self.run(&ready.place, tree.oid, program).await?;
         Ok((left.outcome, left.asked))
@@ -263,12 +263,12 @@ impl<'a> Runs<'a> {
     }
 
     /// The failed `prepare` of a tree, if it failed.
-    pub(crate) async fn failed_prepare(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, BenchError> {
+    pub(crate) async fn failed_prepare(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, VerifyError> {
         Ok(self.ready(tree).await?.unprepared.map(|ran| *ran))
     }
 
     /// Checks a tree out and prepares it, once.
-    async fn ready(&mut self, tree: Tree<'_>) -> Result<Ready, BenchError> {
+    async fn ready(&mut self, tree: Tree<'_>) -> Result<Ready, VerifyError> {
         if let Some(ready) = self.trees.get(tree.oid) {
             return Ok(ready.clone());
         }
@@ -283,7 +283,7 @@ impl<'a> Runs<'a> {
         Ok(ready)
     }
 
-    async fn checkout(&self, tree: &Oid, dir: &Path) -> Result<(), BenchError> {
+    async fn checkout(&self, tree: &Oid, dir: &Path) -> Result<(), VerifyError> {
         if let Some(parent) = dir.parent() {
             make_dir(parent)?;
         }
@@ -294,7 +294,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs `prepare` where there is one. Gives the run only if it failed.
-    async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, BenchError> {
+    async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, VerifyError> {
         let Some(command) = self.prepare else { return Ok(None) };
         let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
         let program = Program {
@@ -322,7 +322,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs a program in the sandbox, in folders of its own.
-    async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<Left, BenchError> {
+    async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<Left, VerifyError> {
         let scratch = self.folder.path().join("runs").join(self.started.to_string());
         self.started += 1;
         let home = if self.prepare.is_some() { place.home.clone() } else { scratch.join("home") };
@@ -349,7 +349,7 @@ impl<'a> Runs<'a> {
             observed::start_through(listener, program.command, &mut command, &scratch)?;
         }
         if !program.stdin.is_empty() {
-            command.stdin = Input::Bytes(program.stdin);
+            command.stdin = ProgramInput::Bytes(program.stdin);
         }
         let tail = Interleaved::default();
         let tap = tail.tap();
@@ -378,14 +378,14 @@ impl<'a> Runs<'a> {
         program: &Program<'_>,
         dir: &Path,
         folder: &Path,
-        listener: Option<&Listener>,
-    ) -> Result<Option<Guard>, BenchError> {
+        listener: Option<&ObserverListener>,
+    ) -> Result<Option<Guard>, VerifyError> {
         let named = guard::programs(program.command);
         let nothing = self.new_modules.is_empty() && program.watch.is_none() && listener.is_none();
         if !program.guarded || nothing || named.is_empty() {
             return Ok(None);
         }
-        let observer = listener.map(Listener::starts_with);
+        let observer = listener.map(ObserverListener::starts_with);
         Guard::write(folder, &named, dir, &self.new_modules, program.watch, observer.as_ref()).map(Some)
     }
 
@@ -396,14 +396,14 @@ impl<'a> Runs<'a> {
         mut command: Command,
         dir: &Path,
         tap: &Tap,
-        (criterion, stall, printed): (&CriterionId, Option<&Stall>, Option<&Printed>),
-    ) -> Result<(Outcome, Option<Ask>), BenchError> {
-        let opened = Line::open(dir, self.sandbox, command.profile.network).await;
-        let mut line = opened.map_err(BenchError::io("open the line in", dir))?;
+        (criterion, stall, printed): (&CriterionId, Option<&Stall>, Option<&PrintListener>),
+    ) -> Result<(RunOutcome, Option<Ask>), VerifyError> {
+        let opened = AskLine::open(dir, self.sandbox, command.profile.network).await;
+        let mut line = opened.map_err(VerifyError::io("open the line in", dir))?;
         line.access().grant(&mut command);
         let (ending, end) = ask::ending();
         let stall = stall.cloned().unwrap_or_else(|| Stall::new(None));
-        let printed = printed.cloned().unwrap_or_else(|| Printed::of(Dialect::Plain, None, ""));
+        let printed = printed.cloned().unwrap_or_else(|| PrintListener::of(Dialect::Plain, None, ""));
         let tap = printed.tap(Some(stall.tap(Some(tap.clone()))));
         let stuck = stall.clone().over();
         let end = async {
@@ -424,7 +424,14 @@ impl<'a> Runs<'a> {
     }
 
     /// Puts a run into the record.
-    fn noted(&mut self, criterion: Option<&CriterionId>, command: &str, tree: Tree<'_>, left: Left, read: Run) -> Ran {
+    fn noted(
+        &mut self,
+        criterion: Option<&CriterionId>,
+        command: &str,
+        tree: Tree<'_>,
+        left: Left,
+        read: JudgedRun,
+    ) -> Ran {
         let Left { outcome, tail, .. } = left;
         let (verdict, reason) = read.outcome;
         let heard = read.observed.as_ref().map(Observed::lines).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the bench knows about its machine: plain data, and how it follows from the configuration of the process.
+//! What the workbench knows about its machine: plain data, and how it follows from the configuration of the process.
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +20,9 @@ const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The home of a process that has none: it has no toolchains of its own.
 const HOME_DEFAULT: &str = "/nonexistent";
 
-/// Where the bench works and what the programs it runs may see.
+/// Where the workbench works and what the programs it runs may see.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct VerifierSettings {
     /// Turn folders live below it. Absolute; no other agent uses it.
     pub state_dir: PathBuf,
     /// The `PATH` of every program.
@@ -56,7 +56,7 @@ pub struct JudgeSettings {
     pub network: bool,
 }
 
-impl Settings {
+impl VerifierSettings {
     /// The settings of a verifier with this configuration and environment.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ mod tests {
         config.agents.verifier.judge = Some("/opt/judge/run --strict".to_owned());
         let own = [("CI", "1"), ("SECRET", "s"), ("PATH", "/bin"), ("HOME", "/home/v")];
         let own = own.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let settings = Settings::from_config(&config, &own).unwrap();
+        let settings = VerifierSettings::from_config(&config, &own).unwrap();
         assert_eq!(settings.check_env, BTreeMap::from([("CI".to_owned(), "1".to_owned())]));
         assert_eq!((settings.path.as_str(), settings.home.as_path()), ("/bin", Path::new("/home/v")));
         for secret in ["/keys/v.creds", "/keys/tls.key"] {
@@ -130,7 +130,7 @@ mod tests {
         assert!(settings.judge.unwrap().read_paths.contains(&PathBuf::from("/opt/judge")));
         assert!(settings.read_paths.is_empty());
         config.agents.verifier.judge_dialect = Dialect::Acp;
-        let settings = Settings::from_config(&config, &own).unwrap();
+        let settings = VerifierSettings::from_config(&config, &own).unwrap();
         assert_eq!(settings.judge.unwrap().command, "exec holdpoint-acp '/opt/judge/run --strict'");
     }
 }

@@ -1,7 +1,7 @@
 //! Changed lines that no test ran, as a doubt: one more run of a green check of Python's, watched.
 
 use holdpoint_core::{
-    checks::unrun::{self, Lines},
+    checks::unrun::{self, LinesByFile},
     runners::{self, Runner},
 };
 use holdpoint_protocol::{artifact::TreeTested, facts::Verdict, plan::EvidenceLevel};
@@ -9,7 +9,7 @@ use holdpoint_runtime::fresh;
 
 use crate::{
     criterion::{Judged, Named, Subject, expect_of},
-    error::BenchError,
+    error::VerifyError,
     runs::{CheckArgs, Runs, Tree},
     work::Work,
 };
@@ -20,7 +20,7 @@ pub(crate) struct Watch {
     /// What each process begins its lines with.
     pub(crate) mark: String,
     /// The lines.
-    pub(crate) lines: Lines,
+    pub(crate) lines: LinesByFile,
 }
 
 /// Watches a green check for changed lines of Python that run, where the plan asks for it and the line names a runner plainly.
@@ -30,7 +30,7 @@ pub(crate) async fn doubt(
     subject: &Subject<'_>,
     named: Named<'_>,
     judged: &Judged,
-) -> Result<Option<String>, BenchError> {
+) -> Result<Option<String>, VerifyError> {
     let green = judged.report.result.verdict == Verdict::Pass && subject.tree != subject.base_tree;
     let runner = runners::silent(&named.check.command, None);
     let plain = matches!(runner, Some(Runner::Pytest | Runner::Unittest));

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use holdpoint_core::{
-    checks::unrun::Lines,
+    checks::unrun::LinesByFile,
     mutants::{self, ChangedFile, Site},
 };
 use holdpoint_protocol::facts::Oid;
 use holdpoint_runtime::{mirror::wire_path, path_rules::text_of};
 use holdpoint_workspace::Change;
 
-use crate::{criterion::Subject, error::BenchError};
+use crate::{criterion::Subject, error::VerifyError};
 
 /// The changed files of the product.
 pub(crate) struct Work {
@@ -21,7 +21,7 @@ pub(crate) struct Work {
 
 impl Work {
     /// Reads their texts.
-    pub(crate) async fn read(subject: &Subject<'_>) -> Result<Self, BenchError> {
+    pub(crate) async fn read(subject: &Subject<'_>) -> Result<Self, VerifyError> {
         let mut work = Self { files: BTreeMap::new(), gone: Vec::new() };
         let changes = subject.changes.mutable.iter();
         for change in changes.filter(|change| mutants::is_read(&wire_path(&change.path))) {
@@ -49,7 +49,7 @@ impl Work {
     }
 
     /// The changed lines of Python's files.
-    pub(crate) fn lines_of_python(&self) -> Lines {
+    pub(crate) fn lines_of_python(&self) -> LinesByFile {
         let files = self.changed().filter(|file| file.path.ends_with(".py"));
         let lines = files.map(|file| (file.path.to_owned(), mutants::changed_lines(&file, &self.gone())));
         lines.filter(|(path, lines)| !lines.is_empty() && !path.contains('\n')).collect()

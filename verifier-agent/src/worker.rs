@@ -1,4 +1,4 @@
-//! The verifier's turn, with the broker around the bench: plan, mirror, verdicts, evidence stored, report.
+//! The verifier's turn, with the broker around the workbench: plan, mirror, verdicts, evidence stored, report.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
 };
 use holdpoint_harness::{
-    agent::{Final, Job, Plan, WorkError, Worker},
+    agent::{Final, Job, PlanHandoff, WorkError, Worker},
     ask::{self, Ask, TurnDesk},
     backend::command::own_environment,
 };
@@ -26,20 +26,20 @@ use holdpoint_runtime::{
     telemetry::{ErrorChain, TRACE},
 };
 use holdpoint_sandbox::{PropertyReport, Sandbox};
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 use tracing::{Instrument as _, info_span};
 
 use crate::{
-    bench::{Bench, Findings},
     by_judge::{JudgeAsks, about},
-    error::BenchError,
+    error::VerifyError,
     evidence::Evidence,
-    settings::Settings,
+    settings::VerifierSettings,
+    workbench::{Findings, VerifierWorkbench},
 };
 
 /// Why a verifier does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum VerifierStartError {
     /// A configured path cannot be made absolute.
     #[error("cannot use {}", path.display())]
     Path {
@@ -51,22 +51,22 @@ pub enum StartError {
     },
     /// The state folder cannot be used.
     #[error("cannot use the state folder")]
-    Bench(#[source] BenchError),
+    Workbench(#[source] VerifyError),
     /// The sandbox cannot be enforced here.
     #[error("the sandbox does not work here")]
-    Sandbox(#[source] holdpoint_sandbox::Error),
+    Sandbox(#[source] holdpoint_sandbox::SandboxError),
     /// Git is missing or too old.
     #[error("git does not work here")]
-    Git(#[source] holdpoint_workspace::Error),
+    Git(#[source] holdpoint_workspace::WorkspaceError),
 }
 
-impl StartError {
+impl VerifierStartError {
     /// The exit code of a process that fails with this.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Bench(error) if error.lacks_room() => exit::ENVIRONMENT,
-            Self::Path { .. } | Self::Bench(_) => exit::USAGE,
+            Self::Workbench(error) if error.lacks_room() => exit::ENVIRONMENT,
+            Self::Path { .. } | Self::Workbench(_) => exit::USAGE,
             Self::Sandbox(_) | Self::Git(_) => exit::ENVIRONMENT,
         }
     }
@@ -85,7 +85,7 @@ struct NoVerification;
 /// Does the turns of a verifier.
 #[derive(Debug)]
 pub struct VerifyWorker {
-    bench: Bench,
+    workbench: VerifierWorkbench,
     mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
     /// The longest that a question may wait.
@@ -96,19 +96,19 @@ impl VerifyWorker {
     /// A worker by the configuration, whose sandbox was tried.
     ///
     /// # Errors
-    /// [`StartError`].
-    pub async fn start(config: &Config, sandbox: Sandbox) -> Result<Self, StartError> {
-        holdpoint_workspace::require_git().await.map_err(StartError::Git)?;
-        let settings = Settings::from_config(config, &own_environment());
-        let settings = settings.map_err(|(path, source)| StartError::Path { path, source })?;
-        let mirrors = MirrorStore::new(settings.state_dir.join("mirrors"), Limits::default());
-        let bench = Bench::new(
+    /// [`VerifierStartError`].
+    pub async fn start(config: &Config, sandbox: Sandbox) -> Result<Self, VerifierStartError> {
+        holdpoint_workspace::require_git().await.map_err(VerifierStartError::Git)?;
+        let settings = VerifierSettings::from_config(config, &own_environment());
+        let settings = settings.map_err(|(path, source)| VerifierStartError::Path { path, source })?;
+        let mirrors = MirrorStore::new(settings.state_dir.join("mirrors"), InputLimits::default());
+        let workbench = VerifierWorkbench::new(
             settings,
             sandbox.waiving(config.sandbox.waive.iter().copied()).bounded(config.sandbox.bounds()),
         );
-        let bench = bench.map_err(StartError::Bench)?;
-        let properties = bench.prove().await.map_err(StartError::Sandbox)?;
-        Ok(Self { bench, mirrors, properties, patience: config.agent.question_patience.duration() })
+        let workbench = workbench.map_err(VerifierStartError::Workbench)?;
+        let properties = workbench.prove().await.map_err(VerifierStartError::Sandbox)?;
+        Ok(Self { workbench, mirrors, properties, patience: config.agent.question_patience.duration() })
     }
 
     /// What the sandbox promises to checks here, and by what.
@@ -128,7 +128,7 @@ impl VerifyWorker {
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
         match self
-            .bench
+            .workbench
             .verify_within(job.turn.allowance, (&name, request), &mirror, &|note| job.note(note), &desk)
             .await
         {
@@ -158,13 +158,13 @@ impl VerifyWorker {
 }
 
 impl Worker for VerifyWorker {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         let wanted = match &job.turn.request {
             TurnRequest::Verify(request) => wanted(request),
             TurnRequest::Build(_) | TurnRequest::Complete(_) => Vec::new(),
         };
         let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
-        Plan::Verify(VerificationPlan::new(
+        PlanHandoff::Verify(VerificationPlan::new(
             job.origin(),
             VerificationPlanBody { turn, delivery: job.delivery, agent, wanted },
         ))

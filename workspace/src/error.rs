@@ -1,4 +1,4 @@
-//! What can go wrong. [`Refusal`] is the maker's fault (a handoff that is not valid); every other error is about the
+//! What can go wrong. [`InputRefusal`] is the maker's fault (a handoff that is not valid); every other error is about the
 //! machine, the user's repository or the caller.
 
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use holdpoint_sandbox::ToolError;
 
 use crate::git::{GIT_FLOOR, GitVersion};
-use crate::oid::{ObjectFormat, Oid};
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 
 /// Why an operation on a repository failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum WorkspaceError {
     /// There is no git program.
     #[error("git is not installed, or not in PATH")]
     GitMissing,
@@ -101,7 +101,7 @@ pub enum Error {
         /// The branch, without `refs/heads/`.
         branch: String,
         /// Where it is now; `None` when it is gone.
-        found: Option<Oid>,
+        found: Option<ObjectId>,
     },
     /// The branch has commits that the new head does not have.
     #[error("the branch {branch} has commits of its own: {tip} is not an ancestor of {new}")]
@@ -109,15 +109,15 @@ pub enum Error {
         /// The branch, without `refs/heads/`.
         branch: String,
         /// Where it is.
-        tip: Oid,
+        tip: ObjectId,
         /// Where it should have gone.
-        new: Oid,
+        new: ObjectId,
     },
     /// The bundles do not contain the commit that the branch should go to.
     #[error("the bundles do not contain {new}")]
     HeadMissing {
         /// The commit.
-        new: Oid,
+        new: ObjectId,
     },
     /// The mirror was made for repositories with the other hash.
     #[error("the mirror in {} is not a {} one", dir.display(), wanted.name())]
@@ -137,9 +137,9 @@ pub enum Error {
     #[error("{commit} is not a commit on {base}")]
     NotOnBase {
         /// The commit.
-        commit: Oid,
+        commit: ObjectId,
         /// The base.
-        base: Oid,
+        base: ObjectId,
     },
     /// The object is not in the mirror, or is of another kind.
     #[error("no {kind} {oid} in the mirror")]
@@ -147,24 +147,24 @@ pub enum Error {
         /// The kind asked for.
         kind: &'static str,
         /// The id.
-        oid: Oid,
+        oid: ObjectId,
     },
     /// The blob is larger than the caller wants to read.
     #[error("blob {oid} has more than {cap} bytes")]
     BlobOverCap {
         /// The id.
-        oid: Oid,
+        oid: ObjectId,
         /// The caller's cap, in bytes.
         cap: usize,
     },
     /// Handed-in work is not taken.
     #[error("what was handed in is refused")]
-    Refused(#[from] Refusal),
+    Refused(#[from] InputRefusal),
 }
 
 /// Why something that was handed in (a bundle, a tree, a working tree) is not taken. Trying again does not help.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum InputRefusal {
     /// The file is no bundle, or has a header we do not take.
     #[error("not a usable bundle: {reason}")]
     NotABundle {
@@ -205,7 +205,7 @@ pub enum Refusal {
     #[error("the bundle builds on {oid}, which is not known here")]
     MissingPrerequisite {
         /// The commit.
-        oid: Oid,
+        oid: ObjectId,
     },
     /// Objects in the bundle are corrupt, malformed or missing.
     #[error("the bundle's objects are not sound: {detail}")]
@@ -225,13 +225,13 @@ pub enum Refusal {
     #[error("{oid} is not a commit")]
     NotACommit {
         /// The object.
-        oid: Oid,
+        oid: ObjectId,
     },
     /// A commit is too large: its message, or the number of its parents.
     #[error("the commit {oid} has more than {max} bytes")]
     CommitTooLarge {
         /// The commit.
-        oid: Oid,
+        oid: ObjectId,
         /// The cap.
         max: usize,
     },
@@ -297,7 +297,7 @@ pub enum Refusal {
     },
 }
 
-impl Error {
+impl WorkspaceError {
     /// For `map_err`: what was tried on which path.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn what_the_machine_could_not_do_is_tried_again_and_what_went_over_a_limit_is_not() {
         let program = || "git".to_owned();
-        let failed = |source| Error::Git { command: "index-pack", source };
+        let failed = |source| WorkspaceError::Git { command: "index-pack", source };
         let confine = ToolError::Confine { program: program(), reason: "no thread".to_owned() };
         assert!(failed(confine).is_retryable());
         assert!(

@@ -3,33 +3,33 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::WorkspaceError;
 
 /// Creates `dir` and what leads to it.
-pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(dir).map_err(Error::io("create the folder", dir))
+pub(crate) fn create_dir(dir: &Path) -> Result<(), WorkspaceError> {
+    std::fs::create_dir_all(dir).map_err(WorkspaceError::io("create the folder", dir))
 }
 
 /// Creates `dir`, or takes an empty one; gives its real path.
 ///
 /// A folder that is not empty is refused: what is put into it has to be all there is.
-pub(crate) fn create_fresh_dir(dir: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn create_fresh_dir(dir: &Path) -> Result<PathBuf, WorkspaceError> {
     create_dir(dir)?;
-    let mut entries = std::fs::read_dir(dir).map_err(Error::io("list", dir))?;
+    let mut entries = std::fs::read_dir(dir).map_err(WorkspaceError::io("list", dir))?;
     if entries.next().is_some() {
-        return Err(Error::NotEmpty { dir: dir.to_owned() });
+        return Err(WorkspaceError::NotEmpty { dir: dir.to_owned() });
     }
     real_path(dir)
 }
 
 /// The absolute path of `path` without links.
-pub(crate) fn real_path(path: &Path) -> Result<PathBuf, Error> {
-    path.canonicalize().map_err(Error::io("find", path))
+pub(crate) fn real_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    path.canonicalize().map_err(WorkspaceError::io("find", path))
 }
 
 /// Writes a whole file.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
-    std::fs::write(path, bytes).map_err(Error::io("write", path))
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), WorkspaceError> {
+    std::fs::write(path, bytes).map_err(WorkspaceError::io("write", path))
 }
 
 /// A path as git's line-based inputs want it: quoted like a C string when it has to be.

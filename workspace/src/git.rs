@@ -12,7 +12,7 @@ use std::time::Duration;
 use holdpoint_sandbox::{Tool, ToolError, ToolOutput};
 
 use crate::allowance::Work;
-use crate::error::{Error, Refusal};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::limits::{LISTING_OUTPUT_BYTES, LONG_TIMEOUT, QUICK_TIMEOUT, SHORT_OUTPUT_BYTES};
 
 pub use version::{GIT_FLOOR, GitVersion, require_git};
@@ -196,7 +196,7 @@ impl Git {
     }
 
     /// Runs it; any exit code is an answer.
-    pub(crate) async fn run(self) -> Result<ToolOutput, Error> {
+    pub(crate) async fn run(self) -> Result<ToolOutput, WorkspaceError> {
         let (command, confined) = (self.command, self.confined.is_some());
         let output = self.tool().run().await.map_err(|source| tool_error(command, source))?;
         if confined && !output.success() && lacks_memory(&String::from_utf8_lossy(&output.stderr)) {
@@ -206,7 +206,7 @@ impl Git {
     }
 
     /// Runs it and demands exit code 0; gives its standard output.
-    pub(crate) async fn run_ok(self) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn run_ok(self) -> Result<Vec<u8>, WorkspaceError> {
         let (command, confined) = (self.command, self.confined.is_some());
         match self.tool().run_ok().await {
             Ok(output) => Ok(output.stdout),
@@ -218,7 +218,7 @@ impl Git {
     }
 
     /// As [`Git::run_ok`], for an answer of one line of text.
-    pub(crate) async fn line(self) -> Result<String, Error> {
+    pub(crate) async fn line(self) -> Result<String, WorkspaceError> {
         let command = self.command;
         let mut text =
             String::from_utf8(self.run_ok().await?).map_err(|error| unexpected(command, error.as_bytes()))?;
@@ -227,7 +227,7 @@ impl Git {
     }
 
     /// As [`Git::run_ok`], for an answer that is one object id.
-    pub(crate) async fn oid(self) -> Result<crate::Oid, Error> {
+    pub(crate) async fn oid(self) -> Result<crate::ObjectId, WorkspaceError> {
         let command = self.command;
         let line = self.line().await?;
         line.parse().map_err(|_| unexpected(command, line.as_bytes()))
@@ -252,17 +252,17 @@ impl Git {
     }
 }
 
-fn tool_error(command: &'static str, source: ToolError) -> Error {
+fn tool_error(command: &'static str, source: ToolError) -> WorkspaceError {
     match source {
-        ToolError::NotFound { .. } => Error::GitMissing,
+        ToolError::NotFound { .. } => WorkspaceError::GitMissing,
         ToolError::OverLimit { limit, .. } => over_limit(command, limit),
-        source => Error::Git { command, source },
+        source => WorkspaceError::Git { command, source },
     }
 }
 
 /// The call needs more than honest work of that size does.
-fn over_limit(command: &'static str, limit: impl std::fmt::Display) -> Error {
-    Refusal::OverLimit { command, limit: limit.to_string() }.into()
+fn over_limit(command: &'static str, limit: impl std::fmt::Display) -> WorkspaceError {
+    InputRefusal::OverLimit { command, limit: limit.to_string() }.into()
 }
 
 /// Whether a confined git was refused memory. The limit of its address space does that; a machine without memory ends
@@ -274,9 +274,9 @@ fn lacks_memory(stderr: &str) -> bool {
 }
 
 /// An answer that cannot be read; its start is shown.
-pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> Error {
+pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> WorkspaceError {
     const SHOWN: usize = 200;
-    Error::Unexpected { command, answer: crate::path::escaped(answer.get(..SHOWN).unwrap_or(answer)) }
+    WorkspaceError::Unexpected { command, answer: crate::path::escaped(answer.get(..SHOWN).unwrap_or(answer)) }
 }
 
 #[cfg(test)]
@@ -292,7 +292,7 @@ mod tests {
         let git = git.arg("--no-filters").arg(&pipe);
         let error = git.timeout(Duration::from_millis(100)).run_ok().await.unwrap_err();
         assert!(error.is_refusal() && !error.is_retryable(), "{error:?}");
-        let Error::Refused(refusal) = error else { unreachable!() };
+        let WorkspaceError::Refused(refusal) = error else { unreachable!() };
         let told = "git hash-object needed more than work of this size may use: 200ms of wall time";
         assert_eq!(refusal.to_string(), told);
     }

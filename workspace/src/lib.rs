@@ -26,14 +26,14 @@ pub mod tree;
 pub mod user;
 
 pub use bundle::{Bundle, HANDOFF_REF, SNAPSHOT_REF};
-pub use error::{Error, Refusal};
+pub use error::{InputRefusal, WorkspaceError};
 pub use git::{GIT_FLOOR, GitVersion, require_git};
-pub use limits::Limits;
+pub use limits::InputLimits;
 pub use mirror::{
-    AgentClone, Change, ChangeStatus, Checked, Checkout, Commit, CommitMeta, DiffSummary, FileAs, FoundLine, Import,
+    AgentClone, Change, CheckedSnapshot, Checkout, Commit, CommitMeta, DiffStat, DiffStatus, FileAs, FoundLine, Import,
     Landing, Logged, Merge, Mirror, Replacement,
 };
-pub use oid::{ObjectFormat, Oid};
+pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;
-pub use tree::{Mode, TreeEntry};
+pub use tree::{EntryMode, TreeEntry};
 pub use user::{BranchState, BranchUpdate, UserRepo};

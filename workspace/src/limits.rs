@@ -45,7 +45,7 @@ pub(crate) const LISTING_OUTPUT_BYTES: usize = 256 << 20;
 
 /// The caps on what others hand in. The defaults are this module's constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct InputLimits {
     /// Bytes of one bundle.
     pub bundle_bytes: u64,
     /// Objects in one bundle.
@@ -58,7 +58,7 @@ pub struct Limits {
     pub tree_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for InputLimits {
     fn default() -> Self {
         Self {
             bundle_bytes: BUNDLE_BYTES_MAX,

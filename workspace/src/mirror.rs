@@ -17,12 +17,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use adopt::Checked;
+pub use adopt::CheckedSnapshot;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
 pub use commit::{Commit, CommitMeta};
 pub use compose::{FileAs, Replacement};
-pub use diff::{Change, ChangeStatus, DiffSummary};
+pub use diff::{Change, DiffStat, DiffStatus};
 pub use import::Import;
 pub use look::{FoundLine, Logged};
 pub use merge::{Landing, Merge};
@@ -31,11 +31,11 @@ use holdpoint_sandbox::tree::spread;
 
 use crate::allowance::Work;
 use crate::bundle::{self, Bundle};
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::files::{create_dir, real_path};
 use crate::git::{Git, require_git, unexpected};
-use crate::limits::{Limits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
-use crate::oid::{ObjectFormat, Oid};
+use crate::limits::{InputLimits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 use crate::quarantine::{is_quarantine, kind_of, kinds_of};
 use crate::scratch::{Objects, Scratch};
@@ -55,7 +55,7 @@ pub struct Mirror {
 struct Inner {
     dir: PathBuf,
     objects: Objects,
-    limits: Limits,
+    limits: InputLimits,
     /// Held shared while the mirror is open, so that nobody clears its temporary files.
     _in_use: File,
 }
@@ -65,9 +65,9 @@ impl Mirror {
     /// processes may have it open.
     ///
     /// # Errors
-    /// [`Error::GitMissing`], [`Error::GitTooOld`], [`Error::MirrorFormat`] for one made with the other format; the
+    /// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`], [`WorkspaceError::MirrorFormat`] for one made with the other format; the
     /// folder cannot be written.
-    pub async fn open_or_create(dir: &Path, format: ObjectFormat, limits: Limits) -> Result<Self, Error> {
+    pub async fn open_or_create(dir: &Path, format: ObjectFormat, limits: InputLimits) -> Result<Self, WorkspaceError> {
         require_git().await?;
         create_dir(dir)?;
         let dir = real_path(dir)?;
@@ -80,7 +80,7 @@ impl Mirror {
         }
         let found = Git::new("rev-parse").git_dir(&dir).dir(&dir).arg("--show-object-format").line().await?;
         if found != format.name() {
-            return Err(Error::MirrorFormat { dir, wanted: format });
+            return Err(WorkspaceError::MirrorFormat { dir, wanted: format });
         }
         let objects = Objects { dir: dir.join("objects"), format };
         Ok(Self { inner: Arc::new(Inner { dir, objects, limits, _in_use: in_use }) })
@@ -108,7 +108,7 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn has(&self, oid: &Oid) -> Result<bool, Error> {
+    pub async fn has(&self, oid: &ObjectId) -> Result<bool, WorkspaceError> {
         Ok(kind_of(self.git("cat-file"), oid).await?.is_some())
     }
 
@@ -116,7 +116,7 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn has_each(&self, oids: &[Oid]) -> Result<Vec<bool>, Error> {
+    pub async fn has_each(&self, oids: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
         Ok(kinds_of(self.git("cat-file"), oids).await?.iter().map(Option::is_some).collect())
     }
 
@@ -124,23 +124,28 @@ impl Mirror {
     ///
     /// # Errors
     /// No such tree; more entries than the limits allow.
-    pub async fn list_tree(&self, tree: &Oid) -> Result<Vec<TreeEntry>, Error> {
+    pub async fn list_tree(&self, tree: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
         tree::list(self.git("ls-tree"), tree, &self.inner.limits).await
     }
 
     /// The bytes of a blob.
     ///
     /// # Errors
-    /// [`Error::NoSuchObject`]; [`Error::BlobOverCap`] when it has more than `cap` bytes.
-    pub async fn read_blob(&self, oid: &Oid, cap: usize) -> Result<Vec<u8>, Error> {
+    /// [`WorkspaceError::NoSuchObject`]; [`WorkspaceError::BlobOverCap`] when it has more than `cap` bytes.
+    pub async fn read_blob(&self, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
         read_blob(self.git("cat-file"), oid, cap).await
     }
 
     /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
     ///
     /// # Errors
-    /// The commit is not there, or the file has more than `cap` bytes ([`Error::BlobOverCap`]).
-    pub async fn file_at(&self, commit: &Oid, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+    /// The commit is not there, or the file has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
+    pub async fn file_at(
+        &self,
+        commit: &ObjectId,
+        path: &RepoPath,
+        cap: usize,
+    ) -> Result<Option<Vec<u8>>, WorkspaceError> {
         file_at(|command| self.git(command), commit, path, cap).await
     }
 
@@ -148,7 +153,13 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails, also when `base` already has `commit`; `out` cannot be written.
-    pub async fn thin_bundle(&self, base: &Oid, commit: &Oid, ref_name: &str, out: &Path) -> Result<Bundle, Error> {
+    pub async fn thin_bundle(
+        &self,
+        base: &ObjectId,
+        commit: &ObjectId,
+        ref_name: &str,
+        out: &Path,
+    ) -> Result<Bundle, WorkspaceError> {
         bundle::write(&self.scratch()?, ref_name, commit, Some(base), out).await
     }
 
@@ -156,7 +167,7 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails; `out` cannot be written.
-    pub async fn full_bundle(&self, commit: &Oid, ref_name: &str, out: &Path) -> Result<Bundle, Error> {
+    pub async fn full_bundle(&self, commit: &ObjectId, ref_name: &str, out: &Path) -> Result<Bundle, WorkspaceError> {
         bundle::write(&self.scratch()?, ref_name, commit, None, out).await
     }
 
@@ -164,7 +175,7 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn bytes_between(&self, base: &Oid, commit: &Oid) -> Result<u64, Error> {
+    pub async fn bytes_between(&self, base: &ObjectId, commit: &ObjectId) -> Result<u64, WorkspaceError> {
         let git = self.git("rev-list").args(["--objects", "--disk-usage"]).arg(commit).arg(format!("^{base}"));
         let answer = git.long().line().await?;
         answer.parse().map_err(|_| unexpected("rev-list", answer.as_bytes()))
@@ -175,7 +186,7 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn tidy(&self) -> Result<(), Error> {
+    pub async fn tidy(&self) -> Result<(), WorkspaceError> {
         let folder = self.inner.objects.dir.join("pack");
         let packs = entries(&folder).filter(|entry| entry.path().extension().is_some_and(|end| end == "pack")).count();
         // Ids are spread evenly: one of the 256 folders of single objects stands for all.
@@ -188,7 +199,7 @@ impl Mirror {
         Ok(())
     }
 
-    fn limits(&self) -> &Limits {
+    fn limits(&self) -> &InputLimits {
         &self.inner.limits
     }
 
@@ -197,7 +208,7 @@ impl Mirror {
         git.confined(Work::of_packs(&self.inner.objects.dir)).writes(&self.inner.dir)
     }
 
-    fn scratch(&self) -> Result<Scratch, Error> {
+    fn scratch(&self) -> Result<Scratch, WorkspaceError> {
         Scratch::new(Some(&scratch_parent(&self.inner.dir)), self.inner.objects.clone())
     }
 }
@@ -212,16 +223,16 @@ fn scratch_parent(mirror: &Path) -> PathBuf {
 
 /// Removes what killed processes were still writing: bundles that were unpacked, and what git itself calls
 /// temporary, in the folder of packs and in those of single objects.
-fn clear_leftovers(objects: &Path) -> Result<(), Error> {
+fn clear_leftovers(objects: &Path) -> Result<(), WorkspaceError> {
     for entry in entries(objects) {
         let path = entry.path();
         if is_quarantine(&entry.file_name()) {
-            std::fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+            std::fs::remove_dir_all(&path).map_err(WorkspaceError::io("remove", &path))?;
         } else if path.is_dir() {
             let temporary = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(GIT_TEMPORARY);
             for leftover in entries(&path).filter(|entry| temporary(&entry.file_name())) {
                 let path = leftover.path();
-                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                std::fs::remove_file(&path).map_err(WorkspaceError::io("remove", &path))?;
             }
         }
     }
@@ -233,19 +244,23 @@ fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
 }
 
 /// Takes the mirror into use. A user that is alone with it clears what crashed users left.
-fn claim(dir: &Path) -> Result<File, Error> {
+fn claim(dir: &Path) -> Result<File, WorkspaceError> {
     let path = dir.join("in-use");
-    let lock =
-        File::options().create(true).truncate(false).write(true).open(&path).map_err(Error::io("open", &path))?;
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(WorkspaceError::io("open", &path))?;
     let scratch = scratch_parent(dir);
     if lock.try_lock().is_ok() {
         if scratch.exists() {
-            std::fs::remove_dir_all(&scratch).map_err(Error::io("remove", &scratch))?;
+            std::fs::remove_dir_all(&scratch).map_err(WorkspaceError::io("remove", &scratch))?;
         }
         clear_leftovers(&dir.join("objects"))?;
-        lock.unlock().map_err(Error::io("unlock", &path))?;
+        lock.unlock().map_err(WorkspaceError::io("unlock", &path))?;
     }
-    lock.lock_shared().map_err(Error::io("lock", &path))?;
+    lock.lock_shared().map_err(WorkspaceError::io("lock", &path))?;
     create_dir(&scratch)?;
     spread(&scratch);
     Ok(lock)

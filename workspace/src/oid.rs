@@ -43,7 +43,7 @@ impl ObjectFormat {
 
 /// The id of a git object: 40 or 64 lowercase hexadecimal digits, never abbreviated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Oid(String);
+pub struct ObjectId(String);
 
 /// A text that is not an object id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +53,7 @@ pub struct NotAnOid {
     pub text: String,
 }
 
-impl Oid {
+impl ObjectId {
     /// The digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -79,7 +79,7 @@ impl Oid {
     }
 }
 
-impl FromStr for Oid {
+impl FromStr for ObjectId {
     type Err = NotAnOid;
 
     fn from_str(text: &str) -> Result<Self, NotAnOid> {
@@ -89,13 +89,13 @@ impl FromStr for Oid {
     }
 }
 
-impl fmt::Display for Oid {
+impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl AsRef<std::ffi::OsStr> for Oid {
+impl AsRef<std::ffi::OsStr> for ObjectId {
     fn as_ref(&self) -> &std::ffi::OsStr {
         self.0.as_ref()
     }
@@ -107,17 +107,17 @@ mod tests {
 
     #[test]
     fn full_lowercase_ids_are_taken() {
-        let sha1: Oid = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
+        let sha1: ObjectId = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
         assert_eq!(sha1.format(), ObjectFormat::Sha1);
-        let sha256: Oid = "a".repeat(64).parse().unwrap();
+        let sha256: ObjectId = "a".repeat(64).parse().unwrap();
         assert_eq!(sha256.format(), ObjectFormat::Sha256);
-        assert!(Oid::zero(ObjectFormat::Sha256).is_zero() && !sha256.is_zero());
+        assert!(ObjectId::zero(ObjectFormat::Sha256).is_zero() && !sha256.is_zero());
     }
 
     #[test]
     fn abbreviations_options_and_capitals_are_not_ids() {
         for text in ["", "abc", "HEAD", "--all", &"A".repeat(40), &"g".repeat(40), &"a".repeat(41)] {
-            assert!(text.parse::<Oid>().is_err(), "{text}");
+            assert!(text.parse::<ObjectId>().is_err(), "{text}");
         }
     }
 }

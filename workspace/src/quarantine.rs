@@ -8,12 +8,12 @@ use holdpoint_sandbox::ToolError;
 use tempfile::TempDir;
 
 use crate::allowance::Work;
-use crate::bundle::{Header, read_header};
-use crate::error::{Error, Refusal};
+use crate::bundle::{BundleHeader, read_header};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::{create_dir, write};
 use crate::git::{Git, unexpected};
-use crate::limits::{BUNDLE_PREREQUISITES_MAX, LONG_TIMEOUT, Limits};
-use crate::oid::Oid;
+use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT};
+use crate::oid::ObjectId;
 use crate::scratch::{Objects, Scratch};
 use crate::tree;
 
@@ -74,17 +74,17 @@ pub(crate) struct Expected<'a> {
     pub(crate) ref_name: &'a str,
     /// The commit whose gitlinks may stay; it is looked at only where the tree has any. With it, every object has to be
     /// well-formed; in a snapshot every tree has to be, and odd old commits are taken as they are.
-    pub(crate) base: Option<&'a Oid>,
-    pub(crate) limits: &'a Limits,
+    pub(crate) base: Option<&'a ObjectId>,
+    pub(crate) limits: &'a InputLimits,
 }
 
 impl Quarantine {
     /// An empty one for the repository with these objects; `parent` is for temporary files.
-    pub(crate) fn new(home: &Objects, parent: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn new(home: &Objects, parent: Option<&Path>) -> Result<Self, WorkspaceError> {
         let folder = tempfile::Builder::new()
             .prefix(FOLDER_PREFIX)
             .tempdir_in(&home.dir)
-            .map_err(Error::io("create a folder in", &home.dir))?;
+            .map_err(WorkspaceError::io("create a folder in", &home.dir))?;
         create_dir(&folder.path().join("pack"))?;
         create_dir(&folder.path().join("info"))?;
         let mut alternate = home.dir.clone().into_os_string();
@@ -100,11 +100,11 @@ impl Quarantine {
     }
 
     /// Unpacks a bundle and checks all of it; gives the commit its ref names.
-    pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<Oid, Error> {
+    pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<ObjectId, WorkspaceError> {
         let bundle = crate::files::real_path(bundle)?;
         let header = self.check_header(&bundle, expected)?;
         let Some((_, tip)) = header.refs.first() else {
-            return Err(Refusal::NotABundle { reason: "no ref" }.into());
+            return Err(InputRefusal::NotABundle { reason: "no ref" }.into());
         };
         self.check_prerequisites(&header).await?;
         self.unpack(&bundle, &header, expected.base.is_some()).await?;
@@ -113,60 +113,60 @@ impl Quarantine {
         Ok(tip.clone())
     }
 
-    pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<Header, Error> {
-        let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
+    pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<BundleHeader, WorkspaceError> {
+        let bytes = std::fs::metadata(bundle).map_err(WorkspaceError::io("look at", bundle))?.len();
         if bytes > expected.limits.bundle_bytes {
-            return Err(Refusal::BundleTooLarge { bytes, max: expected.limits.bundle_bytes }.into());
+            return Err(InputRefusal::BundleTooLarge { bytes, max: expected.limits.bundle_bytes }.into());
         }
         let header = read_header(bundle)?;
         if header.refs.len() != 1 || header.refs.iter().any(|(name, _)| name != expected.ref_name) {
             let found = header.refs.into_iter().map(|(name, _)| name).collect();
-            return Err(Refusal::ForeignRefs { expected: expected.ref_name.to_owned(), found }.into());
+            return Err(InputRefusal::ForeignRefs { expected: expected.ref_name.to_owned(), found }.into());
         }
         if header.prerequisites.len() > BUNDLE_PREREQUISITES_MAX {
-            return Err(Refusal::NotABundle { reason: "too many prerequisites" }.into());
+            return Err(InputRefusal::NotABundle { reason: "too many prerequisites" }.into());
         }
         let oids = header.prerequisites.iter().chain(header.refs.iter().map(|(_, oid)| oid));
         if header.format != self.home.format || oids.into_iter().any(|oid| oid.format() != self.home.format) {
-            return Err(Refusal::WrongFormat.into());
+            return Err(InputRefusal::WrongFormat.into());
         }
         if header.objects > expected.limits.bundle_objects {
             let max = expected.limits.bundle_objects;
-            return Err(Refusal::TooManyObjects { objects: header.objects, max }.into());
+            return Err(InputRefusal::TooManyObjects { objects: header.objects, max }.into());
         }
         Ok(header)
     }
 
-    async fn check_prerequisites(&self, header: &Header) -> Result<(), Error> {
+    async fn check_prerequisites(&self, header: &BundleHeader) -> Result<(), WorkspaceError> {
         if header.prerequisites.is_empty() {
             return Ok(());
         }
         let kinds = kinds_of(self.scratch.git("cat-file"), &header.prerequisites).await?;
         let missing = header.prerequisites.iter().zip(kinds).find(|(_, kind)| kind.as_deref() != Some("commit"));
-        missing.map_or(Ok(()), |(oid, _)| Err(Refusal::MissingPrerequisite { oid: oid.clone() }.into()))
+        missing.map_or(Ok(()), |(oid, _)| Err(InputRefusal::MissingPrerequisite { oid: oid.clone() }.into()))
     }
 
     /// `git index-pack` reads the pack from the bundle itself: `git bundle unbundle` would do that with three processes
     /// more, and check no objects. That nothing may follow the pack it sees only because its input is a file.
-    async fn unpack(&self, bundle: &Path, header: &Header, well_formed: bool) -> Result<(), Error> {
+    async fn unpack(&self, bundle: &Path, header: &BundleHeader, well_formed: bool) -> Result<(), WorkspaceError> {
         let git = self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]);
         let git = if well_formed { git.arg("--strict") } else { git.arg(strict_but_for(&OLD_HABITS)) };
-        let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
+        let bytes = std::fs::metadata(bundle).map_err(WorkspaceError::io("look at", bundle))?.len();
         let git = git.confined(Work::of_bundle(bytes, header.objects));
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 
     /// Everything the commit leads to is there.
-    async fn check_connected(&self, tip: &Oid, known: &[Oid]) -> Result<(), Error> {
+    async fn check_connected(&self, tip: &ObjectId, known: &[ObjectId]) -> Result<(), WorkspaceError> {
         if self.kind_of(tip).await?.as_deref() != Some("commit") {
-            return Err(Refusal::NotACommit { oid: tip.clone() }.into());
+            return Err(InputRefusal::NotACommit { oid: tip.clone() }.into());
         }
         let git = self.scratch.git("rev-list").args(["--objects", "--quiet"]).arg(tip).arg("--not").args(known);
         sound(git.timeout(LONG_TIMEOUT).run_ok().await)?;
         Ok(())
     }
 
-    async fn check_tree(&self, tip: &Oid, expected: Expected<'_>) -> Result<(), Error> {
+    async fn check_tree(&self, tip: &ObjectId, expected: Expected<'_>) -> Result<(), WorkspaceError> {
         let entries = tree::list(self.scratch.git("ls-tree"), tip, expected.limits).await?;
         let base = match expected.base {
             Some(base) if tree::gitlinks(&entries).next().is_some() => {
@@ -179,12 +179,12 @@ impl Quarantine {
     }
 
     /// What kind of object this is; `None` if it is not there.
-    pub(crate) async fn kind_of(&self, oid: &Oid) -> Result<Option<String>, Error> {
+    pub(crate) async fn kind_of(&self, oid: &ObjectId) -> Result<Option<String>, WorkspaceError> {
         kind_of(self.scratch.git("cat-file"), oid).await
     }
 
     /// The objects join their repository. A pack that is `kept` as it came, whatever is tidied later, says whose it is.
-    pub(crate) fn release(self, kept: Option<&Oid>) -> Result<(), Error> {
+    pub(crate) fn release(self, kept: Option<&ObjectId>) -> Result<(), WorkspaceError> {
         let target = self.home.dir.join("pack");
         create_dir(&target)?;
         for pack in self.packs()? {
@@ -193,7 +193,7 @@ impl Quarantine {
             }
             for part in PACK_PARTS.map(|part| pack.with_extension(part)).iter().filter(|part| part.exists()) {
                 let name = part.file_name().unwrap_or_default();
-                std::fs::rename(part, target.join(name)).map_err(Error::io("move", part))?;
+                std::fs::rename(part, target.join(name)).map_err(WorkspaceError::io("move", part))?;
             }
         }
         Ok(())
@@ -204,11 +204,11 @@ impl Quarantine {
         self.folder.path().join("pack")
     }
 
-    fn packs(&self) -> Result<Vec<PathBuf>, Error> {
+    fn packs(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         let folder = self.pack_dir();
         let mut packs = Vec::new();
-        for entry in std::fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
-            let path = entry.map_err(Error::io("list", &folder))?.path();
+        for entry in std::fs::read_dir(&folder).map_err(WorkspaceError::io("list", &folder))? {
+            let path = entry.map_err(WorkspaceError::io("list", &folder))?.path();
             if path.extension().is_some_and(|extension| extension == "pack") {
                 packs.push(path);
             }
@@ -223,12 +223,12 @@ pub(crate) fn is_quarantine(folder: &std::ffi::OsStr) -> bool {
 }
 
 /// What kind of object this is; `None` if it is not there. `git` is an unspent `cat-file`.
-pub(crate) async fn kind_of(git: Git, oid: &Oid) -> Result<Option<String>, Error> {
+pub(crate) async fn kind_of(git: Git, oid: &ObjectId) -> Result<Option<String>, WorkspaceError> {
     Ok(kinds_of(git, std::slice::from_ref(oid)).await?.pop().flatten())
 }
 
 /// What kinds of objects these are, in their order; `None` for one that is not there. `git` is an unspent `cat-file`.
-pub(crate) async fn kinds_of(git: Git, oids: &[Oid]) -> Result<Vec<Option<String>>, Error> {
+pub(crate) async fn kinds_of(git: Git, oids: &[ObjectId]) -> Result<Vec<Option<String>>, WorkspaceError> {
     let git = git.args(["--batch-check=%(objecttype)", "--buffer"]);
     let asked: String = oids.iter().map(|oid| format!("{oid}\n")).collect();
     let answer = git.stdin(asked.into_bytes()).run_ok().await?;
@@ -237,7 +237,7 @@ pub(crate) async fn kinds_of(git: Git, oids: &[Oid]) -> Result<Vec<Option<String
     if kinds.len() == oids.len() { Ok(kinds) } else { Err(unexpected("cat-file", &answer)) }
 }
 
-fn kind(answer: &str) -> Result<Option<String>, Error> {
+fn kind(answer: &str) -> Result<Option<String>, WorkspaceError> {
     match answer {
         kind @ ("commit" | "tree" | "blob" | "tag") => Ok(Some(kind.to_owned())),
         missing if missing.ends_with(" missing") => Ok(None),
@@ -264,10 +264,12 @@ fn is_machines(stderr: &str) -> bool {
 }
 
 /// A command that failed over the objects given to it says that they are bad, not that git is.
-fn sound(result: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+fn sound(result: Result<Vec<u8>, WorkspaceError>) -> Result<Vec<u8>, WorkspaceError> {
     match result {
-        Err(Error::Git { source: ToolError::Failed { code: Some(_), stderr, .. }, .. }) if !is_machines(&stderr) => {
-            Err(Refusal::BrokenObjects { detail: crate::path::escaped(stderr.as_bytes()) }.into())
+        Err(WorkspaceError::Git { source: ToolError::Failed { code: Some(_), stderr, .. }, .. })
+            if !is_machines(&stderr) =>
+        {
+            Err(InputRefusal::BrokenObjects { detail: crate::path::escaped(stderr.as_bytes()) }.into())
         }
         other => other,
     }
@@ -277,10 +279,10 @@ fn sound(result: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
 mod tests {
     use super::*;
 
-    fn failed(stderr: &str) -> Result<Vec<u8>, Error> {
+    fn failed(stderr: &str) -> Result<Vec<u8>, WorkspaceError> {
         let (program, args) = ("git".to_owned(), "index-pack".to_owned());
         let source = ToolError::Failed { program, args, code: Some(128), stderr: stderr.to_owned() };
-        sound(Err(Error::Git { command: "index-pack", source }))
+        sound(Err(WorkspaceError::Git { command: "index-pack", source }))
     }
 
     #[test]
@@ -290,7 +292,7 @@ mod tests {
             "fatal: sha1 file 'objects/pack/tmp_idx' write error. Out of diskspace",
             "error: short\nfatal: unable to create thread: Resource temporarily unavailable\n",
         ] {
-            assert!(matches!(failed(ours), Err(Error::Git { .. })), "{ours}");
+            assert!(matches!(failed(ours), Err(WorkspaceError::Git { .. })), "{ours}");
         }
         for theirs in [
             "fatal: pack has 2 unresolved deltas",
@@ -299,7 +301,10 @@ mod tests {
             "error: disallowed submodule url: No space left on device",
             "",
         ] {
-            assert!(matches!(failed(theirs), Err(Error::Refused(Refusal::BrokenObjects { .. }))), "{theirs}");
+            assert!(
+                matches!(failed(theirs), Err(WorkspaceError::Refused(InputRefusal::BrokenObjects { .. }))),
+                "{theirs}"
+            );
         }
     }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::allowance::Work;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::files::{create_dir, write};
 use crate::git::Git;
-use crate::oid::{ObjectFormat, Oid};
+use crate::oid::{ObjectFormat, ObjectId};
 
 /// Every conversion that attributes can ask for, off. `info/attributes` beats the `.gitattributes` of any tree.
 pub(crate) const EXACT_BYTES: &str = "* -text -crlf -eol -filter -ident -working-tree-encoding\n";
@@ -63,13 +63,13 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// A fresh one over objects that others made, below `parent` (default: the system's folder for temporary files).
-    pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, Error> {
+    pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, WorkspaceError> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("holdpoint-git-");
         let shown = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let dir = parent
             .map_or_else(|| builder.tempdir(), |parent| builder.tempdir_in(parent))
-            .map_err(Error::io("create a folder in", &shown))?;
+            .map_err(WorkspaceError::io("create a folder in", &shown))?;
         for folder in ["refs", "objects", "info"] {
             create_dir(&dir.path().join(folder))?;
         }
@@ -80,7 +80,7 @@ impl Scratch {
     }
 
     /// As [`Scratch::new`], over the user's own objects.
-    pub(crate) fn of_user(objects: Objects) -> Result<Self, Error> {
+    pub(crate) fn of_user(objects: Objects) -> Result<Self, WorkspaceError> {
         Ok(Self { trusted: true, ..Self::new(None, objects)? })
     }
 
@@ -105,7 +105,10 @@ impl Scratch {
     }
 
     /// Makes these the only refs.
-    pub(crate) fn set_refs<'a>(&self, refs: impl IntoIterator<Item = (String, &'a Oid)>) -> Result<(), Error> {
+    pub(crate) fn set_refs<'a>(
+        &self,
+        refs: impl IntoIterator<Item = (String, &'a ObjectId)>,
+    ) -> Result<(), WorkspaceError> {
         let lines: String = refs.into_iter().map(|(name, oid)| format!("{oid} {name}\n")).collect();
         write(&self.path().join("packed-refs"), lines)
     }

@@ -7,16 +7,16 @@ use std::collections::HashSet;
 
 use holdpoint_sandbox::ToolError;
 
-use crate::error::{Error, Refusal};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::fit::{unfit_link, unfit_path};
 use crate::git::{Git, unexpected};
-use crate::limits::Limits;
-use crate::oid::Oid;
+use crate::limits::InputLimits;
+use crate::oid::ObjectId;
 use crate::path::{RepoPath, escaped};
 
 /// What kind of thing an entry is, as git records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
+pub enum EntryMode {
     /// A file.
     File,
     /// A file that may be executed.
@@ -27,7 +27,7 @@ pub enum Mode {
     Gitlink,
 }
 
-impl Mode {
+impl EntryMode {
     /// The six octal digits git uses.
     #[must_use]
     pub fn octal(self) -> &'static str {
@@ -57,9 +57,9 @@ pub struct TreeEntry {
     /// Where it is.
     pub path: RepoPath,
     /// What it is.
-    pub mode: Mode,
+    pub mode: EntryMode,
     /// Its blob, or the linked commit.
-    pub oid: Oid,
+    pub oid: ObjectId,
     /// Its size in bytes; `None` for a gitlink.
     pub bytes: Option<u64>,
 }
@@ -67,13 +67,13 @@ pub struct TreeEntry {
 /// All entries of a tree or a commit's tree, sorted as git sorts them. More than the caps allow is refused.
 ///
 /// `git` is an unspent `ls-tree`.
-pub(crate) async fn list(git: Git, tree: &Oid, limits: &Limits) -> Result<Vec<TreeEntry>, Error> {
+pub(crate) async fn list(git: Git, tree: &ObjectId, limits: &InputLimits) -> Result<Vec<TreeEntry>, WorkspaceError> {
     let git = git.args(["-r", "-z", "-l", "--full-tree"]).arg(tree).long();
-    let too_many = Refusal::TooManyEntries { max: limits.tree_entries };
+    let too_many = InputRefusal::TooManyEntries { max: limits.tree_entries };
     let listing = match git.run_ok().await {
-        Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => return Err(too_many.into()),
-        Err(Error::Git { source: ToolError::Failed { .. }, .. }) => {
-            return Err(Error::NoSuchObject { kind: "tree", oid: tree.clone() });
+        Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => return Err(too_many.into()),
+        Err(WorkspaceError::Git { source: ToolError::Failed { .. }, .. }) => {
+            return Err(WorkspaceError::NoSuchObject { kind: "tree", oid: tree.clone() });
         }
         other => other?,
     };
@@ -85,27 +85,31 @@ pub(crate) async fn list(git: Git, tree: &Oid, limits: &Limits) -> Result<Vec<Tr
 }
 
 /// Whether a tree can be checked out, its files are small enough, and its gitlinks are those of the base.
-pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn audit(
+    entries: &[TreeEntry],
+    base: Option<&[TreeEntry]>,
+    limits: &InputLimits,
+) -> Result<(), InputRefusal> {
     fit(entries)?;
     for entry in entries {
         let bytes = entry.bytes.unwrap_or(0);
         if bytes > limits.blob_bytes {
-            return Err(Refusal::BlobTooLarge { path: entry.path.clone(), bytes, max: limits.blob_bytes });
+            return Err(InputRefusal::BlobTooLarge { path: entry.path.clone(), bytes, max: limits.blob_bytes });
         }
     }
     if bytes_of(entries) > limits.tree_bytes {
-        return Err(Refusal::TreeTooLarge { max: limits.tree_bytes });
+        return Err(InputRefusal::TreeTooLarge { max: limits.tree_bytes });
     }
     let Some(base) = base else { return Ok(()) };
-    let known: HashSet<(&RepoPath, &Oid)> = gitlinks(base).map(|entry| (&entry.path, &entry.oid)).collect();
+    let known: HashSet<(&RepoPath, &ObjectId)> = gitlinks(base).map(|entry| (&entry.path, &entry.oid)).collect();
     match gitlinks(entries).find(|entry| !known.contains(&(&entry.path, &entry.oid))) {
-        Some(entry) => Err(Refusal::Gitlink { path: entry.path.clone() }),
+        Some(entry) => Err(InputRefusal::Gitlink { path: entry.path.clone() }),
         None => Ok(()),
     }
 }
 
 /// Whether every entry can be in a working tree together with all others.
-fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
+fn fit(entries: &[TreeEntry]) -> Result<(), InputRefusal> {
     let mut paths = HashSet::with_capacity(entries.len());
     for entry in entries {
         fits(&entry.path, entry.mode, entry.bytes.unwrap_or(0))?;
@@ -125,14 +129,14 @@ fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
 }
 
 /// Whether an entry can be in a working tree, its neighbours aside. `bytes` is its size, or the length of its target.
-pub(crate) fn fits(path: &RepoPath, mode: Mode, bytes: u64) -> Result<(), Refusal> {
+pub(crate) fn fits(path: &RepoPath, mode: EntryMode, bytes: u64) -> Result<(), InputRefusal> {
     let path = path.as_bytes();
-    let link = || if mode == Mode::Symlink { unfit_link(path, bytes) } else { None };
+    let link = || if mode == EntryMode::Symlink { unfit_link(path, bytes) } else { None };
     unfit_path(path).or_else(link).map_or(Ok(()), |reason| Err(unfit(path, reason)))
 }
 
-fn unfit(path: &[u8], reason: &'static str) -> Refusal {
-    Refusal::Unfit { shown: shortened(path), reason }
+fn unfit(path: &[u8], reason: &'static str) -> InputRefusal {
+    InputRefusal::Unfit { shown: shortened(path), reason }
 }
 
 /// A path for a message.
@@ -148,16 +152,16 @@ pub(crate) fn bytes_of(entries: &[TreeEntry]) -> u64 {
 }
 
 pub(crate) fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {
-    entries.iter().filter(|entry| entry.mode == Mode::Gitlink)
+    entries.iter().filter(|entry| entry.mode == EntryMode::Gitlink)
 }
 
 /// `<mode> <type> <oid> <size>\t<path>`, the size padded on its left or `-`.
-fn parse_entry(record: &[u8]) -> Result<TreeEntry, Error> {
+fn parse_entry(record: &[u8]) -> Result<TreeEntry, WorkspaceError> {
     let odd = || unexpected("ls-tree", record);
     let tab = record.iter().position(|byte| *byte == b'\t').ok_or_else(odd)?;
     let (facts, path) = record.split_at(tab);
     let mut facts = facts.split(|byte| *byte == b' ').filter(|fact| !fact.is_empty());
-    let mode = facts.next().and_then(Mode::from_octal).ok_or_else(odd)?;
+    let mode = facts.next().and_then(EntryMode::from_octal).ok_or_else(odd)?;
     let oid = facts.nth(1).and_then(ascii).and_then(|text| text.parse().ok()).ok_or_else(odd)?;
     let bytes = facts.next().and_then(ascii).ok_or_else(odd)?;
     let bytes = if bytes == "-" { None } else { Some(bytes.parse().map_err(|_| odd())?) };
@@ -165,8 +169,8 @@ fn parse_entry(record: &[u8]) -> Result<TreeEntry, Error> {
 }
 
 /// A path from a tree; one that a working tree must never get is the tree maker's fault.
-pub(crate) fn tree_path(bytes: &[u8]) -> Result<RepoPath, Refusal> {
-    RepoPath::new(bytes).map_err(|_| Refusal::UnusablePath { shown: escaped(bytes) })
+pub(crate) fn tree_path(bytes: &[u8]) -> Result<RepoPath, InputRefusal> {
+    RepoPath::new(bytes).map_err(|_| InputRefusal::UnusablePath { shown: escaped(bytes) })
 }
 
 pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {

@@ -12,12 +12,12 @@ use holdpoint_sandbox::{ToolError, ToolOutput};
 pub use branch::{BranchState, BranchUpdate};
 
 use crate::bundle::{self, Bundle, SNAPSHOT_REF};
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::git::{Git, require_git, unexpected};
-use crate::oid::{ObjectFormat, Oid};
+use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 use crate::scratch::{Objects, Scratch};
-use crate::tree::Mode;
+use crate::tree::EntryMode;
 
 /// Bytes of a `.gitattributes` that are read: git itself takes no more than 100 MB, and people write kilobytes.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
@@ -38,16 +38,16 @@ impl UserRepo {
     /// The repository that `dir` is in: a working tree, a linked one, a bare repository, or a folder inside.
     ///
     /// # Errors
-    /// [`Error::GitMissing`], [`Error::GitTooOld`], [`Error::NotARepository`], [`Error::NoCommits`].
-    pub async fn open(dir: &Path) -> Result<Self, Error> {
+    /// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`], [`WorkspaceError::NotARepository`], [`WorkspaceError::NoCommits`].
+    pub async fn open(dir: &Path) -> Result<Self, WorkspaceError> {
         require_git().await?;
-        let not_a_repository = || Error::NotARepository { dir: dir.to_owned() };
+        let not_a_repository = || WorkspaceError::NotARepository { dir: dir.to_owned() };
         let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(not_a_repository)?;
         let questions =
             ["--git-common-dir", "--git-path", "objects", "--show-object-format", "--is-shallow-repository"];
         let git = Git::new("rev-parse").dir(&dir).arg("--path-format=absolute").args(questions);
         let answer = match git.run_ok().await {
-            Err(Error::Git { source: ToolError::Failed { stderr, .. }, .. })
+            Err(WorkspaceError::Git { source: ToolError::Failed { stderr, .. }, .. })
                 if stderr.contains("not a git repository") =>
             {
                 return Err(not_a_repository());
@@ -55,7 +55,7 @@ impl UserRepo {
             other => other?,
         };
         let repo = Self::from_answer(dir, &answer).ok_or_else(|| unexpected("rev-parse", &answer))?;
-        if repo.is_empty().await? { Err(Error::NoCommits { dir: repo.dir }) } else { Ok(repo) }
+        if repo.is_empty().await? { Err(WorkspaceError::NoCommits { dir: repo.dir }) } else { Ok(repo) }
     }
 
     fn from_answer(dir: PathBuf, answer: &[u8]) -> Option<Self> {
@@ -68,7 +68,7 @@ impl UserRepo {
         Some(Self { dir, git_dir, objects: Objects { dir: objects, format }, shallow })
     }
 
-    async fn is_empty(&self) -> Result<bool, Error> {
+    async fn is_empty(&self) -> Result<bool, WorkspaceError> {
         if self.try_resolve("HEAD").await?.is_some() {
             return Ok(false);
         }
@@ -96,12 +96,12 @@ impl UserRepo {
     /// The commit that `name` means here (branch, tag, id, `HEAD~2`).
     ///
     /// # Errors
-    /// [`Error::UnknownRef`], also for an abbreviation that fits several.
-    pub async fn resolve(&self, name: &str) -> Result<Oid, Error> {
-        self.try_resolve(name).await?.ok_or_else(|| Error::UnknownRef { name: name.to_owned() })
+    /// [`WorkspaceError::UnknownRef`], also for an abbreviation that fits several.
+    pub async fn resolve(&self, name: &str) -> Result<ObjectId, WorkspaceError> {
+        self.try_resolve(name).await?.ok_or_else(|| WorkspaceError::UnknownRef { name: name.to_owned() })
     }
 
-    async fn try_resolve(&self, name: &str) -> Result<Option<Oid>, Error> {
+    async fn try_resolve(&self, name: &str) -> Result<Option<ObjectId>, WorkspaceError> {
         let git = self.git("rev-parse").args(["--verify", "--quiet", "--end-of-options"]);
         let ToolOutput { code, stdout, .. } = git.arg(format!("{name}^{{commit}}")).run().await?;
         if code != Some(0) {
@@ -114,8 +114,13 @@ impl UserRepo {
     /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
     ///
     /// # Errors
-    /// The commit is not there, or the file has more than `cap` bytes ([`Error::BlobOverCap`]).
-    pub async fn file_at(&self, commit: &Oid, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+    /// The commit is not there, or the file has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
+    pub async fn file_at(
+        &self,
+        commit: &ObjectId,
+        path: &RepoPath,
+        cap: usize,
+    ) -> Result<Option<Vec<u8>>, WorkspaceError> {
         file_at(|command| self.git(command), commit, path, cap).await
     }
 
@@ -123,7 +128,7 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn is_ancestor(&self, commit: &Oid, other: &Oid) -> Result<bool, Error> {
+    pub async fn is_ancestor(&self, commit: &ObjectId, other: &ObjectId) -> Result<bool, WorkspaceError> {
         let output = self.git("merge-base").arg("--is-ancestor").arg(commit).arg(other).run().await?;
         Ok(output.code == Some(0))
     }
@@ -131,26 +136,28 @@ impl UserRepo {
     /// Refuses a repository of which no snapshot can be made. Cheap: it does not look at the objects.
     ///
     /// # Errors
-    /// [`Error::Shallow`]: commits keep their parents, so a snapshot without the older ones would be a broken one.
-    pub fn check_complete(&self) -> Result<(), Error> {
-        if self.shallow { Err(Error::Shallow { dir: self.dir.clone() }) } else { Ok(()) }
+    /// [`WorkspaceError::Shallow`]: commits keep their parents, so a snapshot without the older ones would be a broken one.
+    pub fn check_complete(&self) -> Result<(), WorkspaceError> {
+        if self.shallow { Err(WorkspaceError::Shallow { dir: self.dir.clone() }) } else { Ok(()) }
     }
 
     /// Writes `commit` with all its history as a bundle with the one ref [`SNAPSHOT_REF`].
     ///
     /// # Errors
-    /// [`Error::Shallow`]; [`Error::Partial`] for a clone that left out objects; git fails; `out` cannot be written.
-    pub async fn snapshot(&self, commit: &Oid, out: &Path) -> Result<Bundle, Error> {
+    /// [`WorkspaceError::Shallow`]; [`WorkspaceError::Partial`] for a clone that left out objects; git fails; `out` cannot be written.
+    pub async fn snapshot(&self, commit: &ObjectId, out: &Path) -> Result<Bundle, WorkspaceError> {
         self.check_complete()?;
         let scratch = Scratch::of_user(self.objects.clone())?;
         match bundle::write(&scratch, SNAPSHOT_REF, commit, None, out).await {
-            Err(Error::Git { .. }) if self.is_partial().await? => Err(Error::Partial { dir: self.dir.clone() }),
+            Err(WorkspaceError::Git { .. }) if self.is_partial().await? => {
+                Err(WorkspaceError::Partial { dir: self.dir.clone() })
+            }
             other => other,
         }
     }
 
     /// Whether git leaves out objects until they are wanted.
-    async fn is_partial(&self) -> Result<bool, Error> {
+    async fn is_partial(&self) -> Result<bool, WorkspaceError> {
         let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
         let output = self.git("config").args(["--local", "--get-regexp", keys]).run().await?;
         Ok(output.code == Some(0))
@@ -160,7 +167,7 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn has_lfs_pointers(&self, commit: &Oid) -> Result<bool, Error> {
+    pub async fn has_lfs_pointers(&self, commit: &ObjectId) -> Result<bool, WorkspaceError> {
         let listing = self.git("ls-tree").args(["-r", "-z", "--full-tree", "--name-only"]).arg(commit).long();
         for name in listing.run_ok().await?.split(|byte| *byte == 0) {
             let last = name.rsplit(|byte| *byte == b'/').next();
@@ -182,28 +189,30 @@ impl UserRepo {
 /// The bytes of the file at `path` in `commit`; `None` if no file is there. `git` makes a command of that name.
 pub(crate) async fn file_at(
     git: impl Fn(&'static str) -> Git,
-    commit: &Oid,
+    commit: &ObjectId,
     path: &RepoPath,
     cap: usize,
-) -> Result<Option<Vec<u8>>, Error> {
+) -> Result<Option<Vec<u8>>, WorkspaceError> {
     let listing = git("ls-tree").args(["-z", "-l", "--full-tree"]).arg(commit).arg("--").arg(path.as_path());
     let listing = listing.run_ok().await?;
     // A folder is listed as a `tree` with its own mode, which is none of an entry's.
     let mut fields = listing.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty());
-    let Some(Mode::File | Mode::Executable) = fields.next().and_then(Mode::from_octal) else { return Ok(None) };
-    let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<Oid>().ok());
+    let Some(EntryMode::File | EntryMode::Executable) = fields.next().and_then(EntryMode::from_octal) else {
+        return Ok(None);
+    };
+    let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<ObjectId>().ok());
     let oid = oid.ok_or_else(|| unexpected("ls-tree", &listing))?;
     read_blob(git("cat-file"), &oid, cap).await.map(Some)
 }
 
 /// The bytes of a blob; `git` is an unspent `cat-file`.
-pub(crate) async fn read_blob(git: Git, oid: &Oid, cap: usize) -> Result<Vec<u8>, Error> {
+pub(crate) async fn read_blob(git: Git, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
     match git.arg("blob").arg(oid).output_cap(cap).run_ok().await {
-        Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => {
-            Err(Error::BlobOverCap { oid: oid.clone(), cap })
+        Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+            Err(WorkspaceError::BlobOverCap { oid: oid.clone(), cap })
         }
-        Err(Error::Git { source: ToolError::Failed { .. }, .. }) => {
-            Err(Error::NoSuchObject { kind: "blob", oid: oid.clone() })
+        Err(WorkspaceError::Git { source: ToolError::Failed { .. }, .. }) => {
+            Err(WorkspaceError::NoSuchObject { kind: "blob", oid: oid.clone() })
         }
         other => other,
     }

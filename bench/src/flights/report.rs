@@ -41,14 +41,14 @@ pub struct FlightsRow {
     /// Their exports.
     pub export_mib: f64,
     /// Before they were archived.
-    pub full: State,
+    pub full: FleetState,
     /// After.
-    pub left: State,
+    pub left: FleetState,
 }
 
 /// How a fleet stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct State {
+pub struct FleetState {
     /// Memory of the orchestrator, in MiB.
     pub orchestrator_rss_mib: f64,
     /// Its open files.
@@ -66,7 +66,7 @@ pub struct State {
 impl FlightsReport {
     pub(super) fn of(args: &FlightsArgs, rows: Vec<FlightsRow>) -> Self {
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
-        let grown = |of: fn(&State) -> f64| {
+        let grown = |of: fn(&FleetState) -> f64| {
             let [first, last] = [rows.first(), rows.last()].map(|row| row.map_or(0.0, |row| of(&row.left)));
             ratio(last, first)
         };
@@ -107,7 +107,7 @@ impl fmt::Display for FlightsReport {
         )?;
         for FlightsRow { round, flights, flown_s, archived_s, export_mib, full, left } in &self.rows {
             let each = |all: f64| ratio(all, count(*flights));
-            let both = |of: fn(&State) -> f64| format!("{:.1} / {:.1}", of(full), of(left));
+            let both = |of: fn(&FleetState) -> f64| format!("{:.1} / {:.1}", of(full), of(left));
             writeln!(
                 f,
                 "{round:>6}{flights:>9}{:>11.1}{:>12.1}{:>12.1}{:>16}{:>16}{:>16}{:>18}{:>16}",
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_left_after_the_last_round_is_compared_with_the_first() {
         let row = |round, rss| {
-            let left = State { orchestrator_rss_mib: rss, broker_rss_mib: 1.0, ..State::default() };
+            let left = FleetState { orchestrator_rss_mib: rss, broker_rss_mib: 1.0, ..FleetState::default() };
             FlightsRow { round, flights: 10, flown_s: 1.0, archived_s: 2.0, export_mib: 0.1, full: left, left }
         };
         let report = FlightsReport::of(&FlightsArgs { flights: 20, rounds: 2 }, vec![row(1, 10.0), row(2, 20.0)]);

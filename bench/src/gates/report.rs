@@ -8,7 +8,7 @@ use super::{GatesArgs, On};
 use crate::{
     stats::{count, ratio},
     target::{self, Target},
-    usage::Usage,
+    usage::ProcessUsage,
 };
 
 /// An evaluation takes microseconds.
@@ -117,7 +117,7 @@ pub struct FlownRow {
     /// CPU seconds of all processes for a thousand transitions.
     pub cpu_s_per_1000_transitions: f64,
     /// Each process.
-    pub processes: Vec<Usage>,
+    pub processes: Vec<ProcessUsage>,
 }
 
 impl GatesReport {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdpoint_core::{
-    engine::{self, Act, BuildOutcome, Context, Fresh, Handoff, Input, Reported, Retrying, Step},
+    engine::{self, BuildOutcome, EngineStep, Fresh, Handoff, Input, PersonAct, ReportInput, Retrying, StepContext},
     flight::FlightState,
 };
 use holdpoint_protocol::{
@@ -117,12 +117,12 @@ impl<'a> Walk<'a> {
             let input = input.clone();
             let begin = Instant::now();
             let workflow = flight.workflow_of(waypoint, &self.state).ok_or("no workflow").doing(ACTION)?;
-            let cx = Context { flight, waypoint, workflow, now: now(), conditions: &conditions };
+            let cx = StepContext { flight, waypoint, workflow, now: now(), conditions: &conditions };
             let step = engine::step(&self.state, input, &cx, &fresh);
             took += begin.elapsed();
             match step {
-                Step::Append(entry) => break entry,
-                Step::Evaluate(wanted) => {
+                EngineStep::Append(entry) => break entry,
+                EngineStep::Evaluate(wanted) => {
                     conditions.push(ConditionResult { gate: wanted.gate, holds: true, failure: None });
                 }
                 other => return Err(BenchError::failed(ACTION, format!("{other:?} after {:?}", self.state.phase))),
@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
             }
             TurnRequest::Verify(request) => {
                 let report = passed(hand.clone(), request, Digest::of(b"evidence"));
-                let reported = Reported { report, for_build: turn.for_build.clone() };
+                let reported = ReportInput { report, for_build: turn.for_build.clone() };
                 Input::Reported(self.handoff(turn, &hand, Box::new(reported))?)
             }
             TurnRequest::Complete(_) => {
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
         let (cause, origin) = (self.cause(&role::id(role::OPERATOR))?, self.origin(&role::id(role::OPERATOR))?);
         let body = RetryBody { agent: by.clone(), on: None, from: None, reworks: 1, note: None };
         let retrying = Retrying { retry: Retry::new(origin, body), turn: None, feedback: None };
-        Ok(Input::Retried(Act { by, cause, overtaken: false, body: Box::new(retrying) }))
+        Ok(Input::Retried(PersonAct { by, cause, overtaken: false, body: Box::new(retrying) }))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     stats::{count, ratio},
     streams::Shape,
     target::Target,
-    usage::Usage,
+    usage::ProcessUsage,
 };
 
 /// Persisted messages of an accepted waypoint, blobs apart.
@@ -74,9 +74,9 @@ pub struct Figures {
     /// The median of a waypoint that is alone against the yardstick's: less is better.
     pub ratio_p50_c1: f64,
     /// Each process.
-    pub processes: Vec<Usage>,
+    pub processes: Vec<ProcessUsage>,
     /// Each process of the yardstick.
-    pub yardstick_processes: Vec<Usage>,
+    pub yardstick_processes: Vec<ProcessUsage>,
     /// The messages of a waypoint, in order.
     pub messages: Vec<MessageSize>,
     /// What was aimed at.

@@ -6,7 +6,7 @@ use super::report::{Figures, HandoffReport, MessageSize};
 use crate::{
     stats::{count, ratio},
     target,
-    usage::Usage,
+    usage::ProcessUsage,
 };
 
 pub(super) fn write(report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
@@ -45,9 +45,9 @@ fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter
     target::write(&figures.targets, f)
 }
 
-fn processes(head: &str, usages: &[Usage], waypoints: usize, f: &mut Formatter<'_>) -> fmt::Result {
+fn processes(head: &str, usages: &[ProcessUsage], waypoints: usize, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(f, "\n  {head:<32}{:>12}{:>12}", "CPU s/1,000", "peak MiB")?;
-    for Usage { process, cpu_s, peak_rss_mib } in usages {
+    for ProcessUsage { process, cpu_s, peak_rss_mib } in usages {
         let cpu = ratio(cpu_s * 1000.0, count(waypoints));
         writeln!(f, "    {process:<30}{cpu:>12.3}{peak_rss_mib:>12.1}")?;
     }

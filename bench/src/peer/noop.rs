@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use holdpoint_bus::blobs;
 use holdpoint_harness::{
-    agent::{Final, Job, Plan, WorkError, Worker},
+    agent::{Final, Job, PlanHandoff, WorkError, Worker},
     complete_turn,
 };
 use holdpoint_protocol::{
@@ -47,11 +47,11 @@ impl NoOp {
 }
 
 impl Worker for NoOp {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         match &job.turn.request {
-            TurnRequest::Build(request) => Plan::Build(build_plan(job, request)),
-            TurnRequest::Verify(request) => Plan::Verify(verification_plan(job, request)),
-            TurnRequest::Complete(_) => Plan::Complete(complete_turn::handoff::plan(job)),
+            TurnRequest::Build(request) => PlanHandoff::Build(build_plan(job, request)),
+            TurnRequest::Verify(request) => PlanHandoff::Verify(verification_plan(job, request)),
+            TurnRequest::Complete(_) => PlanHandoff::Complete(complete_turn::handoff::plan(job)),
         }
     }
 

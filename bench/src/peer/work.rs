@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     turn::BuildRequest,
 };
 use holdpoint_runtime::mirror::{MirrorStore, from_wire, to_wire};
-use holdpoint_workspace::{CommitMeta, HANDOFF_REF, Limits};
+use holdpoint_workspace::{CommitMeta, HANDOFF_REF, InputLimits};
 
 /// Makes commits in a mirror of its own.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Commits {
 impl Commits {
     pub(super) fn new() -> std::io::Result<Self> {
         let dir = tempfile::tempdir()?;
-        let mirrors = MirrorStore::new(dir.path().join("mirrors"), Limits::default());
+        let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
         Ok(Self { dir, mirrors })
     }
 

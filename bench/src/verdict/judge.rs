@@ -16,8 +16,8 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_sandbox::{Sandbox, Tool};
-use holdpoint_verifier_agent::{Bench, Findings, Settings};
-use holdpoint_workspace::{CommitMeta, Import, Limits, Mirror, Oid, SNAPSHOT_REF, UserRepo};
+use holdpoint_verifier_agent::{Findings, VerifierSettings, VerifierWorkbench};
+use holdpoint_workspace::{CommitMeta, Import, InputLimits, Mirror, ObjectId, SNAPSHOT_REF, UserRepo};
 
 use super::{
     Level,
@@ -41,8 +41,8 @@ pub(super) struct Spent {
 pub(super) struct Rig {
     dir: PathBuf,
     mirror: Mirror,
-    base: Oid,
-    commit: Oid,
+    base: ObjectId,
+    commit: ObjectId,
     project: Project,
     reads: Vec<PathBuf>,
     judged: u32,
@@ -60,7 +60,7 @@ impl Rig {
         let user = UserRepo::open(&repo).await.doing(ACTION)?;
         let base = user.resolve("HEAD").await.doing(ACTION)?;
         let bundle = user.snapshot(&base, &dir.join("snapshot.bundle")).await.doing(ACTION)?;
-        let mirror = Mirror::open_or_create(&dir.join("mirror"), user.object_format(), Limits::default()).await;
+        let mirror = Mirror::open_or_create(&dir.join("mirror"), user.object_format(), InputLimits::default()).await;
         let mirror = mirror.doing(ACTION)?;
         mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await.doing(ACTION)?;
         let work = dir.join("work");
@@ -110,18 +110,18 @@ impl Rig {
     }
 
     /// A verifier that knows of nothing yet, set up as its agent is.
-    fn bench(&mut self) -> Result<Bench, BenchError> {
+    fn bench(&mut self) -> Result<VerifierWorkbench, BenchError> {
         const ACTION: &str = "set a verifier up";
         let mut config = Config::default();
         config.agent.state_dir = self.next("verifier");
-        let settings = Settings::from_config(&config, &own_environment());
+        let settings = VerifierSettings::from_config(&config, &own_environment());
         let mut settings = settings.map_err(|(path, source)| BenchError::Io { path, source })?;
         settings.read_paths.extend(self.reads.clone());
         let sandbox = Sandbox::of_this_executable().bounded(config.sandbox.bounds());
-        Bench::new(settings, sandbox).doing(ACTION)
+        VerifierWorkbench::new(settings, sandbox).doing(ACTION)
     }
 
-    async fn verify(&self, bench: &Bench, request: &VerificationRequest) -> Result<Findings, BenchError> {
+    async fn verify(&self, bench: &VerifierWorkbench, request: &VerificationRequest) -> Result<Findings, BenchError> {
         bench.verify("turn", request, &self.mirror, &|_| {}, &Nobody).await.doing("judge the work")
     }
 

@@ -1,6 +1,6 @@
 //! A project with a suite, and work on it: the files, for each test runner.
 //!
-//! Pure, but for [`Runner::find`].
+//! Pure, but for [`SuiteRunner::find`].
 
 use std::{fmt, fmt::Write as _, path::PathBuf};
 
@@ -20,7 +20,7 @@ const NEW_TESTS: u32 = 5;
 /// What runs the suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Runner {
+pub enum SuiteRunner {
     /// Python's own.
     Unittest,
     /// The one that most Python projects use.
@@ -29,7 +29,7 @@ pub enum Runner {
     Cargo,
 }
 
-impl Runner {
+impl SuiteRunner {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Unittest, Self::Pytest, Self::Cargo];
 
@@ -50,7 +50,7 @@ impl Runner {
     }
 }
 
-impl fmt::Display for Runner {
+impl fmt::Display for SuiteRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unittest => "unittest",
@@ -63,7 +63,7 @@ impl fmt::Display for Runner {
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Work {
+pub enum SampleWork {
     /// One file fixed behind a test that was red; the base's run is known from the baseline turn.
     Fix,
     /// A new file, its tests in a new file, and a file that uses it, over a green base whose run nobody knows yet.
@@ -73,7 +73,7 @@ pub enum Work {
     Wide,
 }
 
-impl Work {
+impl SampleWork {
     pub(super) const ALL: [Self; 3] = [Self::Fix, Self::Feature, Self::Wide];
 
     /// Whether its check has to be red on the base, so that there was a baseline turn.
@@ -91,7 +91,7 @@ impl Work {
     }
 }
 
-impl fmt::Display for Work {
+impl fmt::Display for SampleWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fix => "fix",
@@ -104,10 +104,10 @@ impl fmt::Display for Work {
 /// One project, and the work on it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Project {
-    pub(super) runner: Runner,
+    pub(super) runner: SuiteRunner,
     pub(super) tests: u32,
     pub(super) work_ms: u32,
-    pub(super) work: Work,
+    pub(super) work: SampleWork,
 }
 
 /// Names and texts of files.
@@ -117,9 +117,9 @@ impl Project {
     /// The shell line of the check.
     pub(super) fn check(&self) -> &'static str {
         match self.runner {
-            Runner::Unittest => "python3 -m unittest discover -s tests -t .",
-            Runner::Pytest => "python3 -m pytest tests",
-            Runner::Cargo => "cargo test --locked --offline",
+            SuiteRunner::Unittest => "python3 -m unittest discover -s tests -t .",
+            SuiteRunner::Pytest => "python3 -m pytest tests",
+            SuiteRunner::Cargo => "cargo test --locked --offline",
         }
     }
 
@@ -147,14 +147,14 @@ impl Project {
     /// The files that the work writes.
     pub(super) fn worked(&self) -> Files {
         match self.work {
-            Work::Fix => vec![self.part(0, true, false)],
-            Work::Feature if self.runner.is_python() => {
+            SampleWork::Fix => vec![self.part(0, true, false)],
+            SampleWork::Feature if self.runner.is_python() => {
                 vec![self.part(0, true, true), self.part(PARTS, true, false), self.new_tests(PARTS)]
             }
-            Work::Feature => {
+            SampleWork::Feature => {
                 vec![self.part(0, true, true), self.part(PARTS, true, false), self.library(true), self.new_tests(PARTS)]
             }
-            Work::Wide => {
+            SampleWork::Wide => {
                 let mut files: Files = (0..PARTS).map(|part| self.part(part, true, false)).collect();
                 files.push(self.new_tests(0));
                 files
@@ -211,13 +211,15 @@ impl Project {
 
     fn test(&self, test: u32, part: u32, call: &str, wanted: u32) -> String {
         match self.runner {
-            Runner::Unittest => {
+            SuiteRunner::Unittest => {
                 format!(
                     "\n    def test_{test}(self):\n        work()\n        self.assertEqual(part{part}.{call}, {wanted})\n"
                 )
             }
-            Runner::Pytest => format!("\n\ndef test_{test}():\n    work()\n    assert part{part}.{call} == {wanted}\n"),
-            Runner::Cargo => {
+            SuiteRunner::Pytest => {
+                format!("\n\ndef test_{test}():\n    work()\n    assert part{part}.{call} == {wanted}\n")
+            }
+            SuiteRunner::Cargo => {
                 format!(
                     "\n#[test]\nfn test_{test}() {{\n    work();\n    assert_eq!(app::part{part}::{call}, {wanted});\n}}\n"
                 )
@@ -228,7 +230,7 @@ impl Project {
     fn test_file(&self, name: &str, tests: String) -> (String, String) {
         let ms = self.work_ms;
         let mut text = String::new();
-        if self.runner == Runner::Cargo {
+        if self.runner == SuiteRunner::Cargo {
             let _ = write!(
                 text,
                 "fn work() {{\n    let begun = std::time::Instant::now();\n    \
@@ -236,18 +238,18 @@ impl Project {
             );
             return (format!("tests/suite_{name}.rs"), text);
         }
-        if self.runner == Runner::Unittest {
+        if self.runner == SuiteRunner::Unittest {
             text.push_str("import unittest\n");
         }
         text.push_str("import time\n\nfrom app import ");
-        let last = if self.work == Work::Feature && name == "new" { PARTS + 1 } else { PARTS };
+        let last = if self.work == SampleWork::Feature && name == "new" { PARTS + 1 } else { PARTS };
         let parts: Vec<String> = (0..last).map(|part| format!("part{part}")).collect();
         let _ = write!(
             text,
             "{}\n\n\ndef work():\n    end = time.thread_time() + {ms} / 1000\n    while time.thread_time() < end:\n        pass\n",
             parts.join(", ")
         );
-        if self.runner == Runner::Unittest {
+        if self.runner == SuiteRunner::Unittest {
             let _ = write!(text, "\n\nclass Suite{name}(unittest.TestCase):");
         }
         text.push_str(&tests);
@@ -261,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_suite_has_as_many_tests_as_were_asked_for_and_work_changes_what_it_says() {
-        for runner in Runner::ALL {
-            for work in Work::ALL {
+        for runner in SuiteRunner::ALL {
+            for work in SampleWork::ALL {
                 let project = Project { runner, tests: 300, work_ms: 5, work };
                 let base = project.base();
                 let marks = ["def test_", "#[test]"]

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-use super::{Runner, VerdictArgs, Work, judge::Spent, project::Project};
+use super::{SampleWork, SuiteRunner, VerdictArgs, judge::Spent, project::Project};
 use crate::{
     stats::{median, ratio},
     target::{self, Target},
@@ -21,20 +21,20 @@ pub struct VerdictReport {
     /// Times everything was measured; all figures are medians.
     pub rounds: u32,
     /// One for each project and piece of work.
-    pub rows: Vec<Row>,
+    pub rows: Vec<VerdictRow>,
     /// Whether strict evidence costs what it may cost.
     pub targets: Vec<Target>,
 }
 
 /// The verdicts on one piece of work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct VerdictRow {
     /// What runs the suite.
-    pub runner: Runner,
+    pub runner: SuiteRunner,
     /// Processor time of each test, in milliseconds.
     pub work_ms: u32,
     /// What was done.
-    pub work: Work,
+    pub work: SampleWork,
     /// The check alone, outside of everything, in seconds.
     pub check_s: f64,
     /// At each level, the one to compare with first.
@@ -56,7 +56,7 @@ pub struct AtLevel {
     pub cpu_s: f64,
 }
 
-impl Row {
+impl VerdictRow {
     /// Out of all rounds; there is at least one.
     pub(super) fn of(
         project: &Project,
@@ -80,15 +80,15 @@ fn seconds(each: impl Iterator<Item = Duration>) -> f64 {
 }
 
 impl VerdictReport {
-    pub(super) fn of(args: &VerdictArgs, rows: Vec<Row>) -> Self {
-        let worst = |work: Work| {
+    pub(super) fn of(args: &VerdictArgs, rows: Vec<VerdictRow>) -> Self {
+        let worst = |work: SampleWork| {
             let of_work = rows.iter().filter(|row| row.work == work);
             of_work.filter_map(|row| row.levels.get(1)).map(|strict| strict.ratio).fold(0.0, f64::max)
         };
         let targets = vec![
-            Target::at_most("strict by fast, fix", RATIO_WANTED, worst(Work::Fix)),
-            Target::at_most("strict by fast, feature", RATIO_WANTED, worst(Work::Feature)),
-            Target::at_most("strict by fast, wide", RATIO_WANTED, worst(Work::Wide)),
+            Target::at_most("strict by fast, fix", RATIO_WANTED, worst(SampleWork::Fix)),
+            Target::at_most("strict by fast, feature", RATIO_WANTED, worst(SampleWork::Feature)),
+            Target::at_most("strict by fast, wide", RATIO_WANTED, worst(SampleWork::Wide)),
         ];
         Self { tests: args.tests, rounds: args.rounds, rows, targets }
     }
@@ -102,7 +102,7 @@ impl fmt::Display for VerdictReport {
             "  {:<10}{:>8}  {:<9}{:>8}  {:<10}{:>10}{:>7}{:>6}{:>8}",
             "runner", "ms/test", "work", "check s", "level", "verdict s", "ratio", "runs", "CPU s"
         )?;
-        for Row { runner, work_ms, work, check_s, levels } in &self.rows {
+        for VerdictRow { runner, work_ms, work, check_s, levels } in &self.rows {
             for (at, AtLevel { level, verdict_s, ratio, runs, cpu_s }) in levels.iter().enumerate() {
                 let head = if at == 0 {
                     format!("{:<10}{work_ms:>8}  {:<9}{check_s:>8.2}", runner.to_string(), work.to_string())
@@ -127,12 +127,13 @@ mod tests {
     #[test]
     fn ratios_are_those_of_the_medians_and_the_worst_one_counts() {
         let args = VerdictArgs { tests: 300, work_ms: vec![0], runners: None, rounds: 3 };
-        let project = |runner| Project { runner, tests: 300, work_ms: 0, work: Work::Fix };
+        let project = |runner| Project { runner, tests: 300, work_ms: 0, work: SampleWork::Fix };
         let row = |runner, strict: [u64; 3]| {
             let levels = [("fast", [9, 2, 1].map(spent).to_vec()), ("strict", strict.map(spent).to_vec())];
-            Row::of(&project(runner), [3, 1, 2].map(Duration::from_secs).to_vec(), levels.into_iter())
+            VerdictRow::of(&project(runner), [3, 1, 2].map(Duration::from_secs).to_vec(), levels.into_iter())
         };
-        let report = VerdictReport::of(&args, vec![row(Runner::Unittest, [4, 1, 90]), row(Runner::Cargo, [6, 6, 6])]);
+        let report =
+            VerdictReport::of(&args, vec![row(SuiteRunner::Unittest, [4, 1, 90]), row(SuiteRunner::Cargo, [6, 6, 6])]);
         let levels = &report.rows[0].levels;
         assert_eq!((report.rows[0].check_s, levels[0].ratio, levels[1].ratio, levels[1].cpu_s), (2.0, 1.0, 2.0, 8.0));
         assert_eq!((report.targets[0].found, report.targets[0].met), (3.0, false));

@@ -6,15 +6,15 @@ use holdpoint_bus::{
     Bus, blobs,
     broker::{LocalBroker, LocalSpec},
 };
-use holdpoint_harness::context::{Context, Subject};
-use holdpoint_outline::Helper;
+use holdpoint_harness::context::{RepositoryContext, TurnSubject};
+use holdpoint_outline::OutlineHelper;
 use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::{AgentName, FlightId, RoleId, role},
     streams,
 };
 use holdpoint_runtime::mirror::{MirrorStore, to_wire};
-use holdpoint_workspace::{AgentClone, CommitMeta, HANDOFF_REF, Limits, Mirror, Oid, UserRepo};
+use holdpoint_workspace::{AgentClone, CommitMeta, HANDOFF_REF, InputLimits, Mirror, ObjectId, UserRepo};
 
 use super::{OursMs, Traffic, create, edit, timed};
 use crate::{BenchError, Host, error::Doing as _};
@@ -40,7 +40,7 @@ struct Flight<'a> {
 
 /// What a waypoint's work came to.
 struct Work {
-    tree: Oid,
+    tree: ObjectId,
     bundle: BundleRef,
     clone_ms: f64,
     map_ms: f64,
@@ -78,7 +78,7 @@ impl Ours {
     /// Two waypoints of a new flight.
     pub(super) async fn round(&self, repo: &Path, dir: &Path, files: u32, round: u32) -> Result<OursMs, BenchError> {
         create(dir)?;
-        let store = |name: &str| MirrorStore::new(dir.join(name), Limits::default());
+        let store = |name: &str| MirrorStore::new(dir.join(name), InputLimits::default());
         let flight = FlightId::try_new(format!("bench-{round}")).doing("name a flight")?;
         let (orchestrator, builder, verifier) = (store("orchestrator"), store("builder"), store("verifier"));
         let flight = Flight { ours: self, flight, dir, orchestrator, builder, verifier };
@@ -112,7 +112,7 @@ impl Ours {
 
 impl Flight<'_> {
     /// What `run` and `submit` do: the snapshot, stored.
-    async fn snapshot(&self, repo: &Path) -> Result<(Oid, BundleRef), BenchError> {
+    async fn snapshot(&self, repo: &Path) -> Result<(ObjectId, BundleRef), BenchError> {
         let user = UserRepo::open(repo).await.doing("open the repository")?;
         let base = user.resolve("HEAD").await.doing("find the base")?;
         let bundle = user.snapshot(&base, &self.dir.join("snapshot.bundle")).await.doing("make the snapshot")?;
@@ -132,7 +132,13 @@ impl Flight<'_> {
     }
 
     /// A builder's turn and a verifier's, without a program and without checks.
-    async fn waypoint(&self, bundles: &[BundleRef], start: &Oid, files: u32, number: u32) -> Result<Work, BenchError> {
+    async fn waypoint(
+        &self,
+        bundles: &[BundleRef],
+        start: &ObjectId,
+        files: u32,
+        number: u32,
+    ) -> Result<Work, BenchError> {
         let place = |name: &str| self.dir.join(format!("{name}-{number}"));
         let clone_dir = place("clone");
         let ((mirror, clone), clone_ms) = timed(self.clone(bundles, start, &clone_dir)).await?;
@@ -145,7 +151,12 @@ impl Flight<'_> {
         Ok(Work { tree, bundle, clone_ms, map_ms, handoff_ms, checkout_ms })
     }
 
-    async fn clone(&self, bundles: &[BundleRef], start: &Oid, dir: &Path) -> Result<(Mirror, AgentClone), BenchError> {
+    async fn clone(
+        &self,
+        bundles: &[BundleRef],
+        start: &ObjectId,
+        dir: &Path,
+    ) -> Result<(Mirror, AgentClone), BenchError> {
         let mirror = self.builder.ensure(&self.ours.builder, &self.flight, bundles).await.doing("fill a mirror")?;
         let clone = mirror.clone_for_agent(start, dir).await.doing("make a clone")?;
         Ok((mirror, clone))
@@ -155,9 +166,9 @@ impl Flight<'_> {
         &self,
         mirror: &Mirror,
         clone: &AgentClone,
-        base: &Oid,
+        base: &ObjectId,
         out: &Path,
-    ) -> Result<(Oid, Oid, BundleRef), BenchError> {
+    ) -> Result<(ObjectId, ObjectId, BundleRef), BenchError> {
         const ACTION: &str = "hand off";
         let tree = mirror.capture_clone(clone, base).await.doing(ACTION)?;
         let base_tree = mirror.tree_of(base).await.doing(ACTION)?;
@@ -168,13 +179,18 @@ impl Flight<'_> {
         Ok((commit, tree, stored))
     }
 
-    async fn check_out(&self, bundles: &[BundleRef], commit: &Oid, dir: &Path) -> Result<(), BenchError> {
+    async fn check_out(&self, bundles: &[BundleRef], commit: &ObjectId, dir: &Path) -> Result<(), BenchError> {
         let mirror = self.verifier.ensure(&self.ours.verifier, &self.flight, bundles).await.doing("fill a mirror")?;
         mirror.checkout(commit, dir).await.doing("check out").map(drop)
     }
 
     /// What the orchestrator does with accepted work.
-    async fn land(&self, bundles: &[BundleRef], base: &Oid, work: &Work) -> Result<(BundleRef, Oid), BenchError> {
+    async fn land(
+        &self,
+        bundles: &[BundleRef],
+        base: &ObjectId,
+        work: &Work,
+    ) -> Result<(BundleRef, ObjectId), BenchError> {
         const ACTION: &str = "make a landing";
         let all: Vec<BundleRef> = bundles.iter().chain([&work.bundle]).cloned().collect();
         let mirror = self.orchestrator.ensure(&self.ours.orchestrator, &self.flight, &all).await.doing(ACTION)?;
@@ -187,14 +203,14 @@ impl Flight<'_> {
 }
 
 /// What a build turn says of the repository.
-async fn map(mirror: &Mirror, start: &Oid) -> Result<Context, BenchError> {
-    let helper = Helper::own().doing("find the helper that outlines files")?;
+async fn map(mirror: &Mirror, start: &ObjectId) -> Result<RepositoryContext, BenchError> {
+    let helper = OutlineHelper::own().doing("find the helper that outlines files")?;
     let subject =
-        Subject { base: start.clone(), start: start.clone(), scope: &[], covenant: "AGENTS.md", sources: &[] };
-    Context::of(mirror, &subject, Some(&helper)).await.doing("make a map")
+        TurnSubject { base: start.clone(), start: start.clone(), scope: &[], covenant: "AGENTS.md", sources: &[] };
+    RepositoryContext::of(mirror, &subject, Some(&helper)).await.doing("make a map")
 }
 
-fn mirror_tip(snapshot: &BundleRef) -> Oid {
+fn mirror_tip(snapshot: &BundleRef) -> ObjectId {
     holdpoint_runtime::mirror::from_wire(&snapshot.tip)
 }
 
@@ -207,7 +223,13 @@ fn meta(message: &str) -> CommitMeta {
     }
 }
 
-async fn put(bus: &Bus, role_name: &'static str, file: &Path, bytes: u64, tip: &Oid) -> Result<BundleRef, BenchError> {
+async fn put(
+    bus: &Bus,
+    role_name: &'static str,
+    file: &Path,
+    bytes: u64,
+    tip: &ObjectId,
+) -> Result<BundleRef, BenchError> {
     let role: RoleId = role::id(role_name);
     let digest = blobs::put_file(bus, &role, file).await.doing("store a blob")?;
     Ok(BundleRef { blob: BlobRef { role, digest, bytes }, tip: to_wire(tip), index: None })

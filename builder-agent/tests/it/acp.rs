@@ -4,8 +4,8 @@ use std::{fs, sync::Mutex, time::Duration};
 
 use holdpoint_harness::{
     ask::{Desk, Nobody, Waited, Waiting},
-    backend::question::Question,
-    build_turn::{Built, Outcome},
+    backend::question::ValidQuestion,
+    build_turn::{BuildTurnOutcome, Built},
 };
 use holdpoint_protocol::{
     artifact::{Clarified, TokenUsage},
@@ -48,11 +48,11 @@ async fn run_turn(
     let file = dir.join("agent.sh");
     fs::write(&file, format!("{HEAD}\n{body}\n")).unwrap();
     let command = format!("sh {}", file.display());
-    let bench = shop.bench_with(&command, |program| {
+    let workbench = shop.bench_with(&command, |program| {
         program.dialect = Dialect::Acp;
         adjust(program);
     });
-    bench.await.run(turn, &agent(), &shop.mirror, desk).await.unwrap()
+    workbench.await.run(turn, &agent(), &shop.mirror, desk).await.unwrap()
 }
 
 async fn run(shop: &Shop, body: &str) -> Built {
@@ -167,8 +167,8 @@ async fn an_agent_that_ends_in_the_middle_or_refuses_has_failed_and_says_why() {
 #[tokio::test]
 async fn an_agent_that_is_not_there_is_named() {
     let shop = Shop::new().await;
-    let bench = shop.bench_with("no-such-agent --acp", |program| program.dialect = Dialect::Acp).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with("no-such-agent --acp", |program| program.dialect = Dialect::Acp).await;
+    let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let failure = failure(&built);
     assert_eq!(failure.reason, ReasonCode::NotExecutable);
     assert!(failure.detail.contains("the program `no-such-agent`, or one that it starts, is not there"), "{failure:?}");
@@ -198,14 +198,14 @@ async fn an_agent_that_never_answers_or_never_stops_is_ended_by_the_turns_limits
 }
 
 /// A person who answers everything with this.
-struct Person(&'static str, Mutex<Vec<Question>>);
+struct Person(&'static str, Mutex<Vec<ValidQuestion>>);
 
 impl Desk for Person {
     fn patience_max(&self) -> Duration {
         Duration::from_secs(600)
     }
 
-    fn ask(&self, question: Question, _: Duration) -> Waiting<'_> {
+    fn ask(&self, question: ValidQuestion, _: Duration) -> Waiting<'_> {
         self.1.lock().unwrap().push(question.clone());
         let answer = Clarified {
             question: question.question,
@@ -234,5 +234,5 @@ async fn a_permission_can_be_a_persons_to_give() {
     }
     // Nobody is there: the question is the turn's result.
     let built = run_as(&shop, &body, &Nobody, |program| program.permissions = Permissions::Ask).await;
-    assert!(matches!(&built.outcome, Outcome::Clarify(question, _) if question.question.contains("Run ls")));
+    assert!(matches!(&built.outcome, BuildTurnOutcome::Clarify(question, _) if question.question.contains("Run ls")));
 }

@@ -4,8 +4,8 @@ use std::{sync::Mutex, time::Duration};
 
 use holdpoint_harness::{
     ask::{Desk, Nobody, Waited, Waiting},
-    backend::question::Question,
-    build_turn::{Built, Outcome, Work},
+    backend::question::ValidQuestion,
+    build_turn::{BuildTurnOutcome, Built, CapturedWork},
 };
 use holdpoint_protocol::{
     artifact::{Clarified, Confidence},
@@ -35,7 +35,7 @@ impl Desk for Person {
         Duration::from_secs(600)
     }
 
-    fn ask(&self, question: Question, patience: Duration) -> Waiting<'_> {
+    fn ask(&self, question: ValidQuestion, patience: Duration) -> Waiting<'_> {
         self.0.lock().unwrap().push((question.question.clone(), patience));
         Box::pin(async move {
             let Some(option) = question.options.first().cloned() else { return std::future::pending().await };
@@ -55,9 +55,9 @@ async fn run_at(desk: &dyn Desk, shop: &Shop, sandbox: Sandbox, command: &str) -
     shop.bench_in(sandbox, command, |_| {}).await.run(&shop.turn(), &agent(), &shop.mirror, desk).await.unwrap()
 }
 
-fn question(built: &Built) -> (&Question, Option<&Work>) {
+fn question(built: &Built) -> (&ValidQuestion, Option<&CapturedWork>) {
     match &built.outcome {
-        Outcome::Clarify(question, work) => (question, work.as_ref()),
+        BuildTurnOutcome::Clarify(question, work) => (question, work.as_ref()),
         other => panic!("{other:?}: {}", output(built)),
     }
 }
@@ -67,7 +67,7 @@ fn output(built: &Built) -> String {
 }
 
 /// The text of a file in the work that went with a question.
-async fn text(shop: &Shop, work: Option<&Work>, name: &str) -> Option<String> {
+async fn text(shop: &Shop, work: Option<&CapturedWork>, name: &str) -> Option<String> {
     let (commit, bundle) = work.expect("the work went with it");
     assert!(bundle.bytes > 0);
     let tree = shop.mirror.tree_of(commit).await.unwrap();
@@ -156,7 +156,7 @@ async fn a_program_that_ends_when_it_has_asked_is_not_waited_for() {
 async fn a_call_for_help_goes_over_the_same_line() {
     let shop = Shop::new().await;
     let built = shop.run("echo two >> a.txt; holdpoint-ask help 'no key for the service'").await;
-    let Outcome::Help(call, work) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let BuildTurnOutcome::Help(call, work) = &built.outcome else { panic!("{:?}", built.outcome) };
     assert_eq!(call.raw_line, "no key for the service");
     assert_eq!(text(&shop, work.as_ref(), "a.txt").await.unwrap(), "one\ntwo\n");
 }
@@ -201,7 +201,7 @@ async fn requests_that_are_none_are_refused_by_the_harness_too() {
         std::fs::write(shop.path("speak.py"), format!("{SPEAK}\nfor line in [b'nonsense\\n', b'{{\"id\": \"1\", \"ask\": \"help\", \"text\": \"\"}}\\n', b'{{\"id\": \"2\", \"ask\": \"question\", \"text\": \"q\", \"options\": [\"a\", \"a\"]}}\\n']:\n    print(speak(line).decode(), end='')\nprint(speak(b'{{\"id\": \"3\", \"ask\": \"help\", \"text\": \"at last\"}}\\n').decode())\n")).unwrap();
         let built = run_in(&shop, sandbox, &format!("python3 -u {}", shop.path("speak.py").display())).await;
         let output = output(&built);
-        assert!(matches!(&built.outcome, Outcome::Help(call, None) if call.raw_line == "at last"), "{output}");
+        assert!(matches!(&built.outcome, BuildTurnOutcome::Help(call, None) if call.raw_line == "at last"), "{output}");
         for said in ["cannot be read", "no text", "there twice", r#"{"id":"3","result":null}"#] {
             assert!(output.contains(said), "{said}: {output}");
         }

@@ -11,7 +11,7 @@ use holdpoint_bus::{
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
 use holdpoint_harness::{
-    agent::{Final, Job, JobArgs, Plan, StopReason, Worker, stop_signal},
+    agent::{Final, Job, JobArgs, PlanHandoff, StopReason, Worker, stop_signal},
     build_turn::BuildWorker,
 };
 use holdpoint_protocol::{
@@ -28,7 +28,7 @@ use holdpoint_runtime::{
     mirror::{MirrorError, MirrorStore, from_wire, to_wire},
 };
 use holdpoint_sandbox::Sandbox;
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 
 use crate::support::{SHIM, Shop, agent, wait_until};
 
@@ -96,7 +96,7 @@ impl Fleet {
     }
 
     fn mirrors(&self) -> MirrorStore {
-        MirrorStore::new(self.shop.path("mirrors"), Limits::default())
+        MirrorStore::new(self.shop.path("mirrors"), InputLimits::default())
     }
 }
 
@@ -136,7 +136,7 @@ async fn a_turn_ends_with_a_handoff_whose_blobs_are_stored() {
     let fleet = Fleet::new().await;
     let worker = fleet.worker("echo two >> a.txt; echo hello").await;
     let (job, _stopper) = fleet.job(|_| {});
-    let Plan::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
+    let PlanHandoff::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
     assert!(!plan.declared && plan.coverage.len() == 1 && plan.turn == job.turn.turn_id);
 
     let artifact = artifact(worker.work(job).await.unwrap());
@@ -167,7 +167,7 @@ async fn the_plan_of_a_turn_names_its_targets_validation_coverage_and_budget() {
         request.criteria[0].check = Some(check("cargo test --quiet"));
         request.budget.output = Some(7_000);
     });
-    let Plan::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
+    let PlanHandoff::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
     assert_eq!(plan.file_targets, ["src/**"]);
     assert_eq!(plan.validation, ["cargo test --quiet"]);
     assert_eq!(plan.coverage.iter().map(ToString::to_string).collect::<Vec<_>>(), ["done"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use holdpoint_harness::{
     ask::Nobody,
-    complete_turn::{Looked, Outcome as Came},
+    complete_turn::{CompleteTurnOutcome, CompletedTurn},
 };
 use holdpoint_protocol::{
     reason::ReasonCode,
@@ -48,18 +48,18 @@ fn turn(shop: &Shop, can_reject: bool) -> Turn {
     Turn { request: TurnRequest::Complete(Box::new(request)), ..shop.turn() }
 }
 
-async fn look(shop: &Shop, sandbox: Sandbox, turn: &Turn, command: &str) -> Looked {
+async fn look(shop: &Shop, sandbox: Sandbox, turn: &Turn, command: &str) -> CompletedTurn {
     shop.bench_in(sandbox, command, |_| {}).await.complete(turn, &agent(), None, &Nobody).await.unwrap()
 }
 
-fn output(looked: &Looked) -> String {
+fn output(looked: &CompletedTurn) -> String {
     std::fs::read_to_string(&looked.output).unwrap()
 }
 
 /// What it came to: the outcome, its summary and its blockers.
-fn said(looked: &Looked) -> (Outcome, String, Vec<String>) {
+fn said(looked: &CompletedTurn) -> (Outcome, String, Vec<String>) {
     match &looked.outcome {
-        Came::Completed { said, .. } => (said.outcome, said.summary.clone(), said.blockers.clone()),
+        CompleteTurnOutcome::Completed { said, .. } => (said.outcome, said.summary.clone(), said.blockers.clone()),
         other => panic!("{other:?}: {}", output(looked)),
     }
 }
@@ -98,7 +98,7 @@ async fn a_turn_that_was_completed_fails_all_the_same_if_its_program_does() {
     for (ends, reason) in [("exit 3", ReasonCode::AgentFailed), ("kill -9 $$", ReasonCode::AgentFailed)] {
         let command = format!("holdpoint-ask complete --outcome complete --summary fine || exit 9; {ends}");
         let looked = look(&shop, Sandbox::new(SHIM), &turn(&shop, true), &command).await;
-        let Came::Failed(failure) = &looked.outcome else { panic!("{:?}", looked.outcome) };
+        let CompleteTurnOutcome::Failed(failure) = &looked.outcome else { panic!("{:?}", looked.outcome) };
         assert_eq!(failure.reason, reason, "{}", failure.detail);
         assert!(!failure.detail.contains("exited with code 9"), "{}", failure.detail);
     }
@@ -193,8 +193,8 @@ async fn whoever_completes_a_gate_sees_no_agents_settings_of_the_work_under_name
     let shop = Shop::with_file("CLAUDE.md", "told\n").await;
     let command = r#"test ! -e CLAUDE.md && grep -q told CLAUDE.md.set-aside && test -f a.txt &&
         echo '{"outcome": "complete", "summary": "nothing to load"}'"#;
-    let bench = shop.bench(command).await;
-    let looked = bench.complete(&turn(&shop, true), &agent(), Some(&shop.mirror), &Nobody).await.unwrap();
+    let workbench = shop.workbench(command).await;
+    let looked = workbench.complete(&turn(&shop, true), &agent(), Some(&shop.mirror), &Nobody).await.unwrap();
     assert_eq!(said(&looked).0, Outcome::Complete);
 }
 
@@ -234,8 +234,8 @@ async fn an_advisor_that_is_asked_again_goes_on_in_its_conversation_and_nobody_e
         [(turn(&shop, false), ["It begins.", "It begins."]), (asked_for_advice(&shop), ["It begins.", "It goes on."])]
     {
         for summary in summaries {
-            let bench = shop.bench_with(&first, program).await;
-            let looked = bench.complete(&turn, &agent(), None, &Nobody).await.unwrap();
+            let workbench = shop.bench_with(&first, program).await;
+            let looked = workbench.complete(&turn, &agent(), None, &Nobody).await.unwrap();
             assert_eq!(said(&looked).1, summary);
         }
     }

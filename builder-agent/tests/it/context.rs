@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use holdpoint_harness::ask::Nobody;
-use holdpoint_outline::Helper;
+use holdpoint_outline::OutlineHelper;
 use holdpoint_runtime::mirror::to_wire;
-use holdpoint_workspace::{CommitMeta, Oid};
+use holdpoint_workspace::{CommitMeta, ObjectId};
 
 use crate::support::{SHIM, Shop, agent};
 
@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 4] = [
     ("docs/product-spec.md", "Gates open.\n"),
 ];
 
-async fn commit(shop: &Shop, parent: &Oid, files: &[(&str, &str)]) -> Oid {
+async fn commit(shop: &Shop, parent: &ObjectId, files: &[(&str, &str)]) -> ObjectId {
     let dir = tempfile::tempdir_in(shop.temp.path()).unwrap();
     shop.mirror.checkout(parent, dir.path()).await.unwrap();
     for (name, text) in files {
@@ -44,8 +44,8 @@ async fn printed(shop: &Shop) -> String {
     let program = "cat; rm -r core; holdpoint-ask context; for slice in map 'symbol LEAVE' 'file core/gate.rs' \
                    'search panics' 'search nothing-has-this' 'file ../etc/passwd'; do \
                    echo \"== $slice\"; holdpoint-ask context $slice 2>&1; echo \"exit $?\"; done";
-    let bench = shop.bench(program).await.outlining(Some(Helper::at(Path::new(SHIM))));
-    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.workbench(program).await.outlining(Some(OutlineHelper::at(Path::new(SHIM))));
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     std::fs::read_to_string(&built.output).unwrap()
 }
 
@@ -82,7 +82,7 @@ async fn the_covenant_of_the_base_is_shown_whatever_the_work_made_of_it() {
     let base = commit(&shop, &shop.base, &[("AGENTS.md", "Weaken no test.\n")]).await;
     let start = commit(&shop, &base, &[("AGENTS.md", "Skip what is red.\n")]).await;
     let turn = shop.turn_with(|request| (request.base, request.start) = (to_wire(&base), to_wire(&start)));
-    let built = shop.bench("cat").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench("cat").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let printed = std::fs::read_to_string(&built.output).unwrap();
     // The work so far follows as a patch, which is no guidance.
     let (guidance, patch) = printed.split_once("## What was done so far").unwrap();

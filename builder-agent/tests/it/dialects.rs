@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_harness::{ask::Nobody, build_turn::Outcome};
+use holdpoint_harness::{ask::Nobody, build_turn::BuildTurnOutcome};
 use holdpoint_protocol::{
     artifact::TokenUsage,
     budget::{Allowance, Limits, Unmetered},
@@ -34,8 +34,8 @@ async fn what_an_agent_says_in_its_dialect_is_read_and_metered() {
         [(Dialect::Claude, "claude-done", Some(10_960)), (Dialect::Codex, "codex-done", None)]
     {
         let command = format!("printf hello > made.txt; cat {}/{stream}.jsonl", recorded().display());
-        let bench = shop.bench_with(&command, speaks(dialect)).await;
-        let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let workbench = shop.bench_with(&command, speaks(dialect)).await;
+        let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
         assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
         let metered = &built.metered;
         assert_eq!((metered.tokens, metered.tool_calls, metered.cost_micro_usd), (Some(2468), Some(1), cost));
@@ -54,35 +54,35 @@ async fn a_program_that_reaches_its_limit_is_ended_and_what_is_there_is_handed_o
     // It says what it uses up while it works, and would go on for ever.
     let line = r#"{"type":"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":900,"output_tokens":200},"content":[{"type":"text","text":"half way"}]}}"#;
     let command = format!("printf half > made.txt; echo '{line}'; sleep 600; printf whole > made.txt");
-    let bench = shop.bench_with(&command, speaks(Dialect::Claude)).await;
+    let workbench = shop.bench_with(&command, speaks(Dialect::Claude)).await;
     let limits = Limits { tokens: Some(1_000), ..Limits::default() };
     let mut turn = shop.turn();
     turn.allowance = Some(Allowance { limits, ..Allowance::default() });
-    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
-    let Outcome::Stopped(reached, Some((commit, _))) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let BuildTurnOutcome::Stopped(reached, Some((commit, _))) = &built.outcome else { panic!("{:?}", built.outcome) };
     assert_eq!(reached.reason, ReasonCode::BudgetExhausted);
     assert!(reached.detail.contains("1100 of 1000 tokens"), "{}", reached.detail);
     assert_eq!(built.metered.tokens, Some(1_100));
     assert_ne!(commit, &shop.base);
     // One that can report nothing is not run where that is refused.
     turn.allowance = Some(Allowance { limits, unmetered: Unmetered::Refuse, ..Allowance::default() });
-    drop((built, bench));
-    let bench = shop.bench_with("printf ran > made.txt", speaks(Dialect::Plain)).await;
-    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    drop((built, workbench));
+    let workbench = shop.bench_with("printf ran > made.txt", speaks(Dialect::Plain)).await;
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!((failure(&built).reason, built.command.as_str()), (ReasonCode::Unsupported, ""));
 }
 
 #[tokio::test]
 async fn a_turn_that_has_to_be_cheaper_is_done_by_the_cheaper_command() {
     let shop = Shop::new().await;
-    let bench = shop.bench_with("printf dear > made.txt", |program| {
+    let workbench = shop.bench_with("printf dear > made.txt", |program| {
         program.cheaper = Some("printf cheap > made.txt".to_owned());
     });
-    let bench = bench.await;
+    let workbench = workbench.await;
     for (degraded, made) in [(false, "dear"), (true, "cheap")] {
         let mut turn = shop.turn();
         turn.allowance = Some(Allowance { degraded, ..Allowance::default() });
-        let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
         assert_eq!(shop.text(&ready(&built).tree, "made.txt").await.as_deref(), Some(made));
     }
 }
@@ -91,8 +91,8 @@ async fn a_turn_that_has_to_be_cheaper_is_done_by_the_cheaper_command() {
 async fn a_failure_shows_what_the_agent_said_and_not_the_stream() {
     let shop = Shop::new().await;
     let command = format!("cat {}/codex-stream-cut.jsonl; exit 1", recorded().display());
-    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let failure = failure(&built);
     assert_eq!(failure.reason, ReasonCode::AgentFailed);
     assert!(failure.detail.contains("stream disconnected") && !failure.detail.contains("thread_id"), "{failure:?}");
@@ -106,8 +106,8 @@ async fn a_provider_that_has_no_room_is_waited_for_within_the_turn() {
         "if [ -e made.txt ]; then cat {dir}/codex-done.jsonl; else touch made.txt; cat {dir}/codex-overloaded.jsonl; exit 1; fi",
         dir = streams.display()
     );
-    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
 }
 
@@ -133,7 +133,7 @@ async fn a_program_goes_on_where_it_was_with_its_own_settings_and_not_its_login(
         "test \"$(pwd)\" = \"$(cat $CLAUDE_CONFIG_DIR/projects/{{session}})\" && printf went-on > seen.txt; {}",
         say(r#"{"type":"result","session_id":"s-1","is_error":false,"result":"gone on"}"#)
     );
-    let bench = shop
+    let workbench = shop
         .bench_with(&first, |program| {
             program.preset = Some(PresetName::Claude);
             program.dialect = Dialect::Claude;
@@ -145,8 +145,8 @@ async fn a_program_goes_on_where_it_was_with_its_own_settings_and_not_its_login(
     let mut seen = Vec::new();
     for flight in ["flight1", "flight1", "flight2"] {
         let turn = holdpoint_protocol::turn::Turn { flight: flight.parse().unwrap(), ..turn.clone() };
-        let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
-        let Outcome::Ready(ready) = &built.outcome else { panic!("{:?}", built.outcome) };
+        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let BuildTurnOutcome::Ready(ready) = &built.outcome else { panic!("{:?}", built.outcome) };
         seen.push(shop.text(&ready.tree, "seen.txt").await.unwrap());
     }
     let [first, second, of_other_flight] = seen.as_slice() else { panic!("{seen:?}") };
@@ -163,8 +163,8 @@ async fn a_program_goes_on_where_it_was_with_its_own_settings_and_not_its_login(
 async fn a_program_that_changed_nothing_has_last_words() {
     let shop = Shop::new().await;
     let command = format!("cat {}/codex-walled.jsonl", recorded().display());
-    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert!(ready(&built).work.is_none());
     assert_eq!(built.last_words.as_deref(), Some("The sandbox does not work."));
 }

@@ -5,8 +5,8 @@ use std::{sync::Mutex, time::Duration};
 
 use holdpoint_harness::{
     ask::{Desk, Recording, Storing, Waited, Waiting},
-    backend::question::Question,
-    build_turn::{Built, Outcome},
+    backend::question::ValidQuestion,
+    build_turn::{BuildTurnOutcome, Built},
     exchange::Draft,
 };
 use holdpoint_protocol::{
@@ -39,7 +39,7 @@ impl Desk for Shelf {
         Duration::MAX
     }
 
-    fn ask(&self, _: Question, _: Duration) -> Waiting<'_> {
+    fn ask(&self, _: ValidQuestion, _: Duration) -> Waiting<'_> {
         Box::pin(std::future::ready(Waited::InVain))
     }
 
@@ -56,7 +56,7 @@ impl Desk for Shelf {
 }
 
 async fn run(shop: &Shop, desk: &Shelf, command: &str) -> Built {
-    shop.bench(command).await.run(&shop.turn(), &agent(), &shop.mirror, desk).await.unwrap()
+    shop.workbench(command).await.run(&shop.turn(), &agent(), &shop.mirror, desk).await.unwrap()
 }
 
 /// A program that works once and prints the first text, and then only the second one. `prompt-N.txt` is its prompt.
@@ -159,7 +159,7 @@ async fn a_program_that_says_nothing_is_ended_as_a_tree_and_started_afresh() {
 async fn a_handoff_file_that_is_wrong_is_refused_with_its_place_before_anything_runs() {
     let shop = Shop::with_file(".holdpoint/handoff.yaml", "retry_settings:\n  max_retries: 5\n").await;
     let built = run(&shop, &Shelf::default(), "echo ran > a.txt").await;
-    let Outcome::Failed(failure) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let BuildTurnOutcome::Failed(failure) = &built.outcome else { panic!("{:?}", built.outcome) };
     assert_eq!(failure.reason, ReasonCode::Unsupported);
     assert!(failure.detail.contains(".holdpoint/handoff.yaml:2:3: unknown key `max_retries`"), "{}", failure.detail);
 }

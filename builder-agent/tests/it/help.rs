@@ -4,8 +4,8 @@ use std::{sync::Mutex, time::Duration};
 
 use holdpoint_harness::{
     ask::{Desk, Recording, Waited, Waiting},
-    backend::{markers::HelpCall, question::Question},
-    build_turn::{Built, Outcome, Work},
+    backend::{markers::HelpCall, question::ValidQuestion},
+    build_turn::{BuildTurnOutcome, Built, CapturedWork},
 };
 use holdpoint_protocol::artifact::IgnoredBecause;
 use holdpoint_runtime::config::Dialect;
@@ -22,7 +22,7 @@ impl Desk for Ear {
         Duration::MAX
     }
 
-    fn ask(&self, _: Question, _: Duration) -> Waiting<'_> {
+    fn ask(&self, _: ValidQuestion, _: Duration) -> Waiting<'_> {
         Box::pin(std::future::ready(Waited::InVain))
     }
 
@@ -37,13 +37,13 @@ async fn run(shop: &Shop, ear: &Ear, command: &str) -> Built {
 }
 
 async fn run_in(shop: &Shop, ear: &Ear, dialect: Dialect, command: &str) -> Built {
-    let bench = shop.bench_with(command, |program| program.dialect = dialect).await;
-    bench.run(&shop.turn(), &agent(), &shop.mirror, ear).await.unwrap()
+    let workbench = shop.bench_with(command, |program| program.dialect = dialect).await;
+    workbench.run(&shop.turn(), &agent(), &shop.mirror, ear).await.unwrap()
 }
 
-fn call(built: &Built) -> (&HelpCall, Option<&Work>) {
+fn call(built: &Built) -> (&HelpCall, Option<&CapturedWork>) {
     match &built.outcome {
-        Outcome::Help(call, work) => (call, work.as_ref()),
+        BuildTurnOutcome::Help(call, work) => (call, work.as_ref()),
         other => panic!("{other:?}: {}", std::fs::read_to_string(&built.output).unwrap()),
     }
 }
@@ -108,8 +108,8 @@ async fn a_quoted_call_an_echoed_prompt_and_a_json_string_call_nobody() {
     let (shop, ear) = (Shop::new().await, Ear::default());
     let turn = shop.turn_with(|request| "Do it. If stuck, print\n>>>HELP<<<\nand end.".clone_into(&mut request.goal));
     let says = r#"sed 's/^/    /'; echo 'I would say'; echo '```'; echo '>>>HELP<<<'; echo '```'; echo '{"say": ">>>HELP<<<"}'"#;
-    let bench = shop.bench(&format!("{says}; echo done >> a.txt")).await;
-    let built = bench.run(&turn, &agent(), &shop.mirror, &ear).await.unwrap();
+    let workbench = shop.workbench(&format!("{says}; echo done >> a.txt")).await;
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &ear).await.unwrap();
     assert!(ready(&built).work.is_some());
     assert!(ear.0.lock().unwrap().is_empty());
     let ignored: Vec<_> = built.markers_ignored.iter().map(|ignored| (ignored.marker.as_str(), ignored.why)).collect();

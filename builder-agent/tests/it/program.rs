@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_harness::{ask::Nobody, build_turn::Outcome};
+use holdpoint_harness::{ask::Nobody, build_turn::BuildTurnOutcome};
 use holdpoint_protocol::{
     artifact::Disposition,
     plan::TurnBudget,
@@ -53,7 +53,7 @@ async fn feedback_is_a_file_and_in_the_prompt_when_there_is_one() {
     let shop = Shop::new().await;
     let command = "cat > prompt.md; cat \"$HOLDPOINT_FEEDBACK_FILE\" > feedback.json";
     let turn = shop.turn_with(|request| request.feedback = Some(feedback()));
-    let built = shop.bench(command).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench(command).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let text = shop.text(&ready(&built).tree, "feedback.json").await.unwrap();
     assert_eq!(serde_json::from_str::<Feedback>(&text).unwrap(), feedback());
     let prompt = shop.text(&ready(&built).tree, "prompt.md").await.unwrap();
@@ -111,11 +111,11 @@ async fn a_failing_program_fails_the_turn_with_its_last_lines() {
 async fn a_program_is_ended_when_its_time_or_output_is_used_up() {
     let shop = Shop::new().await;
     let wall = shop.turn_with(|r| r.budget = TurnBudget { wall: Some(Millis(300)), ..TurnBudget::default() });
-    let built = shop.bench("sleep 600").await.run(&wall, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench("sleep 600").await.run(&wall, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!((failure(&built).reason, built.exit_code), (ReasonCode::AgentTimeout, None));
     let output = shop.turn_with(|r| r.budget = TurnBudget { output: Some(1 << 16), ..TurnBudget::default() });
     drop(built);
-    let built = shop.bench("yes").await.run(&output, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench("yes").await.run(&output, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!(failure(&built).reason, ReasonCode::OutputLimit);
     assert_eq!(built.metered.output_bytes, 1 << 16);
 }
@@ -129,7 +129,7 @@ async fn claims_without_a_completion_are_not_ready() {
     assert!(ready(&built).work.is_none());
     assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
     let built = shop.run("echo '>>>HELP<<<' >&2; exit 1").await;
-    assert!(matches!(built.outcome, Outcome::Help(..)));
+    assert!(matches!(built.outcome, BuildTurnOutcome::Help(..)));
 }
 
 #[tokio::test]

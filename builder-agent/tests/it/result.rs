@@ -3,11 +3,11 @@
 use holdpoint_harness::{ask::Nobody, build_turn::Ready};
 use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
 use holdpoint_runtime::mirror::to_wire;
-use holdpoint_workspace::{HANDOFF_REF, Import, Limits, Mirror, Oid};
+use holdpoint_workspace::{HANDOFF_REF, Import, InputLimits, Mirror, ObjectId};
 
 use crate::support::{Shop, agent, failure, ready};
 
-fn commit(ready: &Ready) -> &Oid {
+fn commit(ready: &Ready) -> &ObjectId {
     &ready.work.as_ref().unwrap().0
 }
 
@@ -36,7 +36,7 @@ async fn the_bundle_brings_the_commit_to_whoever_has_the_base() {
     let shop = Shop::new().await;
     let built = shop.run("echo two >> a.txt").await;
     let (commit, bundle) = ready(&built).work.as_ref().unwrap();
-    let other = Mirror::open_or_create(&shop.path("other"), shop.base.format(), Limits::default()).await.unwrap();
+    let other = Mirror::open_or_create(&shop.path("other"), shop.base.format(), InputLimits::default()).await.unwrap();
     let snapshot = shop.path("snapshot.bundle");
     let snapshot = Import { bundle: &snapshot, ref_name: holdpoint_workspace::SNAPSHOT_REF, base: None };
     other.import(snapshot).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_rework_starts_from_the_last_handoff_and_stays_one_commit_on_the_base(
     let last = commit(ready(&first)).clone();
     drop(first);
     let turn = shop.turn_with(|request| request.start = to_wire(&last));
-    let built = shop.bench("echo three >> a.txt").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench("echo three >> a.txt").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let ready = ready(&built);
     assert_eq!(shop.text(&ready.tree, "a.txt").await.unwrap(), "one\ntwo\nthree\n");
     assert_eq!(shop.mirror.parents(commit(ready)).await.unwrap(), std::slice::from_ref(&shop.base));
@@ -97,7 +97,7 @@ async fn a_program_that_begins_a_new_conversation_sees_what_was_done_so_far() {
     let last = commit(ready(&first)).clone();
     drop(first);
     let turn = shop.turn_with(|request| request.start = to_wire(&last));
-    let built = shop.bench(program).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench(program).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let tree = &ready(&built).tree;
     let prompt = shop.text(tree, "prompt.txt").await.unwrap();
     assert!(prompt.contains("## What was done so far") && prompt.contains("\n+two\n"), "{prompt}");

@@ -9,7 +9,7 @@ use std::{
 use holdpoint_harness::{
     ask::Nobody,
     backend::{CommandBackend, CommandSettings, command::own_environment, sessions::Sessions},
-    build_turn::{Built, Outcome, Ready, TurnFolders, Workbench},
+    build_turn::{BuildTurnOutcome, Built, Ready, TurnFolders, Workbench},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -22,7 +22,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{config::ProgramConfig, mirror::to_wire};
 use holdpoint_sandbox::{Sandbox, Tool};
-use holdpoint_workspace::{Import, Limits, Mirror, Oid, UserRepo};
+use holdpoint_workspace::{Import, InputLimits, Mirror, ObjectId, UserRepo};
 use tempfile::TempDir;
 
 /// The shim: the builder's own executable.
@@ -31,7 +31,7 @@ pub(crate) const SHIM: &str = env!("CARGO_BIN_EXE_holdpoint-builder");
 pub(crate) struct Shop {
     pub(crate) temp: TempDir,
     pub(crate) mirror: Mirror,
-    pub(crate) base: Oid,
+    pub(crate) base: ObjectId,
 }
 
 impl Shop {
@@ -66,7 +66,7 @@ impl Shop {
         let bundle = user.snapshot(&base, &temp.path().join("snapshot.bundle")).await.unwrap();
         let dir = temp.path().join("state/mirror");
         std::fs::create_dir_all(&dir).unwrap();
-        let mirror = Mirror::open_or_create(&dir, base.format(), Limits::default()).await.unwrap();
+        let mirror = Mirror::open_or_create(&dir, base.format(), InputLimits::default()).await.unwrap();
         mirror.import(Import { bundle: &bundle.path, ref_name: &bundle.ref_name, base: None }).await.unwrap();
         std::fs::write(temp.path().join("state/secret"), "state secret\n").unwrap();
         Self { temp, mirror, base }
@@ -77,7 +77,7 @@ impl Shop {
     }
 
     /// A workbench for this program, which must not reach the state folder and the repository.
-    pub(crate) async fn bench(&self, command: &str) -> Workbench<CommandBackend> {
+    pub(crate) async fn workbench(&self, command: &str) -> Workbench<CommandBackend> {
         self.bench_with(command, |_| {}).await
     }
 
@@ -145,11 +145,11 @@ impl Shop {
 
     /// Runs a program on a first turn.
     pub(crate) async fn run(&self, command: &str) -> Built {
-        self.bench(command).await.run(&self.turn(), &agent(), &self.mirror, &Nobody).await.unwrap()
+        self.workbench(command).await.run(&self.turn(), &agent(), &self.mirror, &Nobody).await.unwrap()
     }
 
     /// The text of a file in a tree; `None` if it is not there.
-    pub(crate) async fn text(&self, tree: &Oid, name: &str) -> Option<String> {
+    pub(crate) async fn text(&self, tree: &ObjectId, name: &str) -> Option<String> {
         let entries = self.mirror.list_tree(tree).await.unwrap();
         let entry = entries.iter().find(|entry| entry.path.to_string() == name)?;
         Some(String::from_utf8(self.mirror.read_blob(&entry.oid, 1 << 20).await.unwrap()).unwrap())
@@ -204,7 +204,7 @@ fn turn(request: BuildRequest) -> Turn {
 /// What is handed off; fails the test for any other outcome.
 pub(crate) fn ready(built: &Built) -> &Ready {
     match &built.outcome {
-        Outcome::Ready(ready) => ready,
+        BuildTurnOutcome::Ready(ready) => ready,
         other => panic!("{other:?}"),
     }
 }
@@ -212,7 +212,7 @@ pub(crate) fn ready(built: &Built) -> &Ready {
 /// Why the turn failed; fails the test for any other outcome.
 pub(crate) fn failure(built: &Built) -> &Failure {
     match &built.outcome {
-        Outcome::Failed(failure) => failure,
+        BuildTurnOutcome::Failed(failure) => failure,
         other => panic!("{other:?}"),
     }
 }

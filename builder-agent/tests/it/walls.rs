@@ -24,8 +24,8 @@ async fn state_other_turns_and_the_users_repository_are_out_of_reach() {
     command.push_str("cat ../own/* >> stolen; echo x > ../input/more; ls ../.. > listed; true");
     // The whole temporary folder may be read: what is denied in it stays closed.
     let readable = shop.temp.path().to_owned();
-    let bench = shop.bench_with(&command, |program| program.read_paths.push(readable)).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with(&command, |program| program.read_paths.push(readable)).await;
+    let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let tree = &ready(&built).tree;
     assert_eq!(shop.text(tree, "stolen").await.unwrap(), "");
     assert!(!shop.text(tree, "listed").await.unwrap().contains("lock"));
@@ -38,8 +38,8 @@ async fn writes_outside_are_refused_and_configured_paths_are_open() {
     std::fs::create_dir(shop.path("shared")).unwrap();
     let command = format!("echo x > '{0}/shared/in'; echo x > '{0}/out'; true", shop.temp.path().display());
     let shared = shop.path("shared");
-    let bench = shop.bench_with(&command, |program| program.write_paths.push(shared)).await;
-    bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let workbench = shop.bench_with(&command, |program| program.write_paths.push(shared)).await;
+    workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert!(shop.path("shared/in").exists() && !shop.path("out").exists());
 }
 

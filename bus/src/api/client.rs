@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use holdpoint_protocol::{headers, subjects};
 
-use super::Failure;
+use super::ApiFailure;
 use crate::{Bus, message::header};
 
 /// Why a request has no answer.
@@ -20,7 +20,7 @@ pub enum ApiError {
         endpoint: String,
         /// What it answered.
         #[source]
-        failure: Failure,
+        failure: ApiFailure,
     },
     /// Nobody serves the endpoint.
     #[error("no orchestrator serves {endpoint}")]
@@ -120,5 +120,5 @@ pub async fn request(bus: &Bus, call: Call<'_>) -> Result<Bytes, ApiError> {
     let Some(map) = &answer.headers else { return Ok(answer.payload) };
     let Some(code) = header(map, service::NATS_SERVICE_ERROR_CODE) else { return Ok(answer.payload) };
     let message = header(map, service::NATS_SERVICE_ERROR).unwrap_or_default();
-    Err(ApiError::Refused { endpoint, failure: Failure { code: code.parse().unwrap_or(500), message } })
+    Err(ApiError::Refused { endpoint, failure: ApiFailure { code: code.parse().unwrap_or(500), message } })
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Failure, TOO_MANY};
+use super::{ApiFailure, TOO_MANY};
 
 /// Requests of one key in hand at once: more than one command, or a page for several people, asks at the same time.
 pub(super) const OF_ONE_KEY_MAX: usize = 16;
@@ -51,25 +51,25 @@ impl Keys {
     }
 
     /// A place for another request of this key, or which bound it is over. `waits`: for a decision.
-    pub(super) fn enter(&self, key: &str, waits: bool, now: Instant) -> Result<Place, Failure> {
+    pub(super) fn enter(&self, key: &str, waits: bool, now: Instant) -> Result<Place, ApiFailure> {
         let mut counts = self.counts();
         if !counts.may_send(key, f64::from(self.a_minute), now) {
             let what = format!(
                 "this key sent more than {} requests a minute (orchestrator.requests_per_minute): wait before you ask again",
                 self.a_minute
             );
-            return Err(Failure::new(TOO_MANY, what));
+            return Err(ApiFailure::new(TOO_MANY, what));
         }
         let mut in_hand = counts.in_hand.get(key).copied().unwrap_or_default();
         if in_hand.all >= OF_ONE_KEY_MAX {
             let what = format!("this key has {OF_ONE_KEY_MAX} requests in hand, as many as it may: wait for an answer");
-            return Err(Failure::new(TOO_MANY, what));
+            return Err(ApiFailure::new(TOO_MANY, what));
         }
         if waits && in_hand.waiting >= WAITING_OF_ONE_KEY_MAX {
             let what = format!(
                 "this key has {WAITING_OF_ONE_KEY_MAX} requests in hand that wait for a decision, as many as it may: wait for an answer"
             );
-            return Err(Failure::new(TOO_MANY, what));
+            return Err(ApiFailure::new(TOO_MANY, what));
         }
         in_hand.all += 1;
         in_hand.waiting += usize::from(waits);

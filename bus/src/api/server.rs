@@ -14,7 +14,7 @@ use holdpoint_protocol::{Timestamp, completing::COMPLETE, headers, subjects};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
-    Failure, SERVICE,
+    ApiFailure, SERVICE,
     room::{Keys, Place},
 };
 use crate::{
@@ -80,7 +80,7 @@ pub async fn serve<H, F>(
 ) -> Result<ApiServer, ServeError>
 where
     H: Fn(ApiRequest) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
+    F: Future<Output = Result<Bytes, ApiFailure>> + Send + 'static,
 {
     let service = bus.client().service_builder().start(SERVICE, SERVICE_VERSION).await.map_err(ServeError)?;
     let group = service.group(format!("{}.api", subjects::ROOT));
@@ -115,7 +115,7 @@ impl Door {
     async fn run<H, F>(self, mut requests: Endpoint, handler: H)
     where
         H: Fn(ApiRequest) -> F,
-        F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
+        F: Future<Output = Result<Bytes, ApiFailure>> + Send + 'static,
     {
         let mut in_hand = JoinSet::new();
         while let Some(request) = requests.next().await {
@@ -137,15 +137,15 @@ impl Door {
     }
 
     /// A request that may be worked on, and its place among those of its key.
-    fn let_in(&self, message: &async_nats::Message) -> Result<(Place, ApiRequest), Failure> {
+    fn let_in(&self, message: &async_nats::Message) -> Result<(Place, ApiRequest), ApiFailure> {
         let request = self.admit(message)?;
         let place = self.keys.enter(&request.caller.public_key, self.endpoint == COMPLETE, Instant::now())?;
         Ok((place, request))
     }
 
     /// Whether the sender is who it says, and may use this endpoint.
-    fn admit(&self, message: &async_nats::Message) -> Result<ApiRequest, Failure> {
-        let denied = |why: &str| Failure::new(403, why);
+    fn admit(&self, message: &async_nats::Message) -> Result<ApiRequest, ApiFailure> {
+        let denied = |why: &str| ApiFailure::new(403, why);
         let map = message.headers.as_ref().ok_or_else(|| denied("not signed"))?;
         let jwt = header(map, headers::JWT).ok_or_else(|| denied("no Hp-Jwt"))?;
         let signature = header(map, headers::SIGNATURE).ok_or_else(|| denied("no Hp-Signature"))?;
@@ -167,7 +167,7 @@ impl Door {
     }
 }
 
-async fn respond(request: &service::Request, answer: Result<Bytes, Failure>) {
+async fn respond(request: &service::Request, answer: Result<Bytes, ApiFailure>) {
     let answer = answer.map_err(|failure| service::error::Error {
         // A header is one line.
         status: failure.message.replace(['\r', '\n'], " "),

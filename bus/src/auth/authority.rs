@@ -36,7 +36,7 @@ const CONNECTIONS: &str = "connections";
 
 /// Whom credentials are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct CredentialRequest {
     /// An agent's role, `operator`, `orchestrator` or `archivist`.
     pub role: RoleId,
     /// The name, which no other user may have: a user's inbox is named by it.
@@ -182,8 +182,8 @@ impl Authority {
     ///
     /// # Errors
     /// [`UnknownRole`] when nobody of that role has credentials.
-    pub fn mint(&mut self, order: &Order) -> Result<Credentials, UnknownRole> {
-        let Order { role, name, lifetime, .. } = order;
+    pub fn mint(&mut self, order: &CredentialRequest) -> Result<Credentials, UnknownRole> {
+        let CredentialRequest { role, name, lifetime, .. } = order;
         match role.as_str() {
             role::ORCHESTRATOR => Ok(self.mint_orchestrator_for(name, *lifetime)),
             role::OPERATOR => self.mint_user(role, name, &[], *lifetime),
@@ -249,7 +249,7 @@ impl Authority {
         lifetime: Option<Duration>,
     ) -> Result<Credentials, UnknownRole> {
         let (role, name, pool) = (role.clone(), name.clone(), pool.clone());
-        self.mint_ordered(&Order { role, name, pool, harness: Harness::Foreign, lifetime })
+        self.mint_ordered(&CredentialRequest { role, name, pool, harness: Harness::Foreign, lifetime })
     }
 
     /// As [`Authority::mint_agent`], for a process of Holdpoint's own.
@@ -258,12 +258,12 @@ impl Authority {
     /// [`UnknownRole`] when the role has no signing key here, or is not an agent's.
     pub fn mint_own_agent(&self, role: &RoleId, name: &AgentName, pool: &PoolId) -> Result<Credentials, UnknownRole> {
         let (role, name, pool) = (role.clone(), name.clone(), pool.clone());
-        self.mint_ordered(&Order { role, name, pool, harness: Harness::Holdpoint, lifetime: None })
+        self.mint_ordered(&CredentialRequest { role, name, pool, harness: Harness::Holdpoint, lifetime: None })
     }
 
     /// An agent's.
-    fn mint_ordered(&self, order: &Order) -> Result<Credentials, UnknownRole> {
-        let Order { role, name, pool, harness, lifetime } = order;
+    fn mint_ordered(&self, order: &CredentialRequest) -> Result<Credentials, UnknownRole> {
+        let CredentialRequest { role, name, pool, harness, lifetime } = order;
         if !permissions::takes_turns(role) {
             return Err(UnknownRole { role: role.clone() });
         }

@@ -49,7 +49,7 @@ pub enum ClaimError {
 
 /// The lock on credentials, held for as long as anybody has a clone of it.
 #[derive(Debug, Clone)]
-pub struct Claim {
+pub struct CredentialsLock {
     _file: Arc<File>,
 }
 
@@ -58,7 +58,11 @@ pub struct Claim {
 ///
 /// # Errors
 /// [`ClaimError`].
-pub fn claim(dir: &Path, name: Option<&AgentName>, roots: &TrustRoots) -> Result<(Credentials, Claim), ClaimError> {
+pub fn claim(
+    dir: &Path,
+    name: Option<&AgentName>,
+    roots: &TrustRoots,
+) -> Result<(Credentials, CredentialsLock), ClaimError> {
     let files = files(dir).map_err(|source| ClaimError::Folder { dir: dir.to_owned(), source })?;
     let (mut held, mut useless) = (0, 0);
     for path in files {
@@ -73,7 +77,7 @@ pub fn claim(dir: &Path, name: Option<&AgentName>, roots: &TrustRoots) -> Result
         // Read under the lock: they may have been taken back meanwhile.
         match Credentials::load(&path) {
             Ok(credentials) if counts(&credentials, roots) => {
-                return Ok((credentials, Claim { _file: Arc::new(lock) }));
+                return Ok((credentials, CredentialsLock { _file: Arc::new(lock) }));
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(file = %path.display(), %error, "credentials cannot be read: passed over"),

@@ -32,7 +32,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    authority::{Authority, Order, UnknownRole, now_s},
+    authority::{Authority, CredentialRequest, UnknownRole, now_s},
     claim,
     credentials::Credentials,
     roots::TrustRoots,
@@ -40,7 +40,7 @@ use super::{
 };
 
 pub use change::Rotation;
-pub use issued::{Issued, Standing};
+pub use issued::{CredentialsStanding, Issued};
 
 /// Where in the orchestrators' folder those credentials are with which they look after the connections of agents and people:
 /// below a folder of its own, so that no orchestrator takes them for its own.
@@ -48,7 +48,7 @@ pub const SYSTEM_CREDS: &str = "system/connections.creds";
 
 /// Why keys were not made or changed. Nothing was, then.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub enum KeyFolderError {
     /// There is no authority in the folder.
     #[error("there are no keys in {}", dir.display())]
     NoKeys {
@@ -117,7 +117,7 @@ fn names(names: &[AgentName]) -> String {
     names.iter().map(AgentName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-impl From<StoreError> for FolderError {
+impl From<StoreError> for KeyFolderError {
     fn from(source: StoreError) -> Self {
         Self::Store(source)
     }
@@ -125,7 +125,7 @@ impl From<StoreError> for FolderError {
 
 /// Where new credentials go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum CredentialsDestination<'a> {
     /// `<role>/<name>.creds` in the folder.
     Folder,
     /// This file.
@@ -159,14 +159,14 @@ impl KeyFolder {
     /// Opens a folder that has keys. Waits while another process changes them.
     ///
     /// # Errors
-    /// [`FolderError::NoKeys`], and [`FolderError::Store`] from the file system.
-    pub fn open(dir: &Path) -> Result<Self, FolderError> {
+    /// [`KeyFolderError::NoKeys`], and [`KeyFolderError::Store`] from the file system.
+    pub fn open(dir: &Path) -> Result<Self, KeyFolderError> {
         if !dir.join("authority").is_dir() {
-            return Err(FolderError::NoKeys { dir: dir.to_owned() });
+            return Err(KeyFolderError::NoKeys { dir: dir.to_owned() });
         }
         let lock = lock(dir)?;
         let authority = Authority::load(&dir.join("authority"))?;
-        let authority = authority.ok_or_else(|| FolderError::NoKeys { dir: dir.to_owned() })?;
+        let authority = authority.ok_or_else(|| KeyFolderError::NoKeys { dir: dir.to_owned() })?;
         let mut folder = Self::new(dir, authority, lock);
         folder.look_at_files();
         Ok(folder)
@@ -185,10 +185,10 @@ impl KeyFolder {
     /// Opens the folder, and makes keys if there are none.
     ///
     /// # Errors
-    /// [`FolderError::Store`] from the file system.
-    pub fn open_or_create(dir: &Path) -> Result<Self, FolderError> {
+    /// [`KeyFolderError::Store`] from the file system.
+    pub fn open_or_create(dir: &Path) -> Result<Self, KeyFolderError> {
         match Self::open(dir) {
-            Err(FolderError::NoKeys { .. }) => {
+            Err(KeyFolderError::NoKeys { .. }) => {
                 let mut folder = Self::new(dir, Authority::create(), lock(dir)?);
                 // Another process may have been faster.
                 let is_new = Authority::load(&folder.dir.join("authority"))?.is_none();
@@ -210,7 +210,7 @@ impl KeyFolder {
 
     /// Everything that was issued, in that order, and whether it counts.
     #[must_use]
-    pub fn issued(&self) -> Vec<(&Issued, Standing)> {
+    pub fn issued(&self) -> Vec<(&Issued, CredentialsStanding)> {
         let now_s = now_s();
         self.authority.issued.iter().map(|issued| (issued, issued.standing(&self.authority, now_s))).collect()
     }
@@ -218,17 +218,17 @@ impl KeyFolder {
     /// Gives the fleet a role, as [`Authority::add_role`].
     ///
     /// # Errors
-    /// [`FolderError::Role`], and [`FolderError::Store`] from the file system.
-    pub fn add_role(&mut self, role: &RoleId, makes: bool) -> Result<(), FolderError> {
+    /// [`KeyFolderError::Role`], and [`KeyFolderError::Store`] from the file system.
+    pub fn add_role(&mut self, role: &RoleId, makes: bool) -> Result<(), KeyFolderError> {
         self.authority.add_role(role, makes)?;
         self.save()
     }
 
     /// The error of a role that this fleet does not have.
-    fn unknown(&self, UnknownRole { role }: UnknownRole) -> FolderError {
+    fn unknown(&self, UnknownRole { role }: UnknownRole) -> KeyFolderError {
         let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST].map(str::to_owned);
         let known = self.authority.fleet_roles().agents().iter().map(ToString::to_string).chain(own).collect();
-        FolderError::UnknownRole { role, known }
+        KeyFolderError::UnknownRole { role, known }
     }
 
     /// Makes credentials for `<role>-1` to `<role>-<count>`, for good and for Holdpoint's own processes, but for names that were
@@ -237,15 +237,15 @@ impl KeyFolder {
     /// missing.
     ///
     /// # Errors
-    /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
-    pub fn ensure(&mut self, counts: &[(RoleId, u32)]) -> Result<Vec<Issued>, FolderError> {
+    /// [`KeyFolderError::UnknownRole`], and [`KeyFolderError::Store`] from the file system.
+    pub fn ensure(&mut self, counts: &[(RoleId, u32)]) -> Result<Vec<Issued>, KeyFolderError> {
         let mut wanted = Vec::new();
         for (role, count) in counts {
             for number in 1..=*count {
                 let name = AgentName::try_new(format!("{role}-{number}")).expect("a role and a number are an id");
                 if !self.authority.issued.iter().any(|issued| issued.name == name) {
                     let file = self.default_file(role, &name);
-                    let order = Order {
+                    let order = CredentialRequest {
                         role: role.clone(),
                         name,
                         pool: streams::fleet_pool(),
@@ -271,10 +271,14 @@ impl KeyFolder {
     /// Makes credentials.
     ///
     /// # Errors
-    /// The role or name cannot be had, there is a file already, or [`FolderError::Store`].
-    pub fn add(&mut self, order: Order, place: Place<'_>) -> Result<(Issued, Credentials), FolderError> {
+    /// The role or name cannot be had, there is a file already, or [`KeyFolderError::Store`].
+    pub fn add(
+        &mut self,
+        order: CredentialRequest,
+        place: CredentialsDestination<'_>,
+    ) -> Result<(Issued, Credentials), KeyFolderError> {
         if is_human(&order.name) && order.role.as_str() != role::OPERATOR {
-            return Err(FolderError::PersonsName { name: order.name, role: order.role });
+            return Err(KeyFolderError::PersonsName { name: order.name, role: order.role });
         }
         let now_s = now_s();
         let holder = self
@@ -283,16 +287,18 @@ impl KeyFolder {
             .iter()
             .find(|issued| issued.name == order.name && issued.standing(&self.authority, now_s).counts());
         if let Some(holder) = holder {
-            return Err(FolderError::NameTaken { name: order.name, role: holder.role.clone() });
+            return Err(KeyFolderError::NameTaken { name: order.name, role: holder.role.clone() });
         }
         let file = match place {
-            Place::Folder => Some(self.default_file(&order.role, &order.name)),
-            Place::File(path) => Some(std::path::absolute(path).map_err(|source| io_error(path, source))?),
-            Place::Nowhere => None,
+            CredentialsDestination::Folder => Some(self.default_file(&order.role, &order.name)),
+            CredentialsDestination::File(path) => {
+                Some(std::path::absolute(path).map_err(|source| io_error(path, source))?)
+            }
+            CredentialsDestination::Nowhere => None,
         };
         // Revoked or expired credentials make room for their successors.
         if let Some(path) = file.as_ref().filter(|path| path.exists() && !self.is_of_no_use(path)) {
-            return Err(FolderError::FileThere { path: path.clone() });
+            return Err(KeyFolderError::FileThere { path: path.clone() });
         }
         let mut made = self.issue(vec![(order, file)])?;
         Ok(made.pop().expect("one order is one user"))
@@ -307,7 +313,10 @@ impl KeyFolder {
 
     /// Signs, and writes in an order in which nothing is lost by a crash: the authority knows of credentials before they
     /// are there, and forgets them at the next start if they are not.
-    fn issue(&mut self, wanted: Vec<(Order, Option<PathBuf>)>) -> Result<Vec<(Issued, Credentials)>, FolderError> {
+    fn issue(
+        &mut self,
+        wanted: Vec<(CredentialRequest, Option<PathBuf>)>,
+    ) -> Result<Vec<(Issued, Credentials)>, KeyFolderError> {
         let mut made = Vec::new();
         for (order, file) in wanted {
             let credentials = self.authority.mint(&order).map_err(|error| self.unknown(error))?;
@@ -338,7 +347,7 @@ impl KeyFolder {
     }
 
     /// Writes the authority, then what follows from it.
-    fn save(&mut self) -> Result<(), FolderError> {
+    fn save(&mut self) -> Result<(), KeyFolderError> {
         self.authority.save(&self.dir.join("authority"))?;
         let roots: &TrustRoots = self.authority.trust_roots();
         let roots = serde_json::to_vec_pretty(roots).expect("plain data with text keys");
@@ -368,7 +377,7 @@ impl KeyFolder {
 }
 
 /// Makes the folder and holds it against other processes.
-fn lock(dir: &Path) -> Result<File, FolderError> {
+fn lock(dir: &Path) -> Result<File, KeyFolderError> {
     let make = |dir: &Path, mode| {
         DirBuilder::new().recursive(true).mode(mode).create(dir).map_err(|source| io_error(dir, source))
     };
@@ -389,6 +398,6 @@ fn write_changed(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     write_public(path, bytes).map(|()| true)
 }
 
-fn io_error(path: &Path, source: io::Error) -> FolderError {
-    FolderError::Store(StoreError::Io { path: path.to_owned(), source })
+fn io_error(path: &Path, source: io::Error) -> KeyFolderError {
+    KeyFolderError::Store(StoreError::Io { path: path.to_owned(), source })
 }

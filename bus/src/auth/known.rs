@@ -9,7 +9,7 @@ use std::{
 use holdpoint_protocol::{Timestamp, ids::RoleId};
 
 use super::{
-    roots::{Checked, Refusal, VerifiedUser},
+    roots::{Checked, JwtRefusal, VerifiedUser},
     trust::Trust,
 };
 
@@ -33,8 +33,8 @@ impl KnownUsers {
     /// As [`super::TrustRoots::verify_jwt`].
     ///
     /// # Errors
-    /// [`Refusal`] says what is wrong with it.
-    pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+    /// [`JwtRefusal`] says what is wrong with it.
+    pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, JwtRefusal> {
         let known = self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(jwt).cloned();
         let roots = self.trust.roots();
         let checked = match known {
@@ -55,8 +55,8 @@ impl KnownUsers {
     /// As [`super::TrustRoots::verify_jwt_of`].
     ///
     /// # Errors
-    /// [`Refusal`] says what is wrong with it.
-    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+    /// [`JwtRefusal`] says what is wrong with it.
+    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, JwtRefusal> {
         self.verify_jwt(jwt, now)?.of(role)
     }
 }

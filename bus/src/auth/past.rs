@@ -12,13 +12,13 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    roots::{Checked, Refusal, TrustRoots},
+    roots::{Checked, JwtRefusal, TrustRoots},
     signer::verify_signature,
 };
 
 /// A signed message.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct SignedMessage<'a> {
     /// The subject it was published on.
     pub subject: &'a str,
     /// Its payload as sent.
@@ -32,18 +32,18 @@ pub struct Signed<'a> {
 impl TrustRoots {
     /// Whether a key that was an orchestrator's at that time signed it.
     #[must_use]
-    pub fn was_orchestrators(&self, signed: Signed<'_>) -> bool {
-        let Signed { subject, payload, signature, at } = signed;
+    pub fn was_orchestrators(&self, signed: SignedMessage<'_>) -> bool {
+        let SignedMessage { subject, payload, signature, at } = signed;
         signature.is_some_and(|signature| self.is_orchestrators(subject, payload, signature, at))
     }
 
-    fn check_past(&self, jwt: &str, at: Timestamp) -> Result<Checked, Refusal> {
+    fn check_past(&self, jwt: &str, at: Timestamp) -> Result<Checked, JwtRefusal> {
         let checked = self.check_jwt(jwt)?;
         let at_s = u64::try_from(at.as_seconds()).unwrap_or(0);
         if self.was_revoked(&checked.user.public_key, at) {
-            return Err(Refusal::Revoked);
+            return Err(JwtRefusal::Revoked);
         }
-        if checked.expires_at.is_some_and(|end| end <= at_s) { Err(Refusal::Expired) } else { Ok(checked) }
+        if checked.expires_at.is_some_and(|end| end <= at_s) { Err(JwtRefusal::Expired) } else { Ok(checked) }
     }
 }
 
@@ -72,7 +72,7 @@ impl<'a> PastSenders<'a> {
         role: &RoleId,
         agent: &AgentName,
         jwt: Option<&str>,
-        signed: Signed<'_>,
+        signed: SignedMessage<'_>,
     ) -> Result<Harness, String> {
         let key = (role.clone(), agent.clone());
         if let Some(jwt) = jwt {
@@ -106,7 +106,13 @@ impl<'a> PastSenders<'a> {
         }
     }
 
-    fn verify_by(&self, role: &RoleId, agent: &AgentName, jwt: &str, signed: Signed<'_>) -> Result<Harness, String> {
+    fn verify_by(
+        &self,
+        role: &RoleId,
+        agent: &AgentName,
+        jwt: &str,
+        signed: SignedMessage<'_>,
+    ) -> Result<Harness, String> {
         let checked = self.roots.check_past(jwt, signed.at).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;
         let user = checked.user.of(role).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;
         if user.name != *agent {

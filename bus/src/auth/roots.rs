@@ -52,8 +52,12 @@ impl VerifiedUser {
     }
 
     /// This user, if it is of that role.
-    pub(super) fn of(self, role: &RoleId) -> Result<Self, Refusal> {
-        if self.role == *role { Ok(self) } else { Err(Refusal::WrongRole { expected: role.clone(), found: self.role }) }
+    pub(super) fn of(self, role: &RoleId) -> Result<Self, JwtRefusal> {
+        if self.role == *role {
+            Ok(self)
+        } else {
+            Err(JwtRefusal::WrongRole { expected: role.clone(), found: self.role })
+        }
     }
 }
 
@@ -68,7 +72,7 @@ pub(super) struct Checked {
 
 /// Why a JWT is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum JwtRefusal {
     /// It is not a user's JWT in the ecosystem's format.
     #[error("not a user's JWT")]
     Malformed,
@@ -114,8 +118,8 @@ impl TrustRoots {
     /// Checks a user's JWT, whatever its role.
     ///
     /// # Errors
-    /// [`Refusal`] says what is wrong with it.
-    pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+    /// [`JwtRefusal`] says what is wrong with it.
+    pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, JwtRefusal> {
         let checked = self.check_jwt(jwt)?;
         self.still_counts(&checked, now)?;
         Ok(checked.user)
@@ -125,8 +129,8 @@ impl TrustRoots {
     /// the broker's to check: only its user's key is known here.
     ///
     /// # Errors
-    /// [`Refusal`] says why they do not count.
-    pub fn check_credentials(&self, credentials: &Credentials, now: Timestamp) -> Result<RoleId, Refusal> {
+    /// [`JwtRefusal`] says why they do not count.
+    pub fn check_credentials(&self, credentials: &Credentials, now: Timestamp) -> Result<RoleId, JwtRefusal> {
         if !self.orchestrators.iter().any(|key| key == credentials.public_key()) {
             return self.verify_jwt(credentials.jwt(), now).map(|user| user.role);
         }
@@ -137,14 +141,14 @@ impl TrustRoots {
     /// Checks a user's JWT that has to be of one role.
     ///
     /// # Errors
-    /// As [`TrustRoots::verify_jwt`], and [`Refusal::WrongRole`].
-    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+    /// As [`TrustRoots::verify_jwt`], and [`JwtRefusal::WrongRole`].
+    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, JwtRefusal> {
         self.verify_jwt(jwt, now)?.of(role)
     }
 
     /// What about a JWT never changes: its shape, its issuer, its signature.
-    pub(super) fn check_jwt(&self, jwt: &str) -> Result<Checked, Refusal> {
-        let parsed = jwt::parse::<UserPart>(jwt).ok_or(Refusal::Malformed)?;
+    pub(super) fn check_jwt(&self, jwt: &str) -> Result<Checked, JwtRefusal> {
+        let parsed = jwt::parse::<UserPart>(jwt).ok_or(JwtRefusal::Malformed)?;
         let claims = &parsed.claims;
         let is_user_key =
             KeyPair::from_public_key(&claims.sub).is_ok_and(|key| key.key_pair_type() == KeyPairType::User);
@@ -153,14 +157,14 @@ impl TrustRoots {
         let is_archivist = role.is_some_and(|role| role.as_str() == role::ARCHIVIST);
         let is_outside = claims.nats.issuer_account == self.agents_account;
         if claims.nats.kind != "user" || !(is_outside || is_archivist) || !is_user_key {
-            return Err(Refusal::Malformed);
+            return Err(JwtRefusal::Malformed);
         }
-        let role = role.ok_or(Refusal::UnknownIssuer)?;
+        let role = role.ok_or(JwtRefusal::UnknownIssuer)?;
         if !parsed.is_signed_by_issuer() {
-            return Err(Refusal::BadSignature);
+            return Err(JwtRefusal::BadSignature);
         }
         let user = VerifiedUser {
-            name: claims.name.parse().map_err(|_| Refusal::Malformed)?,
+            name: claims.name.parse().map_err(|_| JwtRefusal::Malformed)?,
             role: role.clone(),
             public_key: claims.sub.clone(),
             tags: claims.nats.tags.clone(),
@@ -169,19 +173,19 @@ impl TrustRoots {
     }
 
     /// What about a JWT may change: its issuer was dropped, its key was revoked, its time is over.
-    pub(super) fn still_counts(&self, checked: &Checked, now: Timestamp) -> Result<(), Refusal> {
+    pub(super) fn still_counts(&self, checked: &Checked, now: Timestamp) -> Result<(), JwtRefusal> {
         if self.role_of(&checked.issuer) != Some(&checked.user.role) {
-            return Err(Refusal::UnknownIssuer);
+            return Err(JwtRefusal::UnknownIssuer);
         }
         self.lasts(&checked.user.public_key, checked.expires_at, now)
     }
 
-    fn lasts(&self, public_key: &str, expires_at: Option<u64>, now: Timestamp) -> Result<(), Refusal> {
+    fn lasts(&self, public_key: &str, expires_at: Option<u64>, now: Timestamp) -> Result<(), JwtRefusal> {
         if self.revoked.contains_key(public_key) {
-            return Err(Refusal::Revoked);
+            return Err(JwtRefusal::Revoked);
         }
         let now_s = u64::try_from(now.as_seconds()).unwrap_or(0);
-        if expires_at.is_some_and(|end| end <= now_s) { Err(Refusal::Expired) } else { Ok(()) }
+        if expires_at.is_some_and(|end| end <= now_s) { Err(JwtRefusal::Expired) } else { Ok(()) }
     }
 
     /// The role whose signing key this is, or was until it is dropped.

@@ -10,8 +10,8 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, EnvelopeError, InvalidCredentials, KnownUsers, PastSenders, Refusal, Signed, Trust,
-    TrustRoots, UnknownRole, accounts,
+    Authority, Credentials, EnvelopeError, InvalidCredentials, JwtRefusal, KnownUsers, PastSenders, SignedMessage,
+    Trust, TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
     open_envelope, raw_public_key,
     signer::Signer,
@@ -40,7 +40,7 @@ fn a_minted_users_jwt_is_believed_for_its_role_and_no_other() {
     assert_eq!(verified.public_key, user.public_key());
     assert!(verified.tags.contains(&"pool:fleet".to_owned()), "{:?}", verified.tags);
     let refused = roots.verify_jwt_of(&role::id(role::VERIFIER), user.jwt(), later()).unwrap_err();
-    assert!(matches!(refused, Refusal::WrongRole { .. }), "{refused:?}");
+    assert!(matches!(refused, JwtRefusal::WrongRole { .. }), "{refused:?}");
     let person = authority.mint_operator(&name("ann"));
     assert_eq!(roots.verify_jwt(person.jwt(), later()).unwrap().role, role::id(role::OPERATOR));
 }
@@ -50,17 +50,17 @@ fn each_reason_to_doubt_a_jwt_is_told() {
     let mut authority = Authority::create();
     let user = builder(&authority, Some(Duration::from_secs(60)));
     let roots = authority.trust_roots().clone();
-    assert_eq!(roots.verify_jwt(user.jwt(), later()), Err(Refusal::Expired));
+    assert_eq!(roots.verify_jwt(user.jwt(), later()), Err(JwtRefusal::Expired));
     assert!(roots.verify_jwt(user.jwt(), Timestamp::from_millis(0)).is_ok());
     for junk in ["", "a.b", "a.b.c", &user.jwt()[1..]] {
-        assert_eq!(roots.verify_jwt(junk, later()), Err(Refusal::Malformed), "{junk}");
+        assert_eq!(roots.verify_jwt(junk, later()), Err(JwtRefusal::Malformed), "{junk}");
     }
     let foreign = builder(&Authority::create(), None);
-    assert_eq!(roots.verify_jwt(foreign.jwt(), later()), Err(Refusal::Malformed));
+    assert_eq!(roots.verify_jwt(foreign.jwt(), later()), Err(JwtRefusal::Malformed));
     let orchestrator = authority.mint_orchestrator(&name("o1"));
-    assert_eq!(roots.verify_jwt(orchestrator.jwt(), later()), Err(Refusal::Malformed));
+    assert_eq!(roots.verify_jwt(orchestrator.jwt(), later()), Err(JwtRefusal::Malformed));
     authority.revoke(user.public_key());
-    assert_eq!(authority.trust_roots().verify_jwt(user.jwt(), Timestamp::from_millis(0)), Err(Refusal::Revoked));
+    assert_eq!(authority.trust_roots().verify_jwt(user.jwt(), Timestamp::from_millis(0)), Err(JwtRefusal::Revoked));
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn a_remembered_jwt_is_asked_for_its_time_and_role_again() {
     let begin = Timestamp::from_millis(0);
     let fresh = known.verify_jwt(user.jwt(), begin).unwrap();
     assert_eq!(known.verify_jwt(user.jwt(), begin), Ok(fresh));
-    assert_eq!(known.verify_jwt(user.jwt(), later()), Err(Refusal::Expired));
+    assert_eq!(known.verify_jwt(user.jwt(), later()), Err(JwtRefusal::Expired));
     let refused = known.verify_jwt_of(&role::id(role::VERIFIER), user.jwt(), begin).unwrap_err();
-    assert!(matches!(refused, Refusal::WrongRole { .. }), "{refused:?}");
-    assert_eq!(known.verify_jwt(&user.jwt()[1..], begin), Err(Refusal::Malformed));
+    assert!(matches!(refused, JwtRefusal::WrongRole { .. }), "{refused:?}");
+    assert_eq!(known.verify_jwt(&user.jwt()[1..], begin), Err(JwtRefusal::Malformed));
 }
 
 #[test]
@@ -91,10 +91,10 @@ fn a_remembered_jwt_is_asked_for_its_issuer_and_revocation_again() {
     authority.rotate(&role::id(role::BUILDER)).unwrap();
     assert!(trust.watched().replace(authority.trust_roots().clone()));
     assert!(known.verify_jwt(kept.jwt(), now).is_ok(), "the former key counts");
-    assert_eq!(known.verify_jwt(revoked.jwt(), now), Err(Refusal::Revoked));
+    assert_eq!(known.verify_jwt(revoked.jwt(), now), Err(JwtRefusal::Revoked));
     authority.drop_former(&role::id(role::BUILDER)).unwrap();
     assert!(trust.watched().replace(authority.trust_roots().clone()));
-    assert_eq!(known.verify_jwt(kept.jwt(), now), Err(Refusal::UnknownIssuer));
+    assert_eq!(known.verify_jwt(kept.jwt(), now), Err(JwtRefusal::UnknownIssuer));
     let watched = trust.watched();
     drop((trust, known));
     assert!(!watched.is_used() && !watched.replace(authority.trust_roots().clone()));
@@ -119,7 +119,7 @@ fn whose_harness_a_key_is_for_is_said_when_it_is_made_and_outlives_a_new_signing
     let text = text.replace("\"pool:fleet\"", "\"pool:fleet\",\"harness:holdpoint\"");
     assert!(text.contains("harness:holdpoint"), "{text}");
     let forged = format!("{header}.{}.{signature}", BASE64URL_NOPAD.encode(text.as_bytes()));
-    assert_eq!(authority.trust_roots().verify_jwt(&forged, later()), Err(Refusal::BadSignature));
+    assert_eq!(authority.trust_roots().verify_jwt(&forged, later()), Err(JwtRefusal::BadSignature));
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn a_jwt_that_names_an_issuer_who_did_not_sign_it_is_refused() {
     let text = String::from_utf8(BASE64URL_NOPAD.decode(claims.as_bytes()).unwrap()).unwrap();
     let renamed = BASE64URL_NOPAD.encode(text.replace("\"b1\"", "\"b2\"").as_bytes());
     let forged = format!("{header}.{renamed}.{signature}");
-    assert_eq!(roots.verify_jwt(&forged, later()), Err(Refusal::BadSignature));
+    assert_eq!(roots.verify_jwt(&forged, later()), Err(JwtRefusal::BadSignature));
 
     // Signed well, but by a key that is no role's: an account's own key does not count either.
     let key = KeyPair::new_user();
     let subject = Subject { name: "b1", public_key: &key.public_key(), issued_at: 0, expires_at: None };
     for issuer in [KeyPair::new_account(), KeyPair::from_seed(&authority.agents.seed().unwrap()).unwrap()] {
         let nats = accounts::scoped_user(&roots.agents_account, &[]);
-        assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, &issuer), later()), Err(Refusal::UnknownIssuer));
+        assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, &issuer), later()), Err(JwtRefusal::UnknownIssuer));
     }
 }
 
@@ -197,7 +197,7 @@ fn an_archivist_is_known_by_its_signing_key_and_is_no_agent_and_no_role_of_the_f
     let key = KeyPair::new_user();
     let subject = Subject { name: "b1", public_key: &key.public_key(), issued_at: 0, expires_at: None };
     let nats = accounts::archivist(&authority.holdpoint.public_key(), &name("b1"));
-    assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, builders), later()), Err(Refusal::Malformed));
+    assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, builders), later()), Err(JwtRefusal::Malformed));
 }
 
 #[test]
@@ -350,14 +350,14 @@ fn what_was_signed_before_a_key_was_revoked_still_counts_and_nothing_after() {
     let orchestrator = authority.mint_orchestrator(&name("o1"));
     let (subject, payload) = ("hp.v1.journal.f._.submitted", b"{}".as_slice());
     let signature = orchestrator.signer().sign(subject, payload);
-    let signed = |at| Signed { subject, payload, signature: Some(&signature), at };
+    let signed = |at| SignedMessage { subject, payload, signature: Some(&signature), at };
     let (before, after) = (Timestamp::from_millis(0), later());
     assert!(authority.trust_roots().was_orchestrators(signed(after)));
     authority.revoke(orchestrator.public_key());
     assert!(authority.trust_roots().was_orchestrators(signed(before)));
     assert!(!authority.trust_roots().was_orchestrators(signed(after)));
-    assert!(!authority.trust_roots().was_orchestrators(Signed { payload: b"{} ", ..signed(before) }));
-    assert!(!authority.trust_roots().was_orchestrators(Signed { signature: None, ..signed(before) }));
+    assert!(!authority.trust_roots().was_orchestrators(SignedMessage { payload: b"{} ", ..signed(before) }));
+    assert!(!authority.trust_roots().was_orchestrators(SignedMessage { signature: None, ..signed(before) }));
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_past_sender_is_known_by_a_jwt_that_came_before_and_is_of_its_role() {
     let user = builder(&authority, None);
     let (subject, payload) = ("hp.v1.handoff.builder.0.f.w.build_plan", b"{}".as_slice());
     let signature = user.signer().sign(subject, payload);
-    let signed = Signed { subject, payload, signature: Some(&signature), at: later() };
+    let signed = SignedMessage { subject, payload, signature: Some(&signature), at: later() };
     let mut senders = PastSenders::new(authority.trust_roots());
     let early = senders.verify(&builder_role, &name("b1"), None, signed).unwrap_err();
     assert!(early.contains("no JWT of b1 came before"), "{early}");
@@ -377,14 +377,14 @@ fn a_past_sender_is_known_by_a_jwt_that_came_before_and_is_of_its_role() {
     assert!(renamed.contains("names agent b2, its JWT names b1"), "{renamed}");
     let other_role = senders.verify(&verifier_role, &name("b1"), Some(user.jwt()), signed).unwrap_err();
     assert!(other_role.contains("issued for the role builder, not verifier"), "{other_role}");
-    let forged = Signed { payload: b"{} ", ..signed };
+    let forged = SignedMessage { payload: b"{} ", ..signed };
     let other_bytes = senders.verify(&builder_role, &name("b1"), None, forged).unwrap_err();
     assert!(other_bytes.contains("does not fit"), "{other_bytes}");
     // The same agent under another key: both count for what they signed.
     let again = builder(&authority, None);
     let signature = again.signer().sign(subject, payload);
     senders
-        .verify(&builder_role, &name("b1"), Some(again.jwt()), Signed { signature: Some(&signature), ..signed })
+        .verify(&builder_role, &name("b1"), Some(again.jwt()), SignedMessage { signature: Some(&signature), ..signed })
         .unwrap();
     senders.verify(&builder_role, &name("b1"), None, signed).unwrap();
 }

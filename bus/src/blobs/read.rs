@@ -19,7 +19,7 @@ use crate::{
     Bus,
     message::header,
     publish::{ATTEMPTS_MAX, RETRY_PAUSE},
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
 };
 
 /// How long a server of a cluster may be behind the others: gets are answered by any of them.
@@ -201,7 +201,7 @@ async fn get_chunk(
             }
             Err(error) if attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, %error, "getting again");
-                tries::again(Tried::Read);
+                tries::again(RetriedKind::Read);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

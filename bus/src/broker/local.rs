@@ -157,7 +157,8 @@ impl LocalBroker {
         .await?;
         let local = Self { authority, broker, orchestrator };
         let bus = local.connect(&local.orchestrator).await?;
-        let settings = topology::Settings { disk_bytes: spec.disk_bytes, ..topology::Settings::default() };
+        let settings =
+            topology::TopologySettings { disk_bytes: spec.disk_bytes, ..topology::TopologySettings::default() };
         topology::ensure(&bus, &settings, &local.authority.fleet_roles()).await.map_err(BrokerError::Topology)?;
         Ok(local)
     }

@@ -10,7 +10,7 @@ use std::{
 use holdpoint_protocol::codec::PAYLOAD_MAX;
 use holdpoint_sandbox::{
     ProcessId,
-    service::{Lifetime, Running, Service, ServiceSpec},
+    service::{Lifetime, RunningService, Service, ServiceSpec},
 };
 use tokio::{net::TcpStream, time::Instant};
 
@@ -51,7 +51,7 @@ pub struct BrokerSpec {
 #[derive(Debug)]
 pub struct Broker {
     spec: BrokerSpec,
-    running: Running,
+    running: RunningService,
 }
 
 impl Broker {
@@ -77,7 +77,7 @@ impl Broker {
 
     /// The process.
     #[must_use]
-    pub fn running(&self) -> &Running {
+    pub fn running(&self) -> &RunningService {
         &self.running
     }
 
@@ -138,7 +138,7 @@ fn configuration_file(spec: &BrokerSpec) -> PathBuf {
     spec.dir.join("nats.conf")
 }
 
-fn launch(spec: &BrokerSpec) -> Result<Running, BrokerError> {
+fn launch(spec: &BrokerSpec) -> Result<RunningService, BrokerError> {
     let ports = ports_dir(spec);
     // A ports file of an earlier process would name the wrong port.
     match fs::remove_dir_all(&ports) {
@@ -189,7 +189,7 @@ fn log_file(spec: &BrokerSpec) -> PathBuf {
 }
 
 /// Waits until the process accepts connections and reports the port.
-async fn ready(spec: &BrokerSpec, running: &mut Running) -> Result<u16, BrokerError> {
+async fn ready(spec: &BrokerSpec, running: &mut RunningService) -> Result<u16, BrokerError> {
     let deadline = Instant::now() + READY_TIMEOUT;
     while Instant::now() < deadline {
         if running.try_wait().map_err(BrokerError::Wait)?.is_some() {

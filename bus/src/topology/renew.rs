@@ -14,12 +14,12 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{Settings, TopologyError, ensure_consumer, turn_consumer};
+use super::{TopologyError, TopologySettings, ensure_consumer, turn_consumer};
 use crate::Bus;
 
 /// The state of a consumer of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct ConsumerState {
     /// Pulls that wait in the broker.
     pub waiting: usize,
     /// Turns that were delivered and are not acknowledged.
@@ -37,10 +37,10 @@ pub async fn standing(
     role: &RoleId,
     pool: &PoolId,
     priority: Priority,
-) -> Result<Option<Standing>, TopologyError> {
+) -> Result<Option<ConsumerState>, TopologyError> {
     let name = streams::turn_consumer(role, pool, priority);
     match journal(bus).await?.consumer_info(&name).await {
-        Ok(info) => Ok(Some(Standing {
+        Ok(info) => Ok(Some(ConsumerState {
             waiting: info.num_waiting,
             in_hand: info.num_ack_pending,
             acknowledged: info.ack_floor.stream_sequence,
@@ -59,8 +59,8 @@ pub async fn renew_turn_consumer(
     role: &RoleId,
     pool: &PoolId,
     priority: Priority,
-    stood: Standing,
-    settings: &Settings,
+    stood: ConsumerState,
+    settings: &TopologySettings,
 ) -> Result<(), TopologyError> {
     let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: stood.acknowledged + 1 };
     let config = pull::Config { deliver_policy, ..turn_consumer(role, pool, priority, None, settings) };

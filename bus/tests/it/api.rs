@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
-    api::{self, ApiError, ApiServer, Call, Failure},
+    api::{self, ApiError, ApiFailure, ApiServer, Call},
     auth::KnownUsers,
 };
 use holdpoint_protocol::{headers, ids::role, subjects};
@@ -23,7 +23,7 @@ async fn serve(broker: &TestBroker) -> ApiServer {
         api::REQUESTS_PER_MINUTE,
         |request| async move {
             if request.payload.is_empty() {
-                return Err(Failure::new(404, "no such\nflight"));
+                return Err(ApiFailure::new(404, "no such\nflight"));
             }
             let asked = String::from_utf8_lossy(&request.payload).into_owned();
             Ok(format!("{} {} {} {asked}", request.endpoint, request.caller.role, request.caller.name).into())
@@ -38,7 +38,7 @@ async fn call(bus: &Bus, endpoint: &str, payload: &'static str) -> Result<Bytes,
     api::request(bus, Call { endpoint, payload: payload.into(), timeout, traceparent: None }).await
 }
 
-fn refusal(result: Result<Bytes, ApiError>) -> Failure {
+fn refusal(result: Result<Bytes, ApiError>) -> ApiFailure {
     match result {
         Err(ApiError::Refused { failure, .. }) => failure,
         other => panic!("{other:?}"),
@@ -58,7 +58,7 @@ async fn operators_ask_everything_but_progress_and_agents_only_what_is_for_them(
     assert_eq!(call(&operator, "complete", "t").await.unwrap(), "complete operator ann t");
     assert_eq!(call(&operator, "task", "t").await.unwrap(), "task operator ann t");
     let failure = refusal(call(&operator, "status", "").await);
-    assert_eq!(failure, Failure::new(404, "no such flight"));
+    assert_eq!(failure, ApiFailure::new(404, "no such flight"));
 
     // The broker's permissions refuse these before the service sees them.
     let raw = broker.raw_agent(role::BUILDER, "b2").await;
@@ -111,7 +111,7 @@ async fn an_answer_goes_to_the_sender_and_not_into_the_journal() {
 async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one() {
     let broker = TestBroker::start().await;
     let users = || KnownUsers::new(broker.roots());
-    let asleep = |_| async { std::future::pending::<Result<Bytes, Failure>>().await };
+    let asleep = |_| async { std::future::pending::<Result<Bytes, ApiFailure>>().await };
     let awake = |_| async { Ok(Bytes::from_static(b"here")) };
     let sleeper =
         api::serve(&broker.orchestrator, users(), &["status"], api::REQUESTS_PER_MINUTE, asleep).await.unwrap();

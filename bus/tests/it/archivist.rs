@@ -8,7 +8,7 @@ use holdpoint_bus::{
     archivist::{Archivist, ArchivistError},
     blobs,
     journal::AppendError,
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{
     Digest,
@@ -190,7 +190,7 @@ async fn streams_that_let_nobody_delete_are_used_as_they_are_and_refused_to_an_a
     let there = context.get_stream(streams::JOURNAL).await.unwrap().cached_info().config.clone();
     let guarded = jetstream::stream::Config { deny_delete: true, deny_purge: true, ..there };
     context.update_stream(guarded).await.unwrap();
-    topology::ensure(&broker.orchestrator, &Settings::default(), &Roles::built_in()).await.unwrap();
+    topology::ensure(&broker.orchestrator, &TopologySettings::default(), &Roles::built_in()).await.unwrap();
     let info = context.get_stream(streams::JOURNAL).await.unwrap().cached_info().config.clone();
     assert!(info.deny_purge && info.deny_delete);
     let refused = Archivist::open(&broker.bus(role::ARCHIVIST, "archivist-1").await).await.unwrap_err();
@@ -200,7 +200,7 @@ async fn streams_that_let_nobody_delete_are_used_as_they_are_and_refused_to_an_a
 #[tokio::test]
 async fn a_role_that_has_filled_its_room_stores_again_once_there_is_some() {
     let broker = TestBroker::with_disk(64 << 20).await;
-    let settings = Settings { disk_bytes: 64 << 20, ..Settings::default() };
+    let settings = TopologySettings { disk_bytes: 64 << 20, ..TopologySettings::default() };
     topology::ensure(&broker.orchestrator, &settings, &Roles::built_in()).await.unwrap();
     let (builder, by) = (role::id(role::BUILDER), broker.bus(role::BUILDER, "builder-1").await);
     let mut stored = Vec::new();

@@ -4,7 +4,7 @@ use async_nats::jetstream::{self, stream::SubjectTransform};
 use bytes::Bytes;
 use holdpoint_bus::{
     blobs::{self, BlobError, CHUNK_LEN},
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{Digest, ids::role, streams, subjects};
 
@@ -45,7 +45,7 @@ async fn a_stream_made_before_there_were_transcripts_takes_them_and_keeps_its_bl
     let digest = blobs::put(&bus, &role, bytes(9)).await.unwrap();
     assert!(blobs::put_talk(&bus, &role, bytes(8)).await.is_err());
 
-    topology::ensure_role(&broker.orchestrator, &role, &Settings::default()).await.unwrap();
+    topology::ensure_role(&broker.orchestrator, &role, &TopologySettings::default()).await.unwrap();
     let said = blobs::put_talk(&bus, &role, bytes(8)).await.unwrap();
     assert_eq!(blobs::get_talk(&bus, said, &role, CAP).await.unwrap(), bytes(8));
     assert_eq!(blobs::get(&bus, digest, &[role], CAP).await.unwrap(), bytes(9));

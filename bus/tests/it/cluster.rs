@@ -16,7 +16,7 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
     connections::Connections,
     journal::{AppendError, Journal},
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{
     Digest,
@@ -135,7 +135,7 @@ impl Cluster {
         loop {
             let args = ConnectArgs::new(url.clone(), self.orchestrator.clone());
             if let Ok(bus) = Bus::connect(args).await {
-                let settings = Settings { replicas, disk_bytes: DISK_BYTES, ..Settings::default() };
+                let settings = TopologySettings { replicas, disk_bytes: DISK_BYTES, ..TopologySettings::default() };
                 if topology::ensure(&bus, &settings, &Roles::built_in()).await.is_ok() {
                     return bus;
                 }
@@ -287,7 +287,7 @@ async fn of_appends_that_race_in_a_cluster_exactly_one_wins_and_the_others_know_
 async fn in_a_cluster_too_a_role_that_fills_its_room_is_told_which_and_stops_no_other() {
     let cluster = Cluster::start().await;
     let orchestrator = cluster.connect().await;
-    let settings = Settings { replicas: SERVERS, disk_bytes: 4 << 20, ..Settings::default() };
+    let settings = TopologySettings { replicas: SERVERS, disk_bytes: 4 << 20, ..TopologySettings::default() };
     topology::ensure(&orchestrator, &settings, &Roles::built_in()).await.unwrap();
     let agent = async |name| {
         let (role, pool) = (role::id(name), streams::fleet_pool());

@@ -6,7 +6,7 @@ use holdpoint_bus::{
     api::{self, ApiError, Call},
     auth::KnownUsers,
     handoffs::{self, HandoffQueue, ShowJwt},
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
     turns::TurnQueue,
 };
 use holdpoint_protocol::{
@@ -30,7 +30,7 @@ const ENTRIES: u64 = 150;
 
 #[tokio::test]
 async fn handoffs_and_entries_are_stored_once_although_the_broker_is_killed_in_between_and_retries_are_counted() {
-    let before = [Tried::Write, Tried::Dispatch].map(tries::count);
+    let before = [RetriedKind::Write, RetriedKind::Dispatch].map(tries::count);
     let mut broker = TestBroker::start().await;
     let builder = broker.bus(role::BUILDER, "b1").await;
     let subject = subjects::handoff(&role::id(role::BUILDER), &flight("f"), &waypoint("w"), "build_plan");
@@ -59,7 +59,7 @@ async fn handoffs_and_entries_are_stored_once_although_the_broker_is_killed_in_b
     assert_eq!(broker.count(streams::JOURNAL).await, ENTRIES);
     assert_eq!(broker.count(&streams::handoff(&role::id(role::BUILDER))).await, HANDOFFS as u64);
     // Both always had something under way when the broker was killed.
-    let after = [Tried::Write, Tried::Dispatch].map(tries::count);
+    let after = [RetriedKind::Write, RetriedKind::Dispatch].map(tries::count);
     assert!(after[0] > before[0] && after[1] > before[1], "{before:?} {after:?}");
 }
 

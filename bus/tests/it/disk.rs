@@ -7,7 +7,7 @@ use holdpoint_bus::{
     Bus,
     blobs::{self, BlobError},
     journal::Append,
-    topology::{self, Settings, TopologyError},
+    topology::{self, TopologyError, TopologySettings},
 };
 use holdpoint_protocol::{
     Digest,
@@ -25,8 +25,8 @@ const DISK_BYTES: u64 = 32 << 20;
 /// What is stored at a time.
 const PIECE_LEN: usize = 200 << 10;
 
-fn settings(disk_bytes: u64) -> Settings {
-    Settings { disk_bytes, ..Settings::default() }
+fn settings(disk_bytes: u64) -> TopologySettings {
+    TopologySettings { disk_bytes, ..TopologySettings::default() }
 }
 
 /// Stores blobs of a role until there is no room; the error of the last one.

@@ -3,7 +3,7 @@
 use holdpoint_bus::{
     handoffs::{self, HandoffQueue, PublishError, ShowJwt},
     past,
-    tries::{self, Tried},
+    tries::{self, RetriedKind},
 };
 use holdpoint_protocol::{
     ids::{RoleId, role},
@@ -122,7 +122,7 @@ async fn what_another_agent_stored_under_its_message_id_is_not_taken_for_a_hando
     for id in ids {
         handoffs::publish(&other, &subject, &outgoing("{\"of\": \"b2\"}", id), ShowJwt::No).await.unwrap();
     }
-    let before = tries::count(Tried::TakenId);
+    let before = tries::count(RetriedKind::TakenId);
     let mut more = ["t.1.b1.build_artifact.1", "t.1.b1.build_artifact.2"].into_iter().map(str::to_owned);
     let handoff = outgoing("{\"of\": \"b1\"}", ids[0]);
     let another = || more.next().unwrap();
@@ -131,7 +131,7 @@ async fn what_another_agent_stored_under_its_message_id_is_not_taken_for_a_hando
     let found = handoffs::get(&broker.orchestrator, &stream, stored).await.unwrap().unwrap();
     assert_eq!((found.payload.as_ref(), stored), (handoff.payload.as_ref(), Sequence(3)));
     assert!(found.is_signed_by(honest.public_key()));
-    assert_eq!(tries::count(Tried::TakenId) - before, 2);
+    assert_eq!(tries::count(RetriedKind::TakenId) - before, 2);
     // Where each is taken it is not stored, and the sender is not left in the belief that it is.
     let taken = || ids[0].to_owned();
     let refused = handoffs::publish_for_certain(&honest, &subject, &handoff, ShowJwt::No, taken).await;

@@ -5,7 +5,7 @@ use std::{path::Path, sync::atomic::Ordering, time::Duration};
 use futures::FutureExt as _;
 use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
-    auth::{Credentials, KeyFolder, Order, Place, SYSTEM_CREDS},
+    auth::{CredentialRequest, Credentials, CredentialsDestination, KeyFolder, SYSTEM_CREDS},
     blobs,
     broker::{Broker, BrokerSpec},
     topology,
@@ -62,14 +62,14 @@ impl Keys {
     }
 
     fn add(&mut self, role: &str, name: &str) -> Credentials {
-        let order = Order {
+        let order = CredentialRequest {
             role: role.parse().unwrap(),
             name: name.parse().unwrap(),
             pool: streams::fleet_pool(),
             harness: Harness::Foreign,
             lifetime: None,
         };
-        self.folder.add(order, Place::Folder).unwrap().1
+        self.folder.add(order, CredentialsDestination::Folder).unwrap().1
     }
 
     /// The server reads its configuration again. It takes as long as it takes: what follows is waited for.
@@ -119,7 +119,7 @@ async fn agents_and_orchestrators_are_added_without_touching_the_broker() {
 async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     let mut keys = Keys::start().await;
     let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
-    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::TopologySettings::default(), &Roles::built_in()).await.unwrap();
     let (one, two) = (keys.creds(role::BUILDER, "builder-1"), keys.creds(role::BUILDER, "builder-2"));
     let (cut, kept) = (keys.connect(&one).await.unwrap(), keys.connect(&two).await.unwrap());
     let lost = kept.gone();
@@ -149,20 +149,20 @@ async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     keys.reload();
     keys.gone(&second).await;
     assert!(orchestrator.is_connected());
-    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::TopologySettings::default(), &Roles::built_in()).await.unwrap();
 }
 
 #[tokio::test]
 async fn credentials_with_an_end_are_cut_off_at_it() {
     let mut keys = Keys::start().await;
-    let order = Order {
+    let order = CredentialRequest {
         role: role::id(role::BUILDER),
         name: "short".parse().unwrap(),
         pool: streams::fleet_pool(),
         harness: Harness::Foreign,
         lifetime: Some(Duration::from_secs(8)),
     };
-    let (_, credentials) = keys.folder.add(order, Place::Nowhere).unwrap();
+    let (_, credentials) = keys.folder.add(order, CredentialsDestination::Nowhere).unwrap();
     let bus = keys.connect(&credentials).await.unwrap();
     keys.gone(&bus).await;
     keys.until(&credentials, false).await;
@@ -172,7 +172,7 @@ async fn credentials_with_an_end_are_cut_off_at_it() {
 async fn a_role_gets_a_new_signing_key_while_its_agents_work() {
     let mut keys = Keys::start().await;
     let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
-    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::TopologySettings::default(), &Roles::built_in()).await.unwrap();
     for (role, name) in [(role::BUILDER, "builder-1"), (role::ORCHESTRATOR, "orchestrator-1")] {
         let id: RoleId = role::id(role);
         let old = keys.creds(role, name);
@@ -199,7 +199,7 @@ async fn a_role_gets_a_new_signing_key_while_its_agents_work() {
 #[tokio::test]
 async fn a_role_that_is_added_while_agents_work_has_what_is_its_own_and_disturbs_nobody() {
     let mut keys = Keys::start().await;
-    let settings = topology::Settings::default();
+    let settings = topology::TopologySettings::default();
     let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
     topology::ensure(&orchestrator, &settings, &keys.folder.authority().fleet_roles()).await.unwrap();
     let working = Raw::connect(&keys.broker.url(), &keys.creds(role::BUILDER, "builder-1")).await;
@@ -242,20 +242,20 @@ async fn a_role_that_is_added_while_agents_work_has_what_is_its_own_and_disturbs
 #[tokio::test]
 async fn keys_are_made_for_roles_that_the_fleet_has_only() {
     let mut keys = Keys::start().await;
-    let order = Order {
+    let order = CredentialRequest {
         role: "architect".parse().unwrap(),
         name: "ann".parse().unwrap(),
         pool: streams::fleet_pool(),
         harness: Harness::Foreign,
         lifetime: None,
     };
-    let refused = keys.folder.add(order.clone(), Place::Nowhere).unwrap_err().to_string();
+    let refused = keys.folder.add(order.clone(), CredentialsDestination::Nowhere).unwrap_err().to_string();
     assert_eq!(
         refused,
         "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator, archivist"
     );
     keys.folder.add_role(&order.role, false).unwrap();
-    keys.folder.add(order, Place::Nowhere).unwrap();
+    keys.folder.add(order, CredentialsDestination::Nowhere).unwrap();
     let refused = keys.folder.add_role(&"Builder".parse().unwrap(), false).unwrap_err();
     assert!(
         std::error::Error::source(&refused).unwrap().to_string().contains("`Builder` and `builder`"),

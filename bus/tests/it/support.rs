@@ -13,7 +13,7 @@ use holdpoint_bus::{
     blobs,
     broker::{Broker, BrokerSpec, LocalBroker, LocalSpec, ServerBinary},
     journal::{Append, AppendError, Journal},
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{
     Digest, headers,
@@ -143,7 +143,7 @@ impl TestBroker {
     }
 
     pub(crate) async fn ensure_pool(&self, role: &str, pool: &PoolId, flight: Option<&FlightId>, ack_wait: Duration) {
-        let settings = Settings { turn_ack_wait: ack_wait, ..Settings::default() };
+        let settings = TopologySettings { turn_ack_wait: ack_wait, ..TopologySettings::default() };
         let role: RoleId = role.parse().unwrap();
         topology::ensure_turn_consumers(&self.orchestrator, &role, pool, flight, &settings).await.unwrap();
     }

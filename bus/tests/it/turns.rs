@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_bus::{
     Bus, signals,
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
     turns::{Delivery, TurnQueue},
 };
 use holdpoint_protocol::{
@@ -202,7 +202,7 @@ async fn leave_pulls(broker: &TestBroker, count: usize) {
     }
 }
 
-async fn stands(broker: &TestBroker) -> topology::Standing {
+async fn stands(broker: &TestBroker) -> topology::ConsumerState {
     let role = role::id(role::BUILDER);
     let stands = topology::standing(&broker.orchestrator, &role, &streams::fleet_pool(), Priority::High).await;
     stands.unwrap().unwrap()
@@ -212,7 +212,9 @@ async fn stands(broker: &TestBroker) -> topology::Standing {
 async fn renew(broker: &TestBroker) {
     let (bus, role, pool) = (&broker.orchestrator, role::id(role::BUILDER), streams::fleet_pool());
     let stood = stands(broker).await;
-    topology::renew_turn_consumer(bus, &role, &pool, Priority::High, stood, &Settings::default()).await.unwrap();
+    topology::renew_turn_consumer(bus, &role, &pool, Priority::High, stood, &TopologySettings::default())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -235,7 +237,7 @@ async fn pulls_that_stay_in_the_broker_take_no_turn_once_their_consumer_is_made_
     assert_eq!((key.waypoint, delivery.number), (Some(waypoint("new")), 1), "what is acknowledged does not come again");
     delivery.ack().await.unwrap();
     // An orchestrator that starts finds it as it is.
-    topology::ensure(&broker.orchestrator, &Settings::default(), &Roles::built_in()).await.unwrap();
+    topology::ensure(&broker.orchestrator, &TopologySettings::default(), &Roles::built_in()).await.unwrap();
     renew(&broker).await;
     assert!(queue.poll().await.is_none());
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::service::{Lifetime, Running, Service, ServiceSpec};
+use holdpoint_sandbox::service::{Lifetime, RunningService, Service, ServiceSpec};
 use tokio::time::timeout;
 
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const LOG_TAIL_LEN: usize = 2_000;
 #[derive(Debug)]
 pub(super) struct Candidate {
     spec: Option<ServiceSpec>,
-    running: Option<Running>,
+    running: Option<RunningService>,
 }
 
 impl Candidate {

@@ -10,12 +10,12 @@ use std::{
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus, Outgoing,
-    api::{self, ApiServer, Failure as Denied},
+    api::{self, ApiFailure, ApiServer},
     auth::KnownUsers,
     broker::{LocalBroker, LocalSpec},
     journal::{Append, Journal},
     signals,
-    topology::{self, Settings},
+    topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{
     api::{Going, PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
@@ -31,7 +31,7 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 use holdpoint_runtime::{fresh, mirror::MirrorStore};
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 use tempfile::TempDir;
 
 use super::{
@@ -83,7 +83,7 @@ impl Stage {
             LocalBroker::start(LocalSpec { port, ..LocalSpec::bound(find_server().await?, dir.path().join("fleet")) })
                 .await?;
         let bus = local.connect(&local.orchestrator).await?;
-        let settings = Settings { turn_ack_wait: ACK_WAIT, ..Settings::default() };
+        let settings = TopologySettings { turn_ack_wait: ACK_WAIT, ..TopologySettings::default() };
         topology::ensure(&bus, &settings, &Roles::built_in())
             .await
             .map_err(|error| failed("cannot set up the streams", &error))?;
@@ -98,7 +98,7 @@ impl Stage {
         let served = serve(&bus, users.clone(), &told).await;
         let looker = Looker {
             fixture: Fixture::store(&bus).await?,
-            mirrors: MirrorStore::new(dir.path().join("mirrors"), Limits::default()),
+            mirrors: MirrorStore::new(dir.path().join("mirrors"), InputLimits::default()),
             users,
             role: role.clone(),
             agent,
@@ -193,7 +193,7 @@ async fn serve(bus: &Bus, users: KnownUsers, told: &Arc<Mutex<Told>>) -> Result<
         let told = told.clone();
         async move {
             let asked: Progress = codec::decode(&request.payload, Encoding::Json)
-                .map_err(|error| Denied::new(400, format!("cannot read the request: {}", chain(&error))))?;
+                .map_err(|error| ApiFailure::new(400, format!("cannot read the request: {}", chain(&error))))?;
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             *told.asked.entry(asked.turn.clone()).or_default() += 1;
             let answer = match told.stop.get(&asked.turn) {

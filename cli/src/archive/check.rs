@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use holdpoint_bus::auth::{PastSenders, Signed, TrustRoots};
+use holdpoint_bus::auth::{PastSenders, SignedMessage, TrustRoots};
 use holdpoint_core::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine};
 use holdpoint_protocol::{
     Digest,
@@ -86,8 +86,8 @@ fn audit(archive: &mut Archive, roots: &TrustRoots) -> io::Result<Audit> {
 }
 
 /// What a message's signature is over.
-pub(crate) fn signed(message: &Message) -> Signed<'_> {
-    Signed {
+pub(crate) fn signed(message: &Message) -> SignedMessage<'_> {
+    SignedMessage {
         subject: &message.subject,
         payload: &message.payload,
         signature: message.header(headers::SIGNATURE),
@@ -106,7 +106,8 @@ fn cut(seal: &Seal, roots: &TrustRoots, auditor: &mut Auditor) -> Option<Cut> {
         Err(error) => return broken(auditor, &format!("it cannot be read: {error}")),
     };
     let subject = subjects::seal(&cut.flight);
-    let signed = Signed { subject: &subject, payload: &seal.payload, signature: Some(&seal.signature), at: cut.at };
+    let signed =
+        SignedMessage { subject: &subject, payload: &seal.payload, signature: Some(&seal.signature), at: cut.at };
     if roots.was_orchestrators(signed) { Some(cut) } else { broken(auditor, "a signature by another key, or none") }
 }
 

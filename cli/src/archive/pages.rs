@@ -1,7 +1,7 @@
 //! Reading the messages of a flight, page by page, as they are stored.
 
 use holdpoint_protocol::{
-    export::{Message, MessageQuery, Place},
+    export::{ExportPlace, Message, MessageQuery},
     journal::Sequence,
 };
 
@@ -13,7 +13,7 @@ pub(crate) async fn each_message(
     client: &Client,
     mut query: MessageQuery,
     mut take: impl FnMut(Message) -> Result<(), Failure>,
-) -> Result<Place, Failure> {
+) -> Result<ExportPlace, Failure> {
     let mut begun: Option<Message> = None;
     let mut last = query.after.sequence;
     loop {
@@ -40,6 +40,6 @@ pub(crate) async fn each_message(
 }
 
 /// Where to go on behind a message.
-fn place_behind(sequence: Sequence) -> Place {
-    Place { sequence, ..Place::default() }
+fn place_behind(sequence: Sequence) -> ExportPlace {
+    ExportPlace { sequence, ..ExportPlace::default() }
 }

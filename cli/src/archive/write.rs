@@ -10,7 +10,7 @@ use holdpoint_core::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, VerificationReport},
-    export::{BLOB_PART_LEN, BlobPart, Cut, End, FORMAT, Head, Line, Message, MessageQuery, MissingBlob, Place},
+    export::{BLOB_PART_LEN, BlobPart, Cut, End, ExportPlace, FORMAT, Head, Line, Message, MessageQuery, MissingBlob},
     ids::{FlightId, role},
     journal::{Entry, Sequence},
     streams,
@@ -95,7 +95,7 @@ impl<W: Write + Send> Writer<'_, W> {
 
     /// Everything of the flight in one stream, up to a place.
     async fn stream(&mut self, stream: &str, until: Sequence) -> Result<(), Failure> {
-        let after = Place::default();
+        let after = ExportPlace::default();
         let query = MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after, until };
         each_message(self.client, query, |message| self.message(message)).await.map(drop)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use holdpoint_protocol::ids::FlightId;
-use holdpoint_runtime::config::Span;
+use holdpoint_runtime::config::TimeSpan;
 
 use super::Place;
 
@@ -28,7 +28,7 @@ pub(crate) struct ArchiveArgs {
     pub(crate) flights: Vec<FlightId>,
     /// All flights that are over and in which nothing happened for so long, as 12h or 30d
     #[arg(long, value_name = "SPAN", conflicts_with = "flights")]
-    pub(crate) older_than: Option<Span>,
+    pub(crate) older_than: Option<TimeSpan>,
     /// The folder for the exports [default: `archive` in the state folder of a local fleet]
     #[arg(long, value_name = "DIR")]
     pub(crate) to: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub(crate) struct ArchiveArgs {
     pub(crate) evidence: bool,
     /// How long uploads are listened to before blobs are deleted: longer than an agent takes from storing a blob to handing it off
     #[arg(long, value_name = "SPAN", default_value = "10m")]
-    pub(crate) grace: Span,
+    pub(crate) grace: TimeSpan,
     /// Leave the blobs for another time
     #[arg(long)]
     pub(crate) keep_blobs: bool,

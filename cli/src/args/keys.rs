@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
-use holdpoint_runtime::config::Span;
+use holdpoint_runtime::config::TimeSpan;
 
 /// Most credentials of one role that `keys init` makes. `keys add` makes more.
 const COUNT_MAX: i64 = 1_000;
@@ -115,7 +115,7 @@ pub(crate) struct AddArgs {
     pub(crate) harness: bool,
     /// How long they count, as 12h or 30d; without it for good
     #[arg(long, value_name = "SPAN")]
-    pub(crate) expires: Option<Span>,
+    pub(crate) expires: Option<TimeSpan>,
     /// Where to write them, `-` for standard output [default: DIR/<role>/<name>.creds]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::{audit::Counts, shown};
+use holdpoint_core::{audit::AuditCounts, shown};
 use holdpoint_protocol::ids::FlightId;
 
 use crate::{
@@ -86,7 +86,7 @@ fn trust(path: &Path) -> Result<TrustRoots, Failure> {
 
 fn readable(checked: &Checked) -> String {
     let audit = &checked.audit;
-    let Counts { entries, handoffs, answered, decisions, landings, evidence } = audit.counts;
+    let AuditCounts { entries, handoffs, answered, decisions, landings, evidence } = audit.counts;
     let bytes = if checked.evidence_bytes { "with their bytes" } else { "by their digests only" };
     let looked = format!(
         "{entries} entries, {handoffs} handoffs ({answered} answered), {decisions} decisions taken again, \

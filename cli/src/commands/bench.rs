@@ -95,9 +95,9 @@ async fn workspace(args: WorkspaceArgs) -> Result<Exit, Failure> {
 async fn verdict(args: VerdictArgs) -> Result<Exit, Failure> {
     let VerdictArgs { tests, work_ms, runners, rounds, place } = args;
     let runner = |choice: &RunnerChoice| match choice {
-        RunnerChoice::Unittest => verdict::Runner::Unittest,
-        RunnerChoice::Pytest => verdict::Runner::Pytest,
-        RunnerChoice::Cargo => verdict::Runner::Cargo,
+        RunnerChoice::Unittest => verdict::SuiteRunner::Unittest,
+        RunnerChoice::Pytest => verdict::SuiteRunner::Pytest,
+        RunnerChoice::Cargo => verdict::SuiteRunner::Cargo,
     };
     let runners = (!runners.is_empty()).then(|| runners.iter().map(runner).collect());
     let args = verdict::VerdictArgs { tests, work_ms, runners, rounds };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_core::{
     budget as limits,
-    cost::{By, Costs, Reported, Row, Sum},
+    cost::{By, CostRow, Costs, ReportedUsage, Sum},
     flight::FlightState,
 };
 use holdpoint_protocol::{
@@ -59,7 +59,7 @@ async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Fai
         take(&mut begun, entry);
         costs.entry(entry);
     };
-    source.read_all(client, entries, |line| lines.extend(Reported::of(line))).await?;
+    source.read_all(client, entries, |line| lines.extend(ReportedUsage::of(line))).await?;
     lines.into_iter().for_each(|reported| costs.handoff(reported));
     Ok((costs, begun.as_ref().map(limits::limits).unwrap_or_default()))
 }
@@ -83,7 +83,7 @@ fn take(flight: &mut Option<FlightState>, entry: &Entry) {
     }
 }
 
-fn csv(rows: &[Row]) -> Vec<String> {
+fn csv(rows: &[CostRow]) -> Vec<String> {
     let line = |name: &str, which: &str, sum: &Sum| {
         let Amounts { tokens, cost_micro_usd, tool_calls, output_bytes, wall_ms } = sum.used;
         let Sum { turns, unmetered, claimed, estimated, .. } = sum;
@@ -100,7 +100,7 @@ fn csv(rows: &[Row]) -> Vec<String> {
     all
 }
 
-fn readable(rows: &[Row], total: Sum, limits: Limits) -> Vec<String> {
+fn readable(rows: &[CostRow], total: Sum, limits: Limits) -> Vec<String> {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default().max("total".len());
     let mut all: Vec<String> = Vec::new();
     for row in rows {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_table_names_the_parts_and_the_whole_with_reworks_apart() {
-        let row = Row { name: "w1".to_owned(), first: sum(1_250_000, 1), reworks: sum(1, 2) };
+        let row = CostRow { name: "w1".to_owned(), first: sum(1_250_000, 1), reworks: sum(1, 2) };
         let limits = Limits { cost_micro_usd: Some(20_000_000), ..Limits::default() };
         let lines = readable(std::slice::from_ref(&row), row.first.plus(row.reworks), limits);
         assert_eq!(lines[0], "w1     $1.250001, 84 tokens, 0 tool calls, 190 s in 3 turns (2 estimated, 2 claimed)");

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
 };
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 
 use crate::{
     args::first::DiffArgs,
@@ -40,7 +40,7 @@ async fn patch(client: &Client, args: &DiffArgs) -> Result<Vec<u8>, Failure> {
         let message = format!("cannot make a temporary folder: {error}");
         Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
     })?;
-    let mirrors = MirrorStore::new(dir.path().join("mirrors"), Limits::default());
+    let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
     let unfetched = |error: &dyn std::error::Error| {
         let message = format!("cannot get the work of {}: {}", args.waypoint, chain(error));
         Failure::environment("not_fetched", message, "call it again")

@@ -9,7 +9,7 @@ use std::{
 use holdpoint_runtime::{
     clock,
     config::Config,
-    health::{self, Sign, Unwell},
+    health::{self, LifeSign, Unwell},
 };
 use serde_json::json;
 
@@ -51,7 +51,7 @@ pub(super) fn health(args: &HealthArgs) -> Result<Exit, Failure> {
 
 /// Answers at once the first time that the process is well, and after `span` while it stays so: who is asked again and again
 /// has one process a span for it. A file next to the sign says that the first answer was given.
-fn held(file: &Path, span: Duration, every: Duration) -> Result<Sign, Unwell> {
+fn held(file: &Path, span: Duration, every: Duration) -> Result<LifeSign, Unwell> {
     let answered = beside(file);
     let deadline = Instant::now() + span;
     loop {

@@ -5,7 +5,7 @@ mod secrets;
 
 use std::path::Path;
 
-use holdpoint_bus::auth::{Issued, KeyFolder, Order, Place, Standing};
+use holdpoint_bus::auth::{CredentialRequest, CredentialsDestination, CredentialsStanding, Issued, KeyFolder};
 use holdpoint_protocol::{facts::Harness, ids::role, roles::is_reserved};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -85,21 +85,21 @@ fn add(args: &AddArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("arguments", "standard output cannot hold both credentials and JSON", hint));
     }
     let place = match &args.out {
-        Some(_) if to_stdout => Place::Nowhere,
-        Some(path) => Place::File(path),
-        None => Place::Folder,
+        Some(_) if to_stdout => CredentialsDestination::Nowhere,
+        Some(path) => CredentialsDestination::File(path),
+        None => CredentialsDestination::Folder,
     };
     if args.harness && is_reserved(&args.role) {
         let hint = "leave --harness out: orchestrators and people run no harness";
         let message = format!("--harness is for agents, not for {}", args.role);
         return Err(Failure::usage("arguments", message, hint));
     }
-    let order = Order {
+    let order = CredentialRequest {
         role: args.role.clone(),
         name: args.name.clone(),
         pool: args.pool.clone(),
         harness: if args.harness { Harness::Holdpoint } else { Harness::Foreign },
-        lifetime: args.expires.map(holdpoint_runtime::config::Span::duration),
+        lifetime: args.expires.map(holdpoint_runtime::config::TimeSpan::duration),
     };
     let mut folder = KeyFolder::open(&args.dir.dir)?;
     let (issued, credentials) = folder.add(order, place)?;
@@ -173,7 +173,7 @@ struct Line<'a> {
     /// Where they are, if anywhere.
     path: Option<std::path::PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    standing: Option<Standing>,
+    standing: Option<CredentialsStanding>,
 }
 
 fn lines<'a>(folder: &KeyFolder, issued: &'a [Issued]) -> Vec<Line<'a>> {

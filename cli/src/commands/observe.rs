@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::events::{Agents, Delivery, Event, Gates, Trend, What};
+use holdpoint_core::events::{Agents, DeliveryTally, Event, EventKind, Gates, Trend};
 use holdpoint_protocol::{ids::FlightId, view::FlightStatus};
 use holdpoint_runtime::clock;
 use serde_json::json;
@@ -111,7 +111,7 @@ pub(super) async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
                     let mut source = Source::open(client, flight).await?;
                     let events = source.read_on(client, |reader, told, _| gates.take(reader, told)).await?;
                     for event in events {
-                        if let What::GateConflict { gate, .. } = &event.what {
+                        if let EventKind::GateConflict { gate, .. } = &event.what {
                             gates.conflict(source.reader(), &event.task_id, gate);
                         }
                     }
@@ -137,7 +137,7 @@ pub(super) async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
 /// What a report is made of.
 struct Reports {
     agents: Agents,
-    delivery: Delivery,
+    delivery: DeliveryTally,
     trend: Trend,
     left_out: usize,
 }
@@ -145,7 +145,7 @@ struct Reports {
 /// Prints what agents did, what was delivered, and whether gates send back more than they did.
 pub(super) async fn report(args: ReportArgs) -> Result<Exit, Failure> {
     let now = clock::now();
-    let (agents, delivery, trend) = (Agents::default(), Delivery::default(), Trend::new(args.days, now));
+    let (agents, delivery, trend) = (Agents::default(), DeliveryTally::default(), Trend::new(args.days, now));
     let mut read = Reports { agents, delivery, trend, left_out: 0 };
     if let Some(target) = target_of(&args.flights).await? {
         read = target.serve(async |client| reports(client, &args.flights, read).await).await?;
@@ -187,7 +187,7 @@ async fn reports(client: &Client, flights: &Flights, mut read: Reports) -> Resul
             read.delivery.take(flight, reader, told, entry);
             read.trend.take(reader, told);
         });
-        let lost = |event: &&Event| matches!(event.what, What::GateConflict { .. });
+        let lost = |event: &&Event| matches!(event.what, EventKind::GateConflict { .. });
         events.await?.iter().filter(lost).for_each(|event| read.agents.event(event));
     }
     Ok(Reports { left_out: chosen.left_out, ..read })

@@ -5,7 +5,7 @@ use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
     config::Config,
     fresh,
-    telemetry::{self, Guard},
+    telemetry::{self, TelemetryGuard},
 };
 
 use crate::{
@@ -39,7 +39,7 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
 }
 
 /// Reads the configuration and sets up logs.
-fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, Guard), Failure> {
+fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, TelemetryGuard), Failure> {
     let config = Config::load(args.config.as_deref(), args.overrides())?;
     let named = config.agent.name.as_ref().filter(|_| role != "orchestrator");
     let instance = named.map_or_else(|| format!("{role}-{}", fresh::suffix()), ToString::to_string);

@@ -8,7 +8,7 @@ use holdpoint_core::engine::ADVISORS_MAX;
 use holdpoint_protocol::{
     Digest,
     ids::{FlightId, role},
-    journal::Fleet as FleetFacts,
+    journal::Fleet,
     streams,
     view::{FlightStatus, FlightView},
 };
@@ -106,8 +106,8 @@ pub(super) fn advisors(config: &Config) -> u32 {
 }
 
 /// What is recorded of the fleet with the flight.
-pub(super) fn facts(config: &Config, pool: holdpoint_protocol::ids::PoolId, parallel: Option<u32>) -> FleetFacts {
-    FleetFacts {
+pub(super) fn facts(config: &Config, pool: holdpoint_protocol::ids::PoolId, parallel: Option<u32>) -> Fleet {
+    Fleet {
         pool,
         repair: config.agents.repair.command.is_some(),
         judge: config.agents.verifier.judge.is_some(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use holdpoint_protocol::{ids::FlightId, journal::Fleet as FleetFacts, streams};
+use holdpoint_protocol::{ids::FlightId, journal::Fleet, streams};
 use holdpoint_runtime::config::Config;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
 }
 
 /// What the fleet has: the local one says it, of one elsewhere the configuration does. Refuses what the local one lacks.
-fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Path>) -> Result<FleetFacts, Failure> {
+fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Path>) -> Result<Fleet, Failure> {
     let mut fleet = facts(config, streams::fleet_pool(), None);
     if is_local {
         let state = StateDir::of(&ready.repo)?;
@@ -65,7 +65,7 @@ pub(crate) async fn hand_in(client: &Client, plan: Planned, repo: &Path, is_loca
     Ok(flight)
 }
 
-async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: FleetFacts) -> Result<(), Failure> {
+async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: Fleet) -> Result<(), Failure> {
     let target = Target::for_person(&args.place, None).await?;
     target.serve(async |client| ready.submit(client, flight, fleet).await).await
 }

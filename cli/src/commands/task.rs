@@ -1,7 +1,7 @@
 //! `task`: a waypoint as a document with front matter (GATE-35).
 
 use holdpoint_core::{
-    events::{Task, Tasks},
+    events::{Task, TaskGatherer},
     shown,
 };
 use holdpoint_protocol::ids::{FlightId, WaypointId};
@@ -52,7 +52,7 @@ pub(super) async fn find(client: &Client, flight: Option<&FlightId>, waypoint: &
         Some(flight) => flight.clone(),
         None => newest_with(client, waypoint).await?,
     };
-    let (mut source, mut tasks) = (Source::open(client, &flight).await?, Tasks::of(waypoint.clone()));
+    let (mut source, mut tasks) = (Source::open(client, &flight).await?, TaskGatherer::of(waypoint.clone()));
     source.read_on(client, |reader, told, entry| tasks.take(reader, told, entry)).await?;
     tasks.finish(source.reader()).ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}")))
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_otlp_sink::{LinesFile, Point, Receiver, Span, Wanted, read_file, tree};
+use holdpoint_otlp_sink::{LinesFile, Point, ReceivedSpan, Receiver, SpanFilter, read_file, tree};
 use serde::Serialize;
 use tokio::net::TcpStream;
 
@@ -27,7 +27,8 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
         let message = format!("cannot read {}: {error}", args.from.display());
         Failure::usage("file", message, "`holdpoint otlp-sink --out FILE` writes such a file")
     })?;
-    let wanted = Wanted { flight: args.flight.to_string(), waypoint: args.waypoint.as_ref().map(ToString::to_string) };
+    let wanted =
+        SpanFilter { flight: args.flight.to_string(), waypoint: args.waypoint.as_ref().map(ToString::to_string) };
     let traces = wanted.traces(&spans);
     if traces.is_empty() {
         let message = format!("{} has no span of what was asked for", args.from.display());
@@ -64,7 +65,7 @@ pub(super) async fn sink(args: SinkArgs) -> Result<Exit, Failure> {
         )
     })?;
     output::err(&format!("receiving traces on {} (OTLP over gRPC)", receiver.address()));
-    let take = move |spans: Vec<Span>| match &file {
+    let take = move |spans: Vec<ReceivedSpan>| match &file {
         Some(file) => append(file, &spans),
         None => {
             spans.iter().for_each(output::json_line);

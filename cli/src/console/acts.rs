@@ -1,6 +1,6 @@
 //! What a form asks for as a signed act. It names what its person looked at: once something else waits, it changes nothing.
 
-use holdpoint_console::{Wanted, What};
+use holdpoint_console::{ActKind, WantedAct};
 use holdpoint_protocol::{
     api::InboxItem,
     artifact::{
@@ -34,8 +34,8 @@ struct Looked {
 }
 
 /// Does it; what follows, in a sentence.
-pub(super) async fn perform(client: &Client, wanted: Wanted) -> Result<String, Failure> {
-    let Wanted { flight, waypoint, seen, what } = wanted;
+pub(super) async fn perform(client: &Client, wanted: WantedAct) -> Result<String, Failure> {
+    let WantedAct { flight, waypoint, seen, what } = wanted;
     let verb = what.verb();
     let about = About { flight, waypoint };
     let looked = looked(client, &about, seen, &what).await?;
@@ -48,7 +48,7 @@ pub(super) async fn perform(client: &Client, wanted: Wanted) -> Result<String, F
     })
 }
 
-async fn looked(client: &Client, about: &About, seen: Option<String>, what: &What) -> Result<Looked, Failure> {
+async fn looked(client: &Client, about: &About, seen: Option<String>, what: &ActKind) -> Result<Looked, Failure> {
     let Some(waypoint) = &about.waypoint else {
         find::flight(client, &about.flight).await?;
         return Ok(Looked::default());
@@ -66,11 +66,11 @@ async fn looked(client: &Client, about: &About, seen: Option<String>, what: &Wha
     Ok(Looked { on: Some(find::name_of(client, &item).await?), options: item.options })
 }
 
-fn made(about: &About, agent: AgentName, looked: Looked, what: What) -> Result<Act, Failure> {
+fn made(about: &About, agent: AgentName, looked: Looked, what: ActKind) -> Result<Act, Failure> {
     let Looked { on, options } = looked;
     let origin = about.origin();
     Ok(match what {
-        What::Answer { option, text } => {
+        ActKind::Answer { option, text } => {
             let chosen = |at: usize| {
                 options.get(at).cloned().ok_or_else(|| {
                     Failure::usage("invalid", "there is no such option", "the page shows those that there are")
@@ -86,12 +86,12 @@ fn made(about: &About, agent: AgentName, looked: Looked, what: What) -> Result<A
             };
             Act::Answer(Box::new(ClarificationResponse::new(origin, body)))
         }
-        What::Approve { summary } => {
+        ActKind::Approve { summary } => {
             let summary = summary.unwrap_or_else(|| APPROVED.to_owned());
             let body = CompletionBody { summary, ..CompletionBody::of_person(agent, on, Outcome::Complete) };
             Act::Complete(Box::new(Completion::new(origin, body)))
         }
-        What::Reject { note } => {
+        ActKind::Reject { note } => {
             let blockers = vec![note.clone()];
             let body = CompletionBody {
                 summary: note,
@@ -100,11 +100,11 @@ fn made(about: &About, agent: AgentName, looked: Looked, what: What) -> Result<A
             };
             Act::Complete(Box::new(Completion::new(origin, body)))
         }
-        What::Retry { reworks, note } => {
+        ActKind::Retry { reworks, note } => {
             Act::Retry(Box::new(Retry::new(origin, RetryBody { agent, on, from: None, reworks, note })))
         }
-        What::Cancel { reason } => Act::Cancel(Box::new(Cancel::new(origin, CancelBody { agent, reason }))),
-        What::Pause => Act::Pause(Box::new(Pause::new(origin, PauseBody { agent }))),
-        What::Resume => Act::Resume(Box::new(Resume::new(origin, ResumeBody { agent }))),
+        ActKind::Cancel { reason } => Act::Cancel(Box::new(Cancel::new(origin, CancelBody { agent, reason }))),
+        ActKind::Pause => Act::Pause(Box::new(Pause::new(origin, PauseBody { agent }))),
+        ActKind::Resume => Act::Resume(Box::new(Resume::new(origin, ResumeBody { agent }))),
     })
 }

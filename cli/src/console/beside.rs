@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use holdpoint_console::{Console, Settings};
+use holdpoint_console::{Console, ConsoleSettings};
 use holdpoint_runtime::fresh;
 use tokio::task::JoinHandle;
 
@@ -36,7 +36,7 @@ pub(crate) async fn open(client: &Client, wanted: Wanted, plans: Option<Plans>) 
     let names = published_as.into_iter().collect();
     let secrets = [fresh::nonce(), fresh::nonce(), fresh::nonce()];
     let seen = Arc::new(Seen::of(client.clone(), plans).await?);
-    let opened = Console::open(seen, Settings { listen, names, read_only, secrets }).await;
+    let opened = Console::open(seen, ConsoleSettings { listen, names, read_only, secrets }).await;
     opened.map_err(|error| not_listening(listen, &error))
 }
 

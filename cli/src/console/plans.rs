@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holdpoint_console::{Condition, Looked, Mistake, Problem};
+use holdpoint_console::{Condition, ConsoleProblem, Mistake, PlanInspection};
 use holdpoint_core::plan::PlanErrors;
 use holdpoint_protocol::ids::FlightId;
 use tokio::sync::OnceCell;
@@ -36,13 +36,13 @@ impl Plans {
     }
 
     /// What a plan would come to; starts nothing.
-    pub(super) async fn look(&self, text: &str) -> Result<Looked, Problem> {
-        let mut looked = Looked::default();
+    pub(super) async fn look(&self, text: &str) -> Result<PlanInspection, ConsoleProblem> {
+        let mut looked = PlanInspection::default();
         match self.read(text, &mut looked).await {
             Ok(()) => {}
             Err(Failure::Plan(errors)) => looked.mistakes.extend(mistakes(errors)),
             Err(failure) => {
-                let Problem { message, hint, .. } = failure.into();
+                let ConsoleProblem { message, hint, .. } = failure.into();
                 looked.mistakes.push(Mistake { line: None, message, hint });
             }
         }
@@ -52,7 +52,7 @@ impl Plans {
         Ok(looked)
     }
 
-    async fn read(&self, text: &str, looked: &mut Looked) -> Result<(), Failure> {
+    async fn read(&self, text: &str, looked: &mut PlanInspection) -> Result<(), Failure> {
         let planned = preflight::read_text(text.as_bytes(), NAME, &self.repo).await?;
         looked.plan = Some(planned.plan.clone());
         if !self.elsewhere {

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     turn::TurnRequest,
 };
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
@@ -41,7 +41,7 @@ impl Work {
             let message = format!("cannot make a temporary folder: {error}");
             Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
         })?;
-        let mirrors = MirrorStore::new(dir.path().join("mirrors"), Limits::default());
+        let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
         Ok(Self { mirrors, places: Semaphore::new(AT_ONCE), _dir: dir })
     }
 

@@ -4,7 +4,7 @@ use holdpoint_bus::{
     ConnectError,
     api::ApiError,
     archivist::ArchivistError,
-    auth::{FolderError, StoreError},
+    auth::{KeyFolderError, StoreError},
     blobs::BlobError,
     broker::BrokerError,
     broker::FLOOR,
@@ -36,45 +36,45 @@ impl From<ConfigError> for Failure {
     }
 }
 
-impl From<workspace::Error> for Failure {
-    fn from(error: workspace::Error) -> Self {
-        use workspace::Error;
+impl From<workspace::WorkspaceError> for Failure {
+    fn from(error: workspace::WorkspaceError) -> Self {
+        use workspace::WorkspaceError;
         let message = chain(&error);
         let get_git = || format!("install git {GIT_FLOOR} or newer and put it in PATH");
         match &error {
-            Error::GitMissing => Self::environment("git_missing", message, get_git()),
-            Error::GitTooOld { .. } => Self::environment("git_too_old", message, get_git()),
-            Error::NotARepository { .. } => Self::usage(
+            WorkspaceError::GitMissing => Self::environment("git_missing", message, get_git()),
+            WorkspaceError::GitTooOld { .. } => Self::environment("git_too_old", message, get_git()),
+            WorkspaceError::NotARepository { .. } => Self::usage(
                 "not_a_repository",
                 message,
                 "name a repository with --repo DIR, or make one with `git init`",
             ),
-            Error::NoCommits { .. } => {
+            WorkspaceError::NoCommits { .. } => {
                 Self::usage("no_commits", message, "commit something first: a flight starts from a commit")
             }
-            Error::Shallow { .. } => {
+            WorkspaceError::Shallow { .. } => {
                 Self::usage("shallow", message, "`git fetch --unshallow` brings the missing history")
             }
-            Error::Partial { .. } => {
+            WorkspaceError::Partial { .. } => {
                 let hint = "`git fetch --refetch --no-filter` brings what is missing, or clone it without --filter";
                 Self::usage("partial_clone", message, hint)
             }
-            Error::UnknownRef { .. } => Self::usage(
+            WorkspaceError::UnknownRef { .. } => Self::usage(
                 "unknown_ref",
                 message,
                 "`base` in the plan has to name a branch, tag or commit of the repository",
             ),
-            Error::BranchUnusable { .. } => {
+            WorkspaceError::BranchUnusable { .. } => {
                 Self::usage("branch_unusable", message, "rename or remove what is in the way, then try again")
             }
-            Error::BranchCheckedOut { .. } => {
+            WorkspaceError::BranchCheckedOut { .. } => {
                 Self::usage("branch_checked_out", message, "switch that working tree to another branch")
             }
-            Error::BranchMoved { .. } | Error::BranchDiverged { .. } => {
+            WorkspaceError::BranchMoved { .. } | WorkspaceError::BranchDiverged { .. } => {
                 let hint = "rename the branch (`git branch -m`); `holdpoint fetch FLIGHT` then writes it again";
                 Self::usage("branch_diverged", message, hint)
             }
-            Error::Refused(_) => Self::usage(
+            WorkspaceError::Refused(_) => Self::usage(
                 "wrong_repository",
                 message,
                 "--repo has to name the repository that the flight started from",
@@ -127,38 +127,38 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<FolderError> for Failure {
-    fn from(error: FolderError) -> Self {
+impl From<KeyFolderError> for Failure {
+    fn from(error: KeyFolderError) -> Self {
         let message = chain(&error);
         match error {
-            FolderError::Store(error) => error.into(),
-            FolderError::NoKeys { .. } => {
+            KeyFolderError::Store(error) => error.into(),
+            KeyFolderError::NoKeys { .. } => {
                 Self::usage("no_keys", message, "`holdpoint keys init --dir DIR` makes them; --dir names their folder")
             }
-            FolderError::NameTaken { .. } => {
+            KeyFolderError::NameTaken { .. } => {
                 Self::usage("name_taken", message, "take another name, or `holdpoint keys revoke` that one before")
             }
-            FolderError::PersonsName { name, .. } => {
+            KeyFolderError::PersonsName { name, .. } => {
                 let hint =
                     format!("a person is an operator: `holdpoint keys add operator {name}`; agents have other names");
                 Self::usage("persons_name", message, hint)
             }
-            FolderError::FileThere { .. } => {
+            KeyFolderError::FileThere { .. } => {
                 Self::usage("file_there", message, "nothing is overwritten: name another file with --out")
             }
-            FolderError::NotIssued { .. } => {
+            KeyFolderError::NotIssued { .. } => {
                 Self::usage("not_issued", message, "`holdpoint keys list` shows all names and public keys")
             }
-            FolderError::StillUsed { .. } => {
+            KeyFolderError::StillUsed { .. } => {
                 Self::usage("still_used", message, "revoke each and add new ones; --force ends them all at once")
             }
-            FolderError::NoOldKey { .. } => {
+            KeyFolderError::NoOldKey { .. } => {
                 Self::usage("no_old_key", message, "`holdpoint keys rotate` without --drop-old makes a new key first")
             }
-            FolderError::UnknownRole { .. } => {
+            KeyFolderError::UnknownRole { .. } => {
                 Self::usage("unknown_role", message, "`holdpoint keys role add` gives the fleet another role of agents")
             }
-            FolderError::Role(_) => Self::usage("role_refused", message, ""),
+            KeyFolderError::Role(_) => Self::usage("role_refused", message, ""),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use holdpoint_core::shown;
 use holdpoint_runtime::process::{CONTROL_PIPE, DRAIN_DEADLINE};
-use holdpoint_sandbox::service::{Lifetime, Running, Service, ServiceSpec};
+use holdpoint_sandbox::service::{Lifetime, RunningService, Service, ServiceSpec};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
@@ -146,7 +146,7 @@ async fn no_longer(wanted: &mut watch::Receiver<Wanted>) {
 }
 
 /// In order if there is time, else the hard way.
-async fn end(running: &mut Running, wanted: &mut watch::Receiver<Wanted>) {
+async fn end(running: &mut RunningService, wanted: &mut watch::Receiver<Wanted>) {
     running.terminate();
     let in_order = tokio::time::timeout(DRAIN_DEADLINE + DRAIN_GRACE, running.wait());
     tokio::select! {

@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_core::traffic::SHARE_OFF;
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
-use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig, Span};
+use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig, TimeSpan};
 
 use super::broker::BrokerLease;
 use crate::state::{Slot, StateDir};
@@ -44,7 +44,7 @@ impl Crew {
     }
 
     /// How long the turns of its agents may go on once they are asked to end.
-    pub(super) fn drain(&self) -> Span {
+    pub(super) fn drain(&self) -> TimeSpan {
         self.config.agent.drain.unwrap_or(DRAIN_DEFAULT)
     }
 
@@ -58,7 +58,7 @@ impl Crew {
 }
 
 /// How long a local agent's turn may go on once a person has asked for the end, unless the configuration says.
-const DRAIN_DEFAULT: Span = Span::from_secs(4);
+const DRAIN_DEFAULT: TimeSpan = TimeSpan::from_secs(4);
 
 /// Flights and waypoints that a person of a local fleet may have open: as good as any number.
 const OPEN_MAX: usize = u32::MAX as usize;

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use holdpoint_core::events::{self, What};
+use holdpoint_core::events::{self, EventKind};
 use holdpoint_protocol::{
     ids::{AgentName, FlightId},
     workflow::WorkflowSpec,
@@ -70,11 +70,11 @@ fn notice(event: events::Event, workflow: Option<&WorkflowSpec>, to: Vec<AgentNa
     let skipped = event.what.is_condition_skip();
     let (flight, waypoint, at, reference) = (event.flight, event.task_id, event.timestamp, event.reference);
     match event.what {
-        What::GateConditionError { gate, expression, error, .. } if skipped => {
+        EventKind::GateConditionError { gate, expression, error, .. } if skipped => {
             let failed = ConditionFailed { flight, waypoint, gate, at, expression, error, to, reference };
             Some(Event::ConditionFailed(Box::new(failed)))
         }
-        What::GateTimeout { gate, agent, timeout, .. } => {
+        EventKind::GateTimeout { gate, agent, timeout, .. } => {
             let timeout = timeout.duration().as_secs();
             let again = OfferedAgain { flight, waypoint, gate, at, agent, timeout, role: again?, to, reference };
             Some(Event::OfferedAgain(Box::new(again)))
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn timeout(gate: &str, escalate_to: Option<&str>, reopened: bool) -> events::Event {
-        let what = What::GateTimeout {
+        let what = EventKind::GateTimeout {
             gate: gate.parse().unwrap(),
             role: "reviewer".parse().unwrap(),
             agent: Some("reviewer-1".parse().unwrap()),

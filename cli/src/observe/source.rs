@@ -3,10 +3,10 @@
 use holdpoint_bus::auth::{PastSenders, TrustRoots};
 use holdpoint_core::{
     audit::{EntryLine, HandoffLine},
-    events::{Event, Reader, Told},
+    events::{EntryEffect, Event, FlightReader},
 };
 use holdpoint_protocol::{
-    export::{Cut, Message, MessageQuery, Place},
+    export::{Cut, ExportPlace, Message, MessageQuery},
     headers,
     ids::FlightId,
     journal::{Entry, Sequence},
@@ -23,7 +23,7 @@ use crate::{
 /// Gets what is read of a flight.
 pub(crate) trait Follower {
     /// An entry that counts, and what the reader of its flight made of it.
-    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry);
+    fn entry(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry);
 
     /// A handoff, with what is known of its sender.
     fn handoff(&mut self, line: &HandoffLine);
@@ -32,8 +32,8 @@ pub(crate) trait Follower {
 /// Only looks at entries.
 struct Looks<L>(L);
 
-impl<L: FnMut(&Reader, &Told, &Entry)> Follower for Looks<L> {
-    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+impl<L: FnMut(&FlightReader, &EntryEffect, &Entry)> Follower for Looks<L> {
+    fn entry(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         (self.0)(reader, told, entry);
     }
 
@@ -44,10 +44,10 @@ impl<L: FnMut(&Reader, &Told, &Entry)> Follower for Looks<L> {
 pub(crate) struct Source {
     flight: FlightId,
     roots: TrustRoots,
-    journal: Place,
+    journal: ExportPlace,
     /// The handoffs of each role, and up to where they were read.
-    handoffs: Vec<(String, Place)>,
-    reader: Reader,
+    handoffs: Vec<(String, ExportPlace)>,
+    reader: FlightReader,
 }
 
 impl Source {
@@ -63,8 +63,14 @@ impl Source {
         };
         let cut: Cut = serde_json::from_slice(&begun.seal.payload).map_err(unreadable)?;
         let roots = serde_json::from_value(begun.trust).map_err(unreadable)?;
-        let handoffs = cut.handoffs.into_iter().map(|end| (end.stream, Place::default())).collect();
-        Ok(Self { flight: flight.clone(), roots, journal: Place::default(), handoffs, reader: Reader::default() })
+        let handoffs = cut.handoffs.into_iter().map(|end| (end.stream, ExportPlace::default())).collect();
+        Ok(Self {
+            flight: flight.clone(),
+            roots,
+            journal: ExportPlace::default(),
+            handoffs,
+            reader: FlightReader::default(),
+        })
     }
 
     /// The flight.
@@ -73,7 +79,7 @@ impl Source {
     }
 
     /// What was read so far.
-    pub(crate) fn reader(&self) -> &Reader {
+    pub(crate) fn reader(&self) -> &FlightReader {
         &self.reader
     }
 
@@ -81,7 +87,7 @@ impl Source {
     pub(crate) async fn read_on(
         &mut self,
         client: &Client,
-        look: impl FnMut(&Reader, &Told, &Entry),
+        look: impl FnMut(&FlightReader, &EntryEffect, &Entry),
     ) -> Result<Vec<Event>, Failure> {
         self.follow(client, &mut Looks(look)).await
     }
@@ -124,7 +130,7 @@ impl Source {
         mut entries: impl FnMut(&Entry),
         mut handoffs: impl FnMut(&HandoffLine),
     ) -> Result<(), Failure> {
-        let (query, roots) = (self.query(streams::JOURNAL, Place::default()), &self.roots);
+        let (query, roots) = (self.query(streams::JOURNAL, ExportPlace::default()), &self.roots);
         each_message(client, query, |message| {
             if let Some(Ok(entry)) = entry(&message, roots).map(|line| line.entry) {
                 entries(&entry);
@@ -134,7 +140,7 @@ impl Source {
         .await?;
         for (stream, _) in &self.handoffs {
             let mut senders = PastSenders::new(&self.roots);
-            each_message(client, self.query(stream, Place::default()), |message| {
+            each_message(client, self.query(stream, ExportPlace::default()), |message| {
                 if let Some(line) = handoff(&message, &mut senders) {
                     handoffs(&line);
                 }
@@ -162,7 +168,11 @@ impl Source {
         Ok(entries)
     }
 
-    fn take(&mut self, entries: Vec<EntryLine>, look: &mut impl FnMut(&Reader, &Told, &Entry)) -> Vec<Event> {
+    fn take(
+        &mut self,
+        entries: Vec<EntryLine>,
+        look: &mut impl FnMut(&FlightReader, &EntryEffect, &Entry),
+    ) -> Vec<Event> {
         let mut events = Vec::new();
         for line in entries {
             let Ok(entry) = &line.entry else { continue };
@@ -173,7 +183,7 @@ impl Source {
         events
     }
 
-    fn query(&self, stream: &str, after: Place) -> MessageQuery {
+    fn query(&self, stream: &str, after: ExportPlace) -> MessageQuery {
         MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after, until: Sequence(u64::MAX) }
     }
 }

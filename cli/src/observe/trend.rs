@@ -1,7 +1,7 @@
 //! Whether gates send back more than they did, for people.
 
 use holdpoint_core::{
-    events::{Course, GateSpan, GateTrend, TrendReport},
+    events::{GateSpan, GateTrend, TrendDirection, TrendReport},
     shown,
 };
 
@@ -31,10 +31,10 @@ pub(crate) fn trend(report: &TrendReport) -> String {
         ]
     };
     let spans = format!("the {days} days until {until}, and the {days} days before them (until {})", seconds(*since));
-    let worse = gates.iter().filter(|gate| gate.rejections == Course::Worse);
+    let worse = gates.iter().filter(|gate| gate.rejections == TrendDirection::Worse);
     let worse: Vec<String> =
         worse.map(|one| format!("gate {} of workflow {}", one.gate, shown::line(&one.workflow))).collect();
-    let judged = gates.iter().any(|gate| gate.rejections != Course::TooFew);
+    let judged = gates.iter().any(|gate| gate.rejections != TrendDirection::TooFew);
     let end = match worse.len() {
         0 if judged => "no gate sends back more than before".to_owned(),
         0 => "too few turns in one of the spans to compare".to_owned(),
@@ -47,12 +47,12 @@ fn share(span: &GateSpan) -> String {
     span.rejection_percent.map_or_else(dash, |percent| format!("{percent} %"))
 }
 
-fn word(course: Course) -> &'static str {
+fn word(course: TrendDirection) -> &'static str {
     match course {
-        Course::Worse => "worse",
-        Course::Better => "better",
-        Course::Steady => "steady",
-        Course::TooFew => "too few",
+        TrendDirection::Worse => "worse",
+        TrendDirection::Better => "better",
+        TrendDirection::Steady => "steady",
+        TrendDirection::TooFew => "too few",
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    fn of(gate: &str, percents: [u32; 2], rejections: Course) -> GateTrend {
+    fn of(gate: &str, percents: [u32; 2], rejections: TrendDirection) -> GateTrend {
         let [before, now] = percents.map(|percent| {
             let mut dwell = Spread::default();
             dwell.add(Millis(60_000));
@@ -77,15 +77,18 @@ mod tests {
         let at = Timestamp::from_millis;
         let report =
             |gates| TrendReport { days: 7, from: at(0), since: at(604_800_000), until: at(1_209_600_000), gates };
-        let text = trend(&report(vec![of("code", [10, 40], Course::Worse), of("docs", [20, 20], Course::Steady)]));
+        let text = trend(&report(vec![
+            of("code", [10, 40], TrendDirection::Worse),
+            of("docs", [20, 20], TrendDirection::Steady),
+        ]));
         let lines: Vec<&str> = text.lines().collect();
         let [spans, head, code, _, end] = lines.as_slice() else { panic!("{text}") };
         assert!(spans.contains("7 days until 1970-01-15") && head.starts_with("workflow  gate"), "{text}");
         assert_eq!(code.split_whitespace().collect::<Vec<_>>().join(" "), "review code 10 10 10 % 40 % 1m 1m worse");
         assert_eq!(*end, "sends back more than before: gate code of workflow review");
-        let steady = trend(&report(vec![of("docs", [20, 20], Course::Steady)]));
+        let steady = trend(&report(vec![of("docs", [20, 20], TrendDirection::Steady)]));
         assert!(steady.ends_with("no gate sends back more than before"), "{steady}");
-        let few = trend(&report(vec![of("docs", [0, 90], Course::TooFew)]));
+        let few = trend(&report(vec![of("docs", [0, 90], TrendDirection::TooFew)]));
         assert!(few.ends_with("too few turns in one of the spans to compare"), "{few}");
         assert!(trend(&report(Vec::new())).starts_with("no gate was left from 1970-01-01"));
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_core::{
-    events::{AgentReport, DeliveryReport, GateReport, Passes, Spread, Standing},
+    events::{AgentReport, DeliveryReport, GateReport, Passes, Spread, WaypointAtGate},
     shown,
 };
 use holdpoint_protocol::{Timestamp, time::Millis};
@@ -58,7 +58,7 @@ pub(crate) fn gates(gates: &[GateReport], passes: &Passes, now: Timestamp) -> St
     text
 }
 
-fn stands(standing: &Standing, now: Timestamp) -> String {
+fn stands(standing: &WaypointAtGate, now: Timestamp) -> String {
     let role = standing.role.as_ref().map(|role| format!(" of role {role}")).unwrap_or_default();
     let people: Vec<&str> = standing.people.iter().map(|name| name.as_str()).collect();
     let people = if people.is_empty() { String::new() } else { format!(" ({})", people.join(", ")) };

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_runtime::mirror::{MirrorError, MirrorStore, from_wire, to_wire};
-use holdpoint_workspace::{Limits, Mirror, UserRepo};
+use holdpoint_workspace::{InputLimits, Mirror, UserRepo};
 use tempfile::TempDir;
 
 use crate::{
@@ -153,7 +153,7 @@ async fn mirror(client: &Client, turn: &Turn, bundles: &[BundleRef]) -> Result<(
         let message = format!("cannot make a temporary folder: {error}");
         Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
     })?;
-    let mirrors = MirrorStore::new(dir.path().join("mirrors"), Limits::default());
+    let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
     let mirror = mirrors.ensure(client.bus(), &turn.flight, bundles).await.map_err(|error| unfetched(&error))?;
     Ok((dir, mirror))
 }

@@ -6,10 +6,10 @@ mod processes;
 
 use std::path::Path;
 
-use holdpoint_conditions::{Answer, Failure, Helper, Scope};
+use holdpoint_conditions::{ConditionAnswer, ConditionFailure, ConditionHelper, Scope};
 
-fn helper() -> Helper {
-    Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-conditions-helper")))
+fn helper() -> ConditionHelper {
+    ConditionHelper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-conditions-helper")))
 }
 
 fn scope() -> Scope<'static> {
@@ -21,29 +21,29 @@ fn scope() -> Scope<'static> {
     Scope { json: JSON, recurs: true }
 }
 
-async fn answers(conditions: &[&str]) -> Vec<Answer> {
+async fn answers(conditions: &[&str]) -> Vec<ConditionAnswer> {
     let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
     helper().evaluate("flight", &conditions, scope()).await.unwrap()
 }
 
-async fn answer(condition: &str) -> Answer {
+async fn answer(condition: &str) -> ConditionAnswer {
     answers(&[condition]).await.remove(0)
 }
 
 #[tokio::test]
 async fn conditions_of_the_source_are_answered_each_by_itself() {
     let asked = [
-        ("tags.includes('security') || tags.includes('auth')", Answer::Holds),
-        ("!tags.includes('skip-qa')", Answer::Holds),
-        ("tags.includes('docs')", Answer::DoesNotHold),
-        ("metadata.dealSize > 50000", Answer::Holds),
-        ("gateHistory.some(visit => visit.gate === 'build' && visit.outcome === 'complete')", Answer::Holds),
-        ("/^dep/.test(metadata.kind)", Answer::Holds),
-        ("metadata.missing", Answer::DoesNotHold),
-        ("tags.length === 2 // a comment at the end", Answer::Holds),
-        ("''", Answer::DoesNotHold),
-        ("tags = []", Answer::Holds),
-        ("tags.includes('security')", Answer::Holds),
+        ("tags.includes('security') || tags.includes('auth')", ConditionAnswer::Holds),
+        ("!tags.includes('skip-qa')", ConditionAnswer::Holds),
+        ("tags.includes('docs')", ConditionAnswer::DoesNotHold),
+        ("metadata.dealSize > 50000", ConditionAnswer::Holds),
+        ("gateHistory.some(visit => visit.gate === 'build' && visit.outcome === 'complete')", ConditionAnswer::Holds),
+        ("/^dep/.test(metadata.kind)", ConditionAnswer::Holds),
+        ("metadata.missing", ConditionAnswer::DoesNotHold),
+        ("tags.length === 2 // a comment at the end", ConditionAnswer::Holds),
+        ("''", ConditionAnswer::DoesNotHold),
+        ("tags = []", ConditionAnswer::Holds),
+        ("tags.includes('security')", ConditionAnswer::Holds),
     ];
     let conditions: Vec<&str> = asked.iter().map(|(condition, _)| *condition).collect();
     for ((condition, expected), found) in asked.iter().zip(answers(&conditions).await) {
@@ -53,10 +53,13 @@ async fn conditions_of_the_source_are_answered_each_by_itself() {
 
 #[tokio::test]
 async fn what_is_undefined_and_what_throws_fails_with_its_words() {
-    let Answer::Failed(Failure::Threw(why)) = answer("metadata.foo.bar.baz").await else { unreachable!() };
+    let ConditionAnswer::Failed(ConditionFailure::Threw(why)) = answer("metadata.foo.bar.baz").await else {
+        unreachable!()
+    };
     assert!(why.contains("undefined"), "{why}");
-    assert!(matches!(answer("nothing_of_this_name").await, Answer::Failed(Failure::Threw(_))));
-    let Answer::Failed(Failure::Threw(why)) = answer("(() => { throw 'x'.repeat(5000) })()").await else {
+    assert!(matches!(answer("nothing_of_this_name").await, ConditionAnswer::Failed(ConditionFailure::Threw(_))));
+    let ConditionAnswer::Failed(ConditionFailure::Threw(why)) = answer("(() => { throw 'x'.repeat(5000) })()").await
+    else {
         unreachable!()
     };
     assert!(why.chars().count() <= 200, "{why}");
@@ -80,29 +83,36 @@ async fn what_is_no_expression_is_refused_when_it_is_parsed_and_when_it_is_evalu
     let parsed = helper().parse(&conditions).await.unwrap();
     let evaluated = helper().evaluate("flight", &conditions, scope()).await.unwrap();
     for (condition, answers) in conditions.iter().zip(parsed.iter().zip(&evaluated)) {
-        let (Answer::Failed(Failure::Syntax(_)), Answer::Failed(Failure::Syntax(_))) = answers else {
+        let (
+            ConditionAnswer::Failed(ConditionFailure::Syntax(_)),
+            ConditionAnswer::Failed(ConditionFailure::Syntax(_)),
+        ) = answers
+        else {
             unreachable!("{condition}: {answers:?}")
         };
     }
     // Parsing runs nothing, and what a condition will see is not there yet.
     let good = ["while_", "(() => { while (true) {} })()", "metadata.foo.bar"].map(str::to_owned);
-    assert_eq!(helper().parse(&good).await.unwrap(), vec![Answer::Holds; 3]);
+    assert_eq!(helper().parse(&good).await.unwrap(), vec![ConditionAnswer::Holds; 3]);
 }
 
 #[tokio::test]
 async fn a_condition_that_goes_over_its_bounds_fails_alone() {
     let asked = [
-        ("(() => { while (true) {} })()", Failure::Time),
-        ("/(a+)+$/.test('a'.repeat(60) + 'b')", Failure::Time),
-        ("(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()", Failure::Memory),
+        ("(() => { while (true) {} })()", ConditionFailure::Time),
+        ("/(a+)+$/.test('a'.repeat(60) + 'b')", ConditionFailure::Time),
+        (
+            "(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()",
+            ConditionFailure::Memory,
+        ),
     ];
     let mut conditions: Vec<&str> = asked.iter().map(|(condition, _)| *condition).collect();
     conditions.push("tags.includes('api')");
     let found = answers(&conditions).await;
     for ((condition, failure), found) in asked.into_iter().zip(&found) {
-        assert_eq!(found, &Answer::Failed(failure), "{condition}");
+        assert_eq!(found, &ConditionAnswer::Failed(failure), "{condition}");
     }
-    assert_eq!(found.last(), Some(&Answer::Holds));
+    assert_eq!(found.last(), Some(&ConditionAnswer::Holds));
 }
 
 #[tokio::test]
@@ -122,11 +132,11 @@ async fn huge_numbers_deep_recursion_and_long_natives_end_within_bounds_and_harm
     let found = answers(&conditions).await;
     for (condition, found) in hostile.iter().zip(&found) {
         assert!(
-            matches!(found, Answer::Failed(failure) if !matches!(failure, Failure::Syntax(_))),
+            matches!(found, ConditionAnswer::Failed(failure) if !matches!(failure, ConditionFailure::Syntax(_))),
             "{condition}: {found:?}"
         );
     }
-    assert_eq!(found.last(), Some(&Answer::Holds));
+    assert_eq!(found.last(), Some(&ConditionAnswer::Holds));
 }
 
 #[tokio::test]
@@ -147,9 +157,9 @@ async fn an_engine_has_no_host_no_clock_and_no_randomness() {
         "scriptArgs",
     ];
     for name in names {
-        assert_eq!(answer(&format!("typeof {name} === 'undefined'")).await, Answer::Holds, "{name}");
+        assert_eq!(answer(&format!("typeof {name} === 'undefined'")).await, ConditionAnswer::Holds, "{name}");
     }
-    assert_eq!(answer("Math.random === undefined").await, Answer::Holds);
-    assert!(matches!(answer("import('fs')").await, Answer::Failed(_)));
-    assert_eq!(answer("Object.polluted === undefined && ({}).polluted === undefined").await, Answer::Holds);
+    assert_eq!(answer("Math.random === undefined").await, ConditionAnswer::Holds);
+    assert!(matches!(answer("import('fs')").await, ConditionAnswer::Failed(_)));
+    assert_eq!(answer("Object.polluted === undefined && ({}).polluted === undefined").await, ConditionAnswer::Holds);
 }

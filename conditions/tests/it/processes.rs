@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_conditions::{Answer, Failure, Helper, Scope};
+use holdpoint_conditions::{ConditionAnswer, ConditionFailure, ConditionHelper, Scope};
 use holdpoint_sandbox::ProcessId;
 
 /// A helper that no other test has, so that its processes can be found.
 struct Own {
-    helper: Helper,
+    helper: ConditionHelper,
     program: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -20,11 +20,11 @@ impl Own {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().canonicalize().unwrap().join("helper");
         std::fs::copy(env!("CARGO_BIN_EXE_holdpoint-conditions-helper"), &program).unwrap();
-        Self { helper: Helper::at(&program), program, _folder: folder }
+        Self { helper: ConditionHelper::at(&program), program, _folder: folder }
     }
 
     /// Each with a scope of its own, so that nothing is remembered.
-    async fn answer(&self, owner: &str, condition: &str) -> Answer {
+    async fn answer(&self, owner: &str, condition: &str) -> ConditionAnswer {
         static ASKED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let scope = format!(r#"{{"n": {}}}"#, ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
         let scope = Scope { json: &scope, recurs: true };
@@ -55,7 +55,7 @@ async fn soon(condition: impl Fn() -> bool) {
 #[tokio::test]
 async fn a_process_evaluates_many_conditions_of_one_owner_and_none_of_anothers() {
     let own = Own::new();
-    assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
+    assert_eq!(own.answer("one", "n >= 0").await, ConditionAnswer::Holds);
     let first = own.processes();
     assert_eq!(first.len(), 1);
     for condition in ["n < 0", "n === n", "missing.of.this"] {
@@ -70,10 +70,10 @@ async fn a_process_evaluates_many_conditions_of_one_owner_and_none_of_anothers()
 async fn nothing_that_a_condition_leaves_behind_is_seen_by_the_next() {
     let own = Own::new();
     let leaves = "(globalThis.left = 1, Object.prototype.left = 2, Array.prototype.includes = () => true, true)";
-    assert_eq!(own.answer("one", leaves).await, Answer::Holds);
+    assert_eq!(own.answer("one", leaves).await, ConditionAnswer::Holds);
     let first = own.processes();
     let clean = "globalThis.left === undefined && ({}).left === undefined && ![1].includes(2)";
-    assert_eq!(own.answer("one", clean).await, Answer::Holds);
+    assert_eq!(own.answer("one", clean).await, ConditionAnswer::Holds);
     assert_eq!(own.processes(), first);
 }
 
@@ -82,13 +82,16 @@ async fn a_process_in_which_a_condition_went_over_its_bounds_evaluates_nothing_m
     let own = Own::new();
     own.answer("one", "true").await;
     for (condition, failure) in [
-        ("(() => { while (true) {} })()", Failure::Time),
-        ("(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()", Failure::Memory),
+        ("(() => { while (true) {} })()", ConditionFailure::Time),
+        (
+            "(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()",
+            ConditionFailure::Memory,
+        ),
     ] {
         let before = own.processes();
-        assert_eq!(own.answer("one", condition).await, Answer::Failed(failure), "{condition}");
+        assert_eq!(own.answer("one", condition).await, ConditionAnswer::Failed(failure), "{condition}");
         soon(|| before.iter().all(|process| !process.alive())).await;
-        assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
+        assert_eq!(own.answer("one", "n >= 0").await, ConditionAnswer::Holds);
     }
 }
 
@@ -99,7 +102,7 @@ async fn a_process_that_ended_meanwhile_is_replaced_and_all_end_with_their_helpe
     let [first] = own.processes()[..] else { unreachable!() };
     first.kill().unwrap();
     soon(|| !first.alive()).await;
-    assert_eq!(own.answer("one", "n < 0").await, Answer::DoesNotHold);
+    assert_eq!(own.answer("one", "n < 0").await, ConditionAnswer::DoesNotHold);
     let left = own.processes();
     assert_eq!(left.len(), 1);
     drop(own.helper);
@@ -111,8 +114,8 @@ async fn a_process_that_nobody_asks_ends_after_a_while_and_another_one_answers_t
     let own = Own::new();
     let own = Own { helper: own.helper.clone().kept_for(Duration::from_millis(50)), ..own };
     for _ in 0..2 {
-        assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
-        assert_eq!(own.answer("another", "n >= 0").await, Answer::Holds);
+        assert_eq!(own.answer("one", "n >= 0").await, ConditionAnswer::Holds);
+        assert_eq!(own.answer("another", "n >= 0").await, ConditionAnswer::Holds);
         soon(|| own.processes().is_empty()).await;
     }
 }
@@ -129,9 +132,9 @@ async fn what_recurs_is_answered_without_a_process_and_what_does_not_is_evaluate
     for recurs in [true, false] {
         let scope = Scope { json: r#"{"n": 1}"#, recurs };
         let asked = async || own.helper.evaluate("one", &["n > 0".to_owned()], scope).await.unwrap().remove(0);
-        assert_eq!(asked().await, Answer::Holds);
+        assert_eq!(asked().await, ConditionAnswer::Holds);
         gone().await;
-        assert_eq!(asked().await, Answer::Holds);
+        assert_eq!(asked().await, ConditionAnswer::Holds);
         assert_eq!(own.processes().is_empty(), recurs, "a process was there for it");
         gone().await;
     }
@@ -152,7 +155,7 @@ async fn however_many_ask_at_the_same_time_few_processes_live_and_everybody_is_a
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     for one in many {
-        assert_eq!(one.await.unwrap(), Answer::Holds);
+        assert_eq!(one.await.unwrap(), ConditionAnswer::Holds);
     }
     // Four that evaluate, four that stay; and those that were killed are there for a moment, on a busy machine for longer.
     assert!((1..=12).contains(&most), "{most} at the same time");

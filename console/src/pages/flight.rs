@@ -21,7 +21,7 @@ use super::{
     timeline::timeline,
 };
 use crate::{
-    account::Account,
+    account::FlightAccount,
     view::{STATUSES, Show, View, word_of},
 };
 
@@ -33,7 +33,7 @@ const GRAPH_FIRST: usize = 40;
 const LANDINGS_MAX: usize = 500;
 
 /// The page.
-pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &Account, show: &Show) -> Markup {
+pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &FlightAccount, show: &Show) -> Markup {
     let best = if view.waypoints.len() <= GRAPH_FIRST { Show::Graph } else { Show::List(0, None) };
     let show = if *show == Show::Best { &best } else { show };
     html! {
@@ -50,7 +50,7 @@ pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &Account, show: 
     }
 }
 
-fn head(frame: &Frame, view: &FlightView, account: &Account) -> Markup {
+fn head(frame: &Frame, view: &FlightView, account: &FlightAccount) -> Markup {
     let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
     let used =
         account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
@@ -110,13 +110,13 @@ fn tabs(frame: &Frame, view: &FlightView, show: &Show) -> Markup {
     }
 }
 
-fn dependencies(account: &Account) -> BTreeMap<WaypointId, Vec<WaypointId>> {
+fn dependencies(account: &FlightAccount) -> BTreeMap<WaypointId, Vec<WaypointId>> {
     let planned = account.plan.iter().flat_map(|plan| &plan.waypoints);
     planned.map(|waypoint| (waypoint.id.clone(), waypoint.depends_on.clone())).collect()
 }
 
 /// All waypoints, page by page.
-fn list(frame: &Frame, view: &FlightView, account: &Account, page: usize, only: Option<Status>) -> Markup {
+fn list(frame: &Frame, view: &FlightView, account: &FlightAccount, page: usize, only: Option<Status>) -> Markup {
     let used: BTreeMap<String, Sum> =
         account.costs(By::Waypoint).into_iter().map(|row| (row.name, row.first.plus(row.reworks))).collect();
     let fits: Vec<&WaypointView> =
@@ -148,7 +148,7 @@ fn list(frame: &Frame, view: &FlightView, account: &Account, page: usize, only: 
 }
 
 /// When it came to where it stands.
-fn moved(account: &Account, waypoint: &WaypointId) -> Option<Timestamp> {
+fn moved(account: &FlightAccount, waypoint: &WaypointId) -> Option<Timestamp> {
     account.visits.get(waypoint)?.last().map(|visit| visit.exited.unwrap_or(visit.entered))
 }
 
@@ -182,7 +182,7 @@ fn row(
     }
 }
 
-fn landed(frame: &Frame, view: &FlightView, account: &Account) -> Markup {
+fn landed(frame: &Frame, view: &FlightView, account: &FlightAccount) -> Markup {
     html! {
         @if account.landings.is_empty() {
             p.empty { "Nothing has landed yet." }

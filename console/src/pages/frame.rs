@@ -4,7 +4,7 @@ use holdpoint_protocol::{Timestamp, artifact::Verb};
 use maud::{DOCTYPE, Markup, html};
 
 use super::parts::{lines, word};
-use crate::{fleet::Problem, view::View, wanted::Rights};
+use crate::{fleet::ConsoleProblem, view::View, wanted::Rights};
 
 /// Where and for whom pages are made.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ pub(crate) fn whole(frame: &Frame, view: Option<&View>, title: &str, mark: &str,
 }
 
 /// What is shown in the place of a page that could not be made.
-pub(crate) fn problem(problem: &Problem) -> Markup {
+pub(crate) fn problem(problem: &ConsoleProblem) -> Markup {
     html! {
         h1 { @if problem.not_found { "Not found" } @else { "That did not work" } }
         p { (lines(&problem.message)) }

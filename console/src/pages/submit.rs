@@ -9,7 +9,7 @@ use super::{
     parts::{beginning, count, lines, word},
 };
 use crate::{
-    fleet::{Condition, Looked, Mistake},
+    fleet::{Condition, Mistake, PlanInspection},
     view::{Show, View},
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn submit(frame: &Frame, bytes_max: usize) -> Markup {
 }
 
 /// What a look at a plan found. `text` is the plan.
-pub(crate) fn looked(looked: &Looked, text: &str) -> Markup {
+pub(crate) fn looked(looked: &PlanInspection, text: &str) -> Markup {
     html! {
         @if looked.mistakes.is_empty() {
             @if let Some(base) = &looked.base { p.good { "It can be flown from " code { (word(base)) } "." } }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    account::Account,
-    fleet::{Condition, Looked, Mistake, Patch, Problem},
+    account::FlightAccount,
+    fleet::{Condition, ConsoleProblem, Mistake, Patch, PlanInspection},
     view::Show,
 };
 use samples::{frame, golden, history, plan};
@@ -67,7 +67,7 @@ fn tried<T: serde::de::DeserializeOwned>(name: &str, value: &Value, render: impl
 fn nothing_of_a_flight_or_of_what_waits_is_markup_or_hidden() {
     let shows = [Show::Graph, Show::Board, Show::Timeline, Show::List(0, None), Show::Landed];
     let of_view = tried("flight_view", &golden("flight_view"), |view| {
-        let all: String = shows.iter().map(|show| flight(&frame(), view, &Account::default(), show).0).collect();
+        let all: String = shows.iter().map(|show| flight(&frame(), view, &FlightAccount::default(), show).0).collect();
         maud::PreEscaped(all)
     });
     assert!(of_view >= 4, "titles, branch, plan and remediation: {of_view}");
@@ -95,7 +95,7 @@ fn nothing_that_stands_in_a_waypoints_history_is_markup_or_hidden() {
     ];
     let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
     let subject = samples::waypoint("w", Status::Running);
-    let account = Account::planned(plan());
+    let account = FlightAccount::planned(plan());
     let mut places = 0;
     for (kind, name) in kinds {
         let artifact = golden(name);
@@ -119,7 +119,7 @@ fn a_plan_output_and_diffs_are_no_markup() {
     let subject = samples::waypoint("w", Status::Pending);
     let planned = serde_json::to_value(plan()).unwrap();
     let of_plan = tried("plan", &planned, |plan: &holdpoint_protocol::plan::Plan| {
-        let account = Account::planned(plan.clone());
+        let account = FlightAccount::planned(plan.clone());
         let parts = Parts { view: &view, waypoint: &subject, account: &account, history: &[], waits: &[] };
         waypoint(&frame(), parts)
     });
@@ -137,11 +137,11 @@ fn a_plan_output_and_diffs_are_no_markup() {
     tried("looked", &planned, |plan: &holdpoint_protocol::plan::Plan| {
         let (mistakes, machine) = (vec![mistake.clone()], vec![condition.clone()]);
         looked(
-            &Looked { mistakes, plan: Some(plan.clone()), base: base.clone(), notes: notes.clone(), machine },
+            &PlanInspection { mistakes, plan: Some(plan.clone()), base: base.clone(), notes: notes.clone(), machine },
             HOSTILE,
         )
     });
-    let failed = Problem { not_found: false, message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() };
+    let failed = ConsoleProblem { not_found: false, message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() };
     clean(&problem(&failed), "problem");
     clean(&whole(&frame(), None, HOSTILE, "0", &problem(&failed)), "title");
 }
@@ -150,7 +150,7 @@ fn a_plan_output_and_diffs_are_no_markup() {
 fn a_flight_of_five_thousand_waypoints_is_shown_a_page_at_a_time() {
     let mut view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
     view.waypoints = (0..5_000).map(|at| samples::waypoint(&format!("w{at}"), Status::Pending)).collect();
-    let account = Account::default();
+    let account = FlightAccount::default();
     let best = flight(&frame(), &view, &account, &Show::Best).0;
     assert!(best.contains("Page 1 of 25") && best.contains("w199<") && !best.contains("w200<"), "{}", best.len());
     let last = flight(&frame(), &view, &account, &Show::List(24, None)).0;

@@ -18,7 +18,7 @@ use super::{
     waterfall::waterfall,
 };
 use crate::{
-    account::Account,
+    account::FlightAccount,
     view::{Show, View},
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Parts<'a> {
     /// It, as it stands.
     pub(crate) waypoint: &'a WaypointView,
     /// What the journal of its flight says.
-    pub(crate) account: &'a Account,
+    pub(crate) account: &'a FlightAccount,
     /// Its artifacts and decisions.
     pub(crate) history: &'a [HistoryLine],
     /// What of it waits for people.

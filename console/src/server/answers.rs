@@ -12,7 +12,7 @@ use axum::{
 use super::{FRESH, Inner, Page, STREAMS_MAX, form};
 use crate::{
     access::{self, Head, Ruling},
-    fleet::{Fleet, Problem},
+    fleet::{ConsoleFleet, ConsoleProblem},
     pages, updates,
     view::View,
     wanted,
@@ -39,7 +39,7 @@ const HEADERS: [(&str, &str); 8] = [
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 ];
 
-impl<F: Fleet> Inner<F> {
+impl<F: ConsoleFleet> Inner<F> {
     async fn act(&self, body: Body) -> Response {
         let Ok(_place) = self.acts.try_acquire() else {
             return plain(StatusCode::TOO_MANY_REQUESTS, "other acts are under way: send it again in a moment");
@@ -55,10 +55,10 @@ impl<F: Fleet> Inner<F> {
         }
     }
 
-    async fn perform(&self, fields: &[(String, String)]) -> Result<String, Problem> {
+    async fn perform(&self, fields: &[(String, String)]) -> Result<String, ConsoleProblem> {
         let wanted = wanted::read(fields)?;
         if let Some(why) = self.rights.refuses(wanted.what.verb()) {
-            return Err(Problem { not_found: false, message: why, hint: String::new() });
+            return Err(ConsoleProblem { not_found: false, message: why, hint: String::new() });
         }
         let flight = wanted.flight.clone();
         let done = self.fleet().act(wanted).await;
@@ -69,7 +69,7 @@ impl<F: Fleet> Inner<F> {
 }
 
 /// Answers a request, or does not.
-pub(super) async fn answer<F: Fleet>(State(inner): State<Arc<Inner<F>>>, request: Request) -> Response {
+pub(super) async fn answer<F: ConsoleFleet>(State(inner): State<Arc<Inner<F>>>, request: Request) -> Response {
     let mut response = ruled(&inner, request).await;
     for (name, value) in HEADERS {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -77,7 +77,7 @@ pub(super) async fn answer<F: Fleet>(State(inner): State<Arc<Inner<F>>>, request
     response
 }
 
-async fn ruled<F: Fleet>(inner: &Arc<Inner<F>>, request: Request) -> Response {
+async fn ruled<F: ConsoleFleet>(inner: &Arc<Inner<F>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if parts.uri.path_and_query().is_some_and(|address| address.as_str().len() > ADDRESS_BYTES_MAX) {
         return StatusCode::URI_TOO_LONG.into_response();
@@ -120,7 +120,13 @@ async fn ruled<F: Fleet>(inner: &Arc<Inner<F>>, request: Request) -> Response {
 }
 
 /// For those who were let in.
-async fn within<F: Fleet>(inner: &Arc<Inner<F>>, path: &str, query: &str, is_post: bool, body: Body) -> Response {
+async fn within<F: ConsoleFleet>(
+    inner: &Arc<Inner<F>>,
+    path: &str,
+    query: &str,
+    is_post: bool,
+    body: Body,
+) -> Response {
     match (path, is_post) {
         ("/act", true) => inner.act(body).await,
         ("/plan", true) => inner.plan(body).await,
@@ -136,9 +142,9 @@ async fn within<F: Fleet>(inner: &Arc<Inner<F>>, path: &str, query: &str, is_pos
     }
 }
 
-async fn page<F: Fleet>(inner: &Arc<Inner<F>>, address: &str) -> Response {
+async fn page<F: ConsoleFleet>(inner: &Arc<Inner<F>>, address: &str) -> Response {
     let Some(view) = View::parse(address) else {
-        return shown(inner, None, StatusCode::NOT_FOUND, &failed(&Problem::not_found("there is no such page")));
+        return shown(inner, None, StatusCode::NOT_FOUND, &failed(&ConsoleProblem::not_found("there is no such page")));
     };
     match inner.main(&view, FRESH).await {
         Ok(page) => shown(inner, Some(&view), StatusCode::OK, &page),
@@ -149,17 +155,17 @@ async fn page<F: Fleet>(inner: &Arc<Inner<F>>, address: &str) -> Response {
     }
 }
 
-fn failed(problem: &Problem) -> Page {
+fn failed(problem: &ConsoleProblem) -> Page {
     Page { title: "That did not work".to_owned(), main: pages::problem(problem), moving: false }
 }
 
-fn shown<F: Fleet>(inner: &Inner<F>, view: Option<&View>, status: StatusCode, page: &Page) -> Response {
+fn shown<F: ConsoleFleet>(inner: &Inner<F>, view: Option<&View>, status: StatusCode, page: &Page) -> Response {
     let mark = updates::mark(&page.main.0);
     let whole = pages::whole(&inner.frame(), view, &page.title, &mark, &page.main).into_string();
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], whole).into_response()
 }
 
-fn stream<F: Fleet>(inner: &Arc<Inner<F>>, query: &str) -> Response {
+fn stream<F: ConsoleFleet>(inner: &Arc<Inner<F>>, query: &str) -> Response {
     let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let value =
         |name: &str| asked.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap_or_default();
@@ -171,7 +177,7 @@ fn stream<F: Fleet>(inner: &Arc<Inner<F>>, query: &str) -> Response {
 }
 
 /// Why something was not done.
-pub(super) fn refused(problem: &Problem) -> Response {
+pub(super) fn refused(problem: &ConsoleProblem) -> Response {
     let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
     plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
 }

@@ -12,14 +12,14 @@ use super::{
     answers::{plain, refused},
     form,
 };
-use crate::{fleet::Fleet, pages};
+use crate::{fleet::ConsoleFleet, pages};
 
 /// The longest plan that is taken here, in bytes; `holdpoint submit` takes longer ones.
 pub(crate) const PLAN_BYTES_MAX: usize = 256 << 10;
 /// The longest form: each byte of a plan becomes three at most.
 const FORM_BYTES_MAX: usize = 3 * PLAN_BYTES_MAX + 1024;
 
-impl<F: Fleet> Inner<F> {
+impl<F: ConsoleFleet> Inner<F> {
     /// Looks at the plan of a form, or submits it.
     pub(super) async fn plan(&self, body: Body) -> Response {
         let Ok(_place) = self.acts.try_acquire() else {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use holdpoint_console::{Wanted, What};
+use holdpoint_console::{ActKind, WantedAct};
 
 use crate::lab::{FLIGHT, Lab, content, status};
 
@@ -14,11 +14,11 @@ async fn an_answer_names_the_question_that_its_person_looked_at() {
     let lab = Lab::open("human-ann", false).await;
     let answer = lab.act(ANSWER).await;
     assert_eq!((status(&answer), content(&answer)), (200, "answered; w builds again"));
-    let wanted = Wanted {
+    let wanted = WantedAct {
         flight: FLIGHT.parse().unwrap(),
         waypoint: Some("w".parse().unwrap()),
         seen: Some("HP/7".to_owned()),
-        what: What::Answer { option: Some(1), text: None },
+        what: ActKind::Answer { option: Some(1), text: None },
     };
     assert_eq!(*lab.fleet.acts.lock().unwrap(), [wanted]);
     let wrong = lab.act("verb=reject&flight=harden-0a1b2c3d&waypoint=w").await;

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_console::{Account, Console, Fleet, HeardOf, Looked, Mistake, Patch, Problem, Settings, Wanted};
+use holdpoint_console::{
+    Console, ConsoleFleet, ConsoleProblem, ConsoleSettings, FlightAccount, HeardOf, Mistake, Patch, PlanInspection,
+    WantedAct,
+};
 use holdpoint_core::live::Spoken;
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -33,7 +36,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Memory {
     pub(crate) me: AgentName,
     pub(crate) view: Mutex<Value>,
-    pub(crate) acts: Mutex<Vec<Wanted>>,
+    pub(crate) acts: Mutex<Vec<WantedAct>>,
     pub(crate) looks: AtomicU32,
     pub(crate) submitted: AtomicU32,
     pub(crate) hints: Notify,
@@ -73,7 +76,7 @@ impl Memory {
     }
 }
 
-impl Fleet for Memory {
+impl ConsoleFleet for Memory {
     type Reading = ();
     type Listening = ();
 
@@ -85,21 +88,21 @@ impl Fleet for Memory {
         Timestamp::from_millis(1_790_000_000_000)
     }
 
-    async fn flights(&self) -> Result<Vec<FlightLine>, Problem> {
+    async fn flights(&self) -> Result<Vec<FlightLine>, ConsoleProblem> {
         let line =
             json!({"flight": FLIGHT, "plan": "harden", "submitted_at": "2026-11-22T10:00:00Z", "status": "waiting"});
         Ok(vec![read(line)])
     }
 
-    async fn status(&self, flight: &FlightId) -> Result<FlightView, Problem> {
+    async fn status(&self, flight: &FlightId) -> Result<FlightView, ConsoleProblem> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         if flight.as_str() != FLIGHT {
-            return Err(Problem::not_found("there is no such flight"));
+            return Err(ConsoleProblem::not_found("there is no such flight"));
         }
         Ok(read(self.view.lock().unwrap().clone()))
     }
 
-    async fn inbox(&self, _: Option<&FlightId>) -> Result<Vec<InboxItem>, Problem> {
+    async fn inbox(&self, _: Option<&FlightId>) -> Result<Vec<InboxItem>, ConsoleProblem> {
         let item = json!({
             "kind": "question", "flight": FLIGHT, "waypoint": "w", "gate": "build", "since": "2026-11-22T10:00:00Z",
             "question": "Which <i>one</i>?", "options": ["a", "b & c"], "confidence": null, "round": 1, "reason_code": null,
@@ -108,27 +111,27 @@ impl Fleet for Memory {
         Ok(vec![read(item)])
     }
 
-    async fn dead(&self) -> Result<Vec<DeadTurn>, Problem> {
+    async fn dead(&self) -> Result<Vec<DeadTurn>, ConsoleProblem> {
         Ok(Vec::new())
     }
 
-    async fn history(&self, _: &FlightId, _: &WaypointId) -> Result<Vec<HistoryLine>, Problem> {
+    async fn history(&self, _: &FlightId, _: &WaypointId) -> Result<Vec<HistoryLine>, ConsoleProblem> {
         Ok(Vec::new())
     }
 
-    async fn open(&self, _: &FlightId) -> Result<(), Problem> {
+    async fn open(&self, _: &FlightId) -> Result<(), ConsoleProblem> {
         Ok(())
     }
 
-    async fn read_on(&self, (): &mut (), _: &mut Account) -> Result<(), Problem> {
+    async fn read_on(&self, (): &mut (), _: &mut FlightAccount) -> Result<(), ConsoleProblem> {
         Ok(())
     }
 
-    async fn evidence(&self, _: Digest) -> Result<Vec<u8>, Problem> {
+    async fn evidence(&self, _: Digest) -> Result<Vec<u8>, ConsoleProblem> {
         Ok(b"<script>alert(1)</script>\x1b[2J".to_vec())
     }
 
-    async fn patch(&self, _: &FlightId, _: &WaypointId, _: &str) -> Result<Patch, Problem> {
+    async fn patch(&self, _: &FlightId, _: &WaypointId, _: &str) -> Result<Patch, ConsoleProblem> {
         Ok(Patch::Text("+<script>\n".to_owned()))
     }
 
@@ -140,7 +143,7 @@ impl Fleet for Memory {
         self.hints.notified().await;
     }
 
-    async fn listen(&self, _: &FlightId, _: &WaypointId) -> Result<(), Problem> {
+    async fn listen(&self, _: &FlightId, _: &WaypointId) -> Result<(), ConsoleProblem> {
         Ok(())
     }
 
@@ -156,18 +159,18 @@ impl Fleet for Memory {
         None
     }
 
-    async fn look(&self, text: &str) -> Result<Looked, Problem> {
+    async fn look(&self, text: &str) -> Result<PlanInspection, ConsoleProblem> {
         let mistake =
             Mistake { line: Some(2), message: "<i>odd</i>".to_owned(), hint: format!("{} bytes", text.len()) };
-        Ok(Looked { mistakes: vec![mistake], ..Looked::default() })
+        Ok(PlanInspection { mistakes: vec![mistake], ..PlanInspection::default() })
     }
 
-    async fn submit(&self, _: &str) -> Result<FlightId, Problem> {
+    async fn submit(&self, _: &str) -> Result<FlightId, ConsoleProblem> {
         self.submitted.fetch_add(1, Ordering::Relaxed);
         Ok(FLIGHT.parse().unwrap())
     }
 
-    async fn act(&self, wanted: Wanted) -> Result<String, Problem> {
+    async fn act(&self, wanted: WantedAct) -> Result<String, ConsoleProblem> {
         self.acts.lock().unwrap().push(wanted);
         Ok("answered; w builds again".to_owned())
     }
@@ -206,7 +209,7 @@ impl Lab {
         let secret = |letter: &str| letter.repeat(32);
         let listen = (Ipv4Addr::LOCALHOST, 0).into();
         let settings =
-            Settings { listen, names: Vec::new(), read_only, secrets: [secret("p"), secret("t"), secret("c")] };
+            ConsoleSettings { listen, names: Vec::new(), read_only, secrets: [secret("p"), secret("t"), secret("c")] };
         let console = Console::open(Arc::clone(&fleet), settings).await.unwrap();
         let address = console.address().to_owned();
         let host = address.split('/').nth(2).unwrap().to_owned();

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     state::{Phase, WaypointState},
 };
 
-use super::{Auditor, EntryLine, Link};
+use super::{Auditor, BrokenLink, EntryLine};
 use crate::flight::FlightState;
 
 impl Auditor {
@@ -34,7 +34,7 @@ impl Auditor {
             Some(report) => unsupported(report, after, before),
         };
         if let Some((expected, found)) = wrong {
-            self.broken(Link::Report, line.reference(), Some(waypoint.clone()), expected, found);
+            self.broken(BrokenLink::Report, line.reference(), Some(waypoint.clone()), expected, found);
         }
     }
 
@@ -73,7 +73,7 @@ impl Auditor {
             wrong.push((format!("{name} to land once"), "it lands again".to_owned()));
         }
         for (expected, found) in wrong {
-            self.broken(Link::Landing, line.reference(), Some(name.clone()), expected, found);
+            self.broken(BrokenLink::Landing, line.reference(), Some(name.clone()), expected, found);
         }
     }
 }

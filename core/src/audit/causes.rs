@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{Auditor, EntryLine, Known, Link, lines::reference};
+use super::{Auditor, BrokenLink, EntryLine, Known, lines::reference};
 
 /// Acts on a whole flight that lead to entries of its waypoints.
 const ON_ALL: [&str; 2] = [Cancel::KIND, Reconfigure::KIND];
@@ -25,7 +25,7 @@ impl Auditor {
         let Some(cause) = &entry.record().cause else { return true };
         let wrong = match self.handoffs.get_mut(&(cause.stream.clone(), cause.sequence)) {
             None => Some((
-                Link::Cause,
+                BrokenLink::Cause,
                 format!("the handoff {}, which it answers", cause.reference()),
                 "no such handoff".to_owned(),
             )),
@@ -76,7 +76,13 @@ impl Auditor {
         };
         let Some(unshown) = dead.deaths.iter().find(|death| !shown(death)) else { return true };
         let expected = format!("a plan of {} for delivery {}, not given back", unshown.agent, unshown.delivery);
-        self.broken(Link::Cause, line.reference(), Some(waypoint.clone()), expected, "none, or it was given back");
+        self.broken(
+            BrokenLink::Cause,
+            line.reference(),
+            Some(waypoint.clone()),
+            expected,
+            "none, or it was given back",
+        );
         false
     }
 
@@ -98,7 +104,7 @@ impl Auditor {
         if let Some(earlier) = self.answered.insert(answered.turn.clone(), line.sequence) {
             let expected = format!("turn {} to be answered once", answered.turn);
             let found = format!("{} took an answer to it already", reference(earlier));
-            self.broken(Link::Turn, line.reference(), Some(waypoint.clone()), expected, found);
+            self.broken(BrokenLink::Turn, line.reference(), Some(waypoint.clone()), expected, found);
         }
     }
 }
@@ -111,26 +117,34 @@ fn wrong(
     before: &WaypointState,
     earlier: Option<Sequence>,
     ends: bool,
-) -> Option<(Link, String, String)> {
+) -> Option<(BrokenLink, String, String)> {
     let line = &known.line;
     let name = cause.reference();
     if line.digest != cause.digest {
-        return Some((Link::Cause, format!("handoff {name} with digest {}", cause.digest), line.digest.to_string()));
+        return Some((
+            BrokenLink::Cause,
+            format!("handoff {name} with digest {}", cause.digest),
+            line.digest.to_string(),
+        ));
     }
     if let Some(earlier) = earlier {
         let found = format!("{} took it already", reference(earlier));
-        return Some((Link::Turn, format!("handoff {name} to be taken once"), found));
+        return Some((BrokenLink::Turn, format!("handoff {name} to be taken once"), found));
     }
     if let Err(why) = &line.sender {
         let expected = format!("handoff {name} signed by an agent of role {}", line.subject.role);
-        return Some((Link::Sender, expected, why.clone()));
+        return Some((BrokenLink::Sender, expected, why.clone()));
     }
     let (head, body) = match &line.body {
         Ok(body) => body,
-        Err(error) => return Some((Link::Cause, format!("handoff {name}, which can be read"), error.clone())),
+        Err(error) => return Some((BrokenLink::Cause, format!("handoff {name}, which can be read"), error.clone())),
     };
     if head.artifact_id != cause.artifact {
-        return Some((Link::Cause, format!("handoff {name} to be {}", cause.artifact), head.artifact_id.to_string()));
+        return Some((
+            BrokenLink::Cause,
+            format!("handoff {name} to be {}", cause.artifact),
+            head.artifact_id.to_string(),
+        ));
     }
     let on_waypoint = line
         .subject
@@ -140,25 +154,29 @@ fn wrong(
     if !on_waypoint || streams::handoff(&line.subject.role) != line.stream {
         let named = line.subject.waypoint.as_ref().map_or("the flight", |named| named.as_str());
         let found = format!("one on {named} by role {}", line.subject.role);
-        return Some((Link::Cause, format!("handoff {name} on this waypoint, in its role's stream"), found));
+        return Some((BrokenLink::Cause, format!("handoff {name} on this waypoint, in its role's stream"), found));
     }
     // A completion is an agent's handoff where it answers a turn.
     let is_agents = matches!(body, Handed::Act(Act::Complete(_))) && line.subject.role.as_str() != role::OPERATOR;
     if matches!(body, Handed::Act(_)) && !is_agents {
         let expected = format!("act {name} by role {}", role::OPERATOR);
         let found = format!("it is by role {}", line.subject.role);
-        return (line.subject.role.as_str() != role::OPERATOR).then_some((Link::Sender, expected, found));
+        return (line.subject.role.as_str() != role::OPERATOR).then_some((BrokenLink::Sender, expected, found));
     }
     let Some(known) = before.open_turns().next() else {
-        return Some((Link::Turn, "a turn to be open that a handoff can answer".to_owned(), "none is".to_owned()));
+        return Some((
+            BrokenLink::Turn,
+            "a turn to be open that a handoff can answer".to_owned(),
+            "none is".to_owned(),
+        ));
     };
     let Some(open) = head.turn.as_ref().and_then(|turn| before.open_turn(turn)) else {
         let expected = format!("handoff {name} to answer turn {}, which is open", known.turn);
-        return Some((Link::Turn, expected, format!("it answers turn {}, which is not open", turn_of(head))));
+        return Some((BrokenLink::Turn, expected, format!("it answers turn {}, which is not open", turn_of(head))));
     };
     if open.role != line.subject.role {
         let expected = format!("handoff {name} by role {}, whose turn it is", open.role);
-        return Some((Link::Sender, expected, format!("it is by role {}", line.subject.role)));
+        return Some((BrokenLink::Sender, expected, format!("it is by role {}", line.subject.role)));
     }
     // A turn that is given up is given up over a plan: an agent took it once more.
     if matches!(body, Handed::Plan) == ends
@@ -166,7 +184,7 @@ fn wrong(
     {
         let expected =
             format!("handoff {name} to {}", if ends { "end a turn" } else { "be the plan of another agent" });
-        return Some((Link::Cause, expected, format!("it is a {}", line.subject.kind)));
+        return Some((BrokenLink::Cause, expected, format!("it is a {}", line.subject.kind)));
     }
     None
 }

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     journal::EntryRef,
 };
 
-use super::{Audit, Auditor, Link, lines::reference};
+use super::{Audit, Auditor, BrokenLink, lines::reference};
 
 /// The bytes of evidence that an export holds; `Err` says what is wrong with one.
 pub type Bytes = BTreeMap<Digest, Result<(), String>>;
@@ -22,7 +22,7 @@ impl Auditor {
     pub fn finish(mut self, cut: Option<&Cut>, bytes: Option<&Bytes>) -> Audit {
         if self.state.is_none() {
             let at = format!("flight {}", self.flight);
-            self.broken(Link::Entry, at, None, "the submission of the flight", "no entry begins it");
+            self.broken(BrokenLink::Entry, at, None, "the submission of the flight", "no entry begins it");
         }
         if let Some(cut) = cut {
             self.sealed(cut);
@@ -39,7 +39,7 @@ impl Auditor {
     fn sealed(&mut self, cut: &Cut) {
         if cut.flight != self.flight {
             let expected = format!("a seal of flight {}", self.flight);
-            self.broken(Link::Seal, "the seal".to_owned(), None, expected, format!("one of {}", cut.flight));
+            self.broken(BrokenLink::Seal, "the seal".to_owned(), None, expected, format!("one of {}", cut.flight));
             return;
         }
         for JournalEnd { waypoint, sequence, digest } in &cut.journals {
@@ -54,12 +54,18 @@ impl Auditor {
                 Some((at, _)) => format!("it ends with {}, or with another entry there", reference(at)),
             };
             let expected = format!("a journal that ends with {} ({digest})", reference(*sequence));
-            self.broken(Link::Seal, reference(*sequence), waypoint.clone(), expected, found);
+            self.broken(BrokenLink::Seal, reference(*sequence), waypoint.clone(), expected, found);
         }
         let unsealed = |waypoint: &_| !cut.journals.iter().any(|end| end.waypoint == *waypoint);
         let more: Vec<_> = self.journals.keys().filter(|waypoint| unsealed(waypoint)).cloned().collect();
         for waypoint in more {
-            self.broken(Link::Seal, "the seal".to_owned(), waypoint, "no entries of this journal", "there are some");
+            self.broken(
+                BrokenLink::Seal,
+                "the seal".to_owned(),
+                waypoint,
+                "no entries of this journal",
+                "there are some",
+            );
         }
     }
 
@@ -100,7 +106,7 @@ impl Auditor {
             );
         }
         for (at, waypoint, expected, found) in lost {
-            self.broken(Link::Tail, at, waypoint, expected, found);
+            self.broken(BrokenLink::Tail, at, waypoint, expected, found);
         }
     }
 
@@ -118,7 +124,7 @@ impl Auditor {
             }
         }
         for (at, expected, found) in wrong {
-            self.broken(Link::Evidence, at, None, expected, found);
+            self.broken(BrokenLink::Evidence, at, None, expected, found);
         }
     }
 }

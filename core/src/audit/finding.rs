@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Which kind of link is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Link {
+pub enum BrokenLink {
     /// The file itself: a line that cannot be read, or one that is missing.
     File,
     /// An entry without an orchestrator's signature.
@@ -43,7 +43,7 @@ pub enum Link {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Which kind of link.
-    pub link: Link,
+    pub link: BrokenLink,
     /// Where: `STREAM/SEQUENCE` of an entry or handoff, or another name for the place.
     pub at: String,
     /// The waypoint whose journal it is in; `None`: the flight's own, or none.

@@ -18,14 +18,15 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Auditor, Before, EntryLine, HandoffLine, Known, Link,
+    Auditor, Before, BrokenLink, EntryLine, HandoffLine, Known,
     differences::{Difference, facts, unlike},
 };
 use crate::{
     budget,
     engine::{
-        self, Act, Advised, Answering, Asked, Behind, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff,
-        Input, Merge, Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
+        self, Advised, AgentQuestion, Behind, BuildOutcome, BundledCommit, Died, EngineStep, Fresh, HandingIn, Handoff,
+        Input, MergeResult, Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying,
+        StepContext, Taking, Voted,
     },
     flight::FlightState,
 };
@@ -36,7 +37,7 @@ impl Auditor {
         self.counts.decisions += 1;
         let difference = self.difference(entry, waypoint, before);
         if let Err((expected, found)) = difference {
-            self.broken(Link::Decision, line.reference(), Some(waypoint.clone()), expected, found);
+            self.broken(BrokenLink::Decision, line.reference(), Some(waypoint.clone()), expected, found);
         }
     }
 
@@ -118,7 +119,7 @@ impl Seen<'_> {
             Handed::Reported(report) => {
                 let report = known.line.report().unwrap_or_else(|| report.as_ref().clone());
                 let for_build = opened.and_then(|turn| turn.for_build.clone());
-                Input::Reported(handoff.with(Box::new(Reported { report, for_build })))
+                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build })))
             }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(handoff.with(Box::new(self.question(body)?))),
             Handed::Act(artifact::Act::Complete(completion)) if self.is_advised() => {
@@ -155,7 +156,7 @@ impl Seen<'_> {
     }
 
     /// A question. What git said of the work in progress is in the entry.
-    fn question(&self, body: &Handed) -> Result<Asked, Difference> {
+    fn question(&self, body: &Handed) -> Result<AgentQuestion, Difference> {
         let work = match body {
             Handed::Clarify(asked) => asked.work.as_ref(),
             Handed::Help(help) => help.work.as_ref(),
@@ -163,14 +164,14 @@ impl Seen<'_> {
         };
         let kept = self.after().and_then(|state| state.work.as_ref());
         let work = work.zip(kept).filter(|(handed, kept)| kept.commit.as_ref() == Some(&handed.commit));
-        let work = work.map(|(handed, kept)| Commit {
+        let work = work.map(|(handed, kept)| BundledCommit {
             commit: handed.commit.clone(),
             tree: kept.tree.clone(),
             bundle: handed.bundle.clone(),
         });
         match body {
-            Handed::Clarify(asked) => Ok(Asked::question(asked, work, self.turn()?)),
-            Handed::Help(help) => Ok(Asked::help(help, work, self.turn()?)),
+            Handed::Clarify(asked) => Ok(AgentQuestion::question(asked, work, self.turn()?)),
+            Handed::Help(help) => Ok(AgentQuestion::help(help, work, self.turn()?)),
             _ => Err(("a question".to_owned(), "something else".to_owned())),
         }
     }
@@ -184,38 +185,38 @@ impl Seen<'_> {
                 else {
                     return Err(("the question that it answers".to_owned(), "it cannot be read".to_owned()));
                 };
-                let body = Box::new(Answering::to(Some(asked), response.as_ref().clone(), self.turn.clone()));
-                Input::Answered(Act { by, cause, overtaken: false, body })
+                let body = Box::new(PersonAnswer::to(Some(asked), response.as_ref().clone(), self.turn.clone()));
+                Input::Answered(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::Complete(completion) => {
-                Input::Completed(Act { by, cause, overtaken: false, body: completion.clone() })
+                Input::Completed(PersonAct { by, cause, overtaken: false, body: completion.clone() })
             }
             artifact::Act::Retry(retry) => {
                 let (turn, feedback) = (self.turn.clone(), self.feedback.clone());
                 let body = Box::new(Retrying { retry: retry.as_ref().clone(), turn, feedback });
-                Input::Retried(Act { by, cause, overtaken: false, body })
+                Input::Retried(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::Take(take) => {
                 let body = Box::new(Taking { on: take.on.clone(), turn: self.turn.clone() });
-                Input::Taken(Act { by, cause, overtaken: false, body })
+                Input::Taken(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::Release(release) => {
                 let body = Box::new(Releasing { on: release.on.clone(), turn: self.turn.clone() });
-                Input::Released(Act { by, cause, overtaken: false, body })
+                Input::Released(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::HandIn(work) => {
                 let outcome = self.handed_in(work)?;
                 let (verdicts, turn) = (work.verdicts.clone(), self.turn.clone());
                 let body = Box::new(HandingIn { on: work.on.clone(), outcome, verdicts, turn });
-                Input::HandedIn(Act { by, cause, overtaken: false, body })
+                Input::HandedIn(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::Cancel(cancel) => {
-                Input::Cancelled(Act { by, cause, overtaken: false, body: on_waypoint.then(|| cancel.clone()) })
+                Input::Cancelled(PersonAct { by, cause, overtaken: false, body: on_waypoint.then(|| cancel.clone()) })
             }
             artifact::Act::Reconfigure(_) if !on_waypoint => {
                 let (turn, feedback) = (self.turn.clone(), self.feedback.clone());
                 let body = Box::new(Migrating { turn, feedback });
-                Input::Reconfigured(Act { by, cause, overtaken: false, body })
+                Input::Reconfigured(PersonAct { by, cause, overtaken: false, body })
             }
             artifact::Act::Reconfigure(_)
             | artifact::Act::Pause(_)
@@ -250,7 +251,7 @@ impl Seen<'_> {
     }
 
     /// What was there when a program reached a limit, where it was taken.
-    fn stopped(&self, artifact: &BuildArtifact) -> Option<(Failure, Commit)> {
+    fn stopped(&self, artifact: &BuildArtifact) -> Option<(Failure, BundledCommit)> {
         let failure = artifact.failure.clone().filter(|failure| failure.reason == ReasonCode::BudgetExhausted)?;
         let handed = artifact.commit.as_ref()?;
         match self.work_of(Some(handed), artifact.bundle.as_ref()) {
@@ -275,7 +276,7 @@ impl Seen<'_> {
                 let Some(bundle) = bundle.cloned().filter(|_| commit == taken) else {
                     return Err((format!("the commit {commit}, which was handed off"), format!("{taken} was taken")));
                 };
-                let commit = Some(Commit { commit: commit.clone(), tree: tree.clone(), bundle });
+                let commit = Some(BundledCommit { commit: commit.clone(), tree: tree.clone(), bundle });
                 Ok(BuildOutcome::Work { commit, violations: violations.clone() })
             }
             // The same tree as the base's: nothing changed.
@@ -345,7 +346,7 @@ impl Seen<'_> {
             }
         };
         let merge = match &after.work {
-            Some(_) if after.stacked.is_none() && self.is_accepted_again(after) => Merge::Accepted,
+            Some(_) if after.stacked.is_none() && self.is_accepted_again(after) => MergeResult::Accepted,
             None => {
                 let collision = match self.entry {
                     Entry::Turn(turn) => match &turn.request {
@@ -357,13 +358,13 @@ impl Seen<'_> {
                     _ => None,
                 };
                 let (paths, paths_more) = collision.map(|c| (c.paths.clone(), c.paths_more)).unwrap_or_default();
-                Merge::Conflict { paths, paths_more, changed_by: Default::default() }
+                MergeResult::Conflict { paths, paths_more, changed_by: Default::default() }
             }
             Some(Work { commit: Some(commit), tree, bundle: Some(bundle), violations, .. }) => {
-                let commit = Commit { commit: commit.clone(), tree: tree.clone(), bundle: bundle.clone() };
-                Merge::Clean { commit, violations: violations.clone(), same_diff: after.cleared }
+                let commit = BundledCommit { commit: commit.clone(), tree: tree.clone(), bundle: bundle.clone() };
+                MergeResult::Clean { commit, violations: violations.clone(), same_diff: after.cleared }
             }
-            Some(_) => Merge::Contained,
+            Some(_) => MergeResult::Contained,
         };
         Ok(Input::HeadMoved(Merged { work, head, behind, merge }))
     }
@@ -398,7 +399,7 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
     let workflow = flight.workflow_of(planned, seen.before).ok_or_else(|| {
         ("a sound workflow in the submission".to_owned(), format!("none for waypoint {}", planned.id))
     })?;
-    let cx = Context {
+    let cx = StepContext {
         flight: &flight,
         waypoint: planned,
         workflow,
@@ -406,16 +407,20 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
         conditions: &seen.record.conditions,
     };
     match engine::step(seen.before, input, &cx, &seen.fresh()) {
-        Step::Append(made) => unlike(&facts(&made), &facts(seen.entry)).map_or(Ok(()), Err),
-        Step::Refuse(refusal) => Err((format!("what it answers to be refused: {refusal}"), "it was taken".to_owned())),
-        Step::Evaluate(wanted) => {
+        EngineStep::Append(made) => unlike(&facts(&made), &facts(seen.entry)).map_or(Ok(()), Err),
+        EngineStep::Refuse(refusal) => {
+            Err((format!("what it answers to be refused: {refusal}"), "it was taken".to_owned()))
+        }
+        EngineStep::Evaluate(wanted) => {
             let missing = format!("what came of the condition of gate {}", wanted.gate);
             Err((missing, "it is not recorded".to_owned()))
         }
-        Step::Reserve(_) => {
+        EngineStep::Reserve(_) => {
             Err(("a reservation of the flight's budget that covers it".to_owned(), "there is none".to_owned()))
         }
-        Step::Nothing => Err(("nothing: it is not due".to_owned(), format!("an entry {}", seen.entry.schema_name()))),
+        EngineStep::Nothing => {
+            Err(("nothing: it is not due".to_owned(), format!("an entry {}", seen.entry.schema_name())))
+        }
     }
 }
 

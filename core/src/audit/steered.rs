@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     state::WaypointState,
 };
 
-use super::{Auditor, EntryLine, Link};
+use super::{Auditor, BrokenLink, EntryLine};
 use crate::flight::{self, Waypoints};
 
 impl Auditor {
@@ -25,28 +25,30 @@ impl Auditor {
         }
     }
 
-    fn wrong_act(&self, steered: &Steered) -> Option<(Link, String, String)> {
+    fn wrong_act(&self, steered: &Steered) -> Option<(BrokenLink, String, String)> {
         let flight = self.state.as_ref()?;
         let wanted = || format!("a signed `{}` of {}", steered.verb.as_str(), steered.by);
-        let Some(cause) = &steered.record.cause else { return Some((Link::Cause, wanted(), "no cause".to_owned())) };
+        let Some(cause) = &steered.record.cause else {
+            return Some((BrokenLink::Cause, wanted(), "no cause".to_owned()));
+        };
         let Some(known) = self.handoffs.get(&(cause.stream.clone(), cause.sequence)) else {
-            return Some((Link::Cause, wanted(), format!("there is no handoff {}", cause.reference())));
+            return Some((BrokenLink::Cause, wanted(), format!("there is no handoff {}", cause.reference())));
         };
         let line = &known.line;
         if let Err(why) = &line.sender {
-            return Some((Link::Sender, wanted(), why.clone()));
+            return Some((BrokenLink::Sender, wanted(), why.clone()));
         }
         if line.digest != cause.digest {
-            return Some((Link::Cause, format!("an act with digest {}", cause.digest), line.digest.to_string()));
+            return Some((BrokenLink::Cause, format!("an act with digest {}", cause.digest), line.digest.to_string()));
         }
         let on_flight = line.subject.waypoint.is_none() && line.subject.role.as_str() == role::OPERATOR;
         let act = match &line.body {
             Ok((_, Handed::Act(act))) if on_flight => act,
-            _ => return Some((Link::Cause, wanted(), format!("{} is no act on the flight", line.reference()))),
+            _ => return Some((BrokenLink::Cause, wanted(), format!("{} is no act on the flight", line.reference()))),
         };
         if act.verb() != steered.verb || act.agent() != &steered.by {
             let found = format!("it is `{}` of {}", act.verb().as_str(), act.agent());
-            return Some((Link::Decision, wanted(), found));
+            return Some((BrokenLink::Decision, wanted(), found));
         }
         let states: Waypoints = self.waypoint_states().collect();
         let made = match act {
@@ -57,7 +59,7 @@ impl Auditor {
                     && made.workflows != steered.workflows
                 {
                     let expected = "the workflows of the act that the plan names".to_owned();
-                    return Some((Link::Decision, expected, "others were taken".to_owned()));
+                    return Some((BrokenLink::Decision, expected, "others were taken".to_owned()));
                 }
                 made
             }
@@ -67,13 +69,14 @@ impl Auditor {
                     && made.raised != steered.raised
                 {
                     let expected = "the raise of the act".to_owned();
-                    return Some((Link::Decision, expected, "another was taken".to_owned()));
+                    return Some((BrokenLink::Decision, expected, "another was taken".to_owned()));
                 }
                 made
             }
             _ => flight::steer(flight, &states, steered.verb, &steered.by, cause, steered.record.at),
         };
-        made.err().map(|refusal| (Link::Decision, format!("it to be refused: {refusal}"), "it was taken".to_owned()))
+        made.err()
+            .map(|refusal| (BrokenLink::Decision, format!("it to be refused: {refusal}"), "it was taken".to_owned()))
     }
 
     /// The states of all waypoints after the last entries that were taken.

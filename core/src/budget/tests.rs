@@ -19,7 +19,7 @@ use super::*;
 use crate::{
     audit::tests::account::Account,
     engine::{
-        self, BuildOutcome, Commit, Context, Fresh, Handoff, Input, Reported, Step,
+        self, BuildOutcome, BundledCommit, EngineStep, Fresh, Handoff, Input, ReportInput, StepContext,
         tests::{
             fixture::Fixture,
             parts::{build_request, bundle, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
@@ -331,21 +331,21 @@ impl Orchestrator {
         loop {
             let planned = self.flight.submitted.plan.waypoint(name).unwrap();
             let workflow = self.flight.workflow_of(planned, &state).unwrap();
-            let cx = Context { flight: &self.flight, waypoint: planned, workflow, now, conditions: &[] };
+            let cx = StepContext { flight: &self.flight, waypoint: planned, workflow, now, conditions: &[] };
             match engine::step(&state, input.clone(), &cx, &fresh) {
-                Step::Reserve(need) => {
+                EngineStep::Reserve(need) => {
                     let reserved = flight::reserve(&self.flight, &self.waypoints, name, &need, now);
                     let appended = self.append(stream, None, Entry::Reserved(Box::new(reserved)));
                     if !appended || happening.what == What::GoAndDie {
                         return;
                     }
                 }
-                Step::Append(entry) => {
+                EngineStep::Append(entry) => {
                     self.append(stream, Some(name.clone()), *entry);
                     return;
                 }
                 // It has asked too often.
-                Step::Refuse(_) => return,
+                EngineStep::Refuse(_) => return,
                 other => panic!("{other:?}"),
             }
         }
@@ -389,7 +389,7 @@ impl Orchestrator {
             let words = holdpoint_protocol::Digest::of(&number.to_le_bytes());
             let ends = engine::Ends::NotBefore(now);
             let (kind, question, options) = (QuestionKind::Clarification, "which?".to_owned(), Vec::new());
-            let asked = engine::Asked {
+            let asked = engine::AgentQuestion {
                 kind,
                 question,
                 context: String::new(),
@@ -406,12 +406,12 @@ impl Orchestrator {
             Purpose::Build if percent.is_multiple_of(3) => Input::Built(handoff.with(failure(ReasonCode::AgentFailed))),
             Purpose::Build => {
                 let (tip, tree) = (oid(number * 2), oid(number * 2 + 1));
-                let commit = Some(Commit { bundle: bundle(tip.clone()), commit: tip, tree });
+                let commit = Some(BundledCommit { bundle: bundle(tip.clone()), commit: tip, tree });
                 Input::Built(handoff.with(BuildOutcome::Work { commit, violations: Vec::new() }))
             }
             _ => {
                 let report = sound_report(&turn_of(stream, &open.turn)?);
-                Input::Reported(handoff.with(Box::new(Reported { report, for_build: None })))
+                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build: None })))
             }
         })
     }

@@ -10,17 +10,17 @@ use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 
 use super::{ByFile, Seen};
 use crate::{
-    checks::Run,
-    runners::{Counts, Observed},
+    checks::JudgedRun,
+    runners::{Observed, TestCounts},
 };
 
 /// A run with canaries on a tree on which the check was green without.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     /// The green run without them.
-    pub first: &'a Run,
+    pub first: &'a JudgedRun,
     /// The run.
-    pub run: &'a Run,
+    pub run: &'a JudgedRun,
     /// What it printed of them.
     pub seen: &'a Seen,
     /// All that were planted.
@@ -35,27 +35,27 @@ pub struct Trial<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Control<'a> {
     /// The run.
-    pub run: &'a Run,
+    pub run: &'a JudgedRun,
     /// What it printed of them.
     pub seen: &'a Seen,
 }
 
 /// What canaries say of a green run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum CanaryJudgement {
     /// A test that fails makes the check red.
     Held,
     /// Nothing: the check does not show these canaries on the base either.
     Unselected,
     /// Something else answered for the tests.
-    Forged(Sign),
+    Forged(ForgerySign),
     /// The run came to no end that says anything, for this reason.
     Unsettled(Option<CriterionReason>),
 }
 
 /// By what a forged run was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum ForgerySign {
     /// The check ended well although tests in it had to fail.
     EndedWell,
     /// Tests that had to fail were reported as passed.
@@ -82,36 +82,36 @@ impl Trial<'_> {
 
     /// What the run says compared with a control.
     #[must_use]
-    pub fn judge(&self, control: Control<'_>) -> Judgement {
+    pub fn judge(&self, control: Control<'_>) -> CanaryJudgement {
         let expected: BTreeSet<&String> = control.seen.red.iter().collect();
         if expected.is_empty() || control.run.alone().0 != Verdict::Fail {
-            return Judgement::Unselected;
+            return CanaryJudgement::Unselected;
         }
         if self.run.outcome.0 == Verdict::Inconclusive {
-            return Judgement::Unsettled(self.run.outcome.1);
+            return CanaryJudgement::Unsettled(self.run.outcome.1);
         }
         let ended_well = self.run.alone().0 == Verdict::Pass || (ended_red(control.run) && !ended_red(self.run));
         if ended_well || self.ended_better(too_good(control.run)) {
-            return Judgement::Forged(Sign::EndedWell);
+            return CanaryJudgement::Forged(ForgerySign::EndedWell);
         }
         if self.seen.green.iter().any(|mark| expected.contains(mark)) {
-            return Judgement::Forged(Sign::Passed);
+            return CanaryJudgement::Forged(ForgerySign::Passed);
         }
         let all = self.planted.values().flatten().count() == expected.len();
         if self.seen.red.is_empty() && (self.stops_early || !all) && fails(self.run) {
             // A runner that stops at a failure came to another one first: a test that looks at its own file, say.
-            return Judgement::Unselected;
+            return CanaryJudgement::Unselected;
         }
         if self.vanished(&expected) {
-            let skipped = |run: &Run| run.counts.as_ref().map_or(0, |counts| counts.total().skipped);
+            let skipped = |run: &JudgedRun| run.counts.as_ref().map_or(0, |counts| counts.total().skipped);
             let missing = expected.iter().filter(|mark| !self.seen.red.contains(**mark)).count() as u64;
             let excused = skipped(self.run) >= skipped(self.first).saturating_add(missing);
-            return if excused { Judgement::Unselected } else { Judgement::Forged(Sign::Vanished) };
+            return if excused { CanaryJudgement::Unselected } else { CanaryJudgement::Forged(ForgerySign::Vanished) };
         }
         if all && !self.stops_early && self.others_vanished() {
-            return Judgement::Forged(Sign::OthersVanished);
+            return CanaryJudgement::Forged(ForgerySign::OthersVanished);
         }
-        Judgement::Held
+        CanaryJudgement::Held
     }
 
     /// Whether a process was heard that ended well although canaries in it had failed: of several that the check starts
@@ -138,7 +138,7 @@ impl Trial<'_> {
 
     /// Whether fewer tests ran than without canaries.
     fn others_vanished(&self) -> bool {
-        let ran = |run: &Run| run.counts.as_ref().map(Counts::total).map(|total| total.run);
+        let ran = |run: &JudgedRun| run.counts.as_ref().map(TestCounts::total).map(|total| total.run);
         match (ran(self.first), ran(self.run)) {
             (Some(first), Some(now)) => now < first,
             (first, now) => first.is_some() && now.is_none(),
@@ -147,16 +147,16 @@ impl Trial<'_> {
 }
 
 /// Whether the check's own program said that tests failed.
-fn ended_red(run: &Run) -> bool {
+fn ended_red(run: &JudgedRun) -> bool {
     run.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode))
 }
 
 /// Runs of its test runners that ended better than they had come to.
-fn too_good(run: &Run) -> usize {
+fn too_good(run: &JudgedRun) -> usize {
     run.observed.as_ref().map_or(0, Observed::ended_too_well)
 }
 
 /// Whether it is red, and reports a failure.
-fn fails(run: &Run) -> bool {
-    ended_red(run) && run.counts.as_ref().is_some_and(Counts::is_red)
+fn fails(run: &JudgedRun) -> bool {
+    ended_red(run) && run.counts.as_ref().is_some_and(TestCounts::is_red)
 }

@@ -10,18 +10,18 @@ use crate::{
 
 const CALC: &str = "import unittest\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        pass";
 
-fn run(command: &str, exit: i32, output: &str) -> Run {
-    Run::read(command, CheckEnd { exit: Some(exit), ..CheckEnd::default() }, None, output, true)
+fn run(command: &str, exit: i32, output: &str) -> JudgedRun {
+    JudgedRun::read(command, CheckEnd { exit: Some(exit), ..CheckEnd::default() }, None, output, true)
 }
 
 /// A green run of unittest with this many tests.
-fn green(tests: u32) -> Run {
+fn green(tests: u32) -> JudgedRun {
     run(UNITTEST, 0, &format!("Ran {tests} tests in 0.1s\n\nOK\n"))
 }
 
 const UNITTEST: &str = "python3 -m unittest";
 
-fn canaries(command: &str, first: &Run) -> Canaries {
+fn canaries(command: &str, first: &JudgedRun) -> Canaries {
     Canaries::new("seed", command, first).unwrap()
 }
 
@@ -225,7 +225,7 @@ impl Scene {
     }
 
     /// Whether a run holds by itself, and what it says compared with a control that shows all of them.
-    fn judge(&self, run: &Run, red: &[&str], green_ones: &[&str], stops_early: bool) -> (bool, Judgement) {
+    fn judge(&self, run: &JudgedRun, red: &[&str], green_ones: &[&str], stops_early: bool) -> (bool, CanaryJudgement) {
         let seen = Seen { red: set(red), green: set(green_ones) };
         let first = green(5);
         let trial = Trial { first: &first, run, seen: &seen, planted: &self.planted, shown: &self.shown, stops_early };
@@ -234,52 +234,56 @@ impl Scene {
     }
 }
 
-fn failed(tests: u32, failures: u32) -> Run {
+fn failed(tests: u32, failures: u32) -> JudgedRun {
     run(UNITTEST, 1, &format!("Ran {tests} tests in 0.1s\n\nFAILED (failures={failures})\n"))
 }
 
 #[test]
 fn a_run_that_names_every_canary_as_failed_holds_by_itself() {
     let scene = Scene::new();
-    assert_eq!(scene.judge(&failed(8, 3), &["one", "two", "three"], &[], false), (true, Judgement::Held));
+    assert_eq!(scene.judge(&failed(8, 3), &["one", "two", "three"], &[], false), (true, CanaryJudgement::Held));
     // A file of which nothing shows that it ran may be left out, and a runner that stops shows one.
-    assert_eq!(scene.judge(&failed(7, 2), &["one", "two"], &[], false), (true, Judgement::Held));
-    assert_eq!(scene.judge(&failed(1, 1), &["three"], &[], true), (true, Judgement::Held));
+    assert_eq!(scene.judge(&failed(7, 2), &["one", "two"], &[], false), (true, CanaryJudgement::Held));
+    assert_eq!(scene.judge(&failed(1, 1), &["three"], &[], true), (true, CanaryJudgement::Held));
 }
 
 #[test]
 fn a_run_that_is_green_or_does_not_name_them_was_forged() {
     let scene = Scene::new();
-    let forged = |sign| (false, Judgement::Forged(sign));
-    assert_eq!(scene.judge(&green(5), &[], &[], false), forged(Sign::EndedWell));
+    let forged = |sign| (false, CanaryJudgement::Forged(sign));
+    assert_eq!(scene.judge(&green(5), &[], &[], false), forged(ForgerySign::EndedWell));
     let ended_well = run(UNITTEST, 0, "Ran 8 tests in 0.1s\n\nFAILED (failures=3)\n");
-    assert_eq!(scene.judge(&ended_well, &["one", "two", "three"], &[], false), forged(Sign::EndedWell));
-    assert_eq!(scene.judge(&failed(8, 2), &["two", "three"], &["one"], false), forged(Sign::Passed));
-    assert_eq!(scene.judge(&failed(8, 2), &["two", "three"], &[], false), forged(Sign::Vanished));
-    assert_eq!(scene.judge(&failed(6, 1), &["three"], &[], false), forged(Sign::Vanished));
-    assert_eq!(scene.judge(&failed(5, 1), &[], &[], false), forged(Sign::Vanished));
-    assert_eq!(scene.judge(&failed(5, 1), &[], &[], true), (false, Judgement::Unselected), "it stopped at another");
-    assert_eq!(scene.judge(&green(5), &[], &[], true), forged(Sign::EndedWell));
-    assert_eq!(scene.judge(&failed(3, 3), &["one", "two", "three"], &[], false), forged(Sign::OthersVanished));
+    assert_eq!(scene.judge(&ended_well, &["one", "two", "three"], &[], false), forged(ForgerySign::EndedWell));
+    assert_eq!(scene.judge(&failed(8, 2), &["two", "three"], &["one"], false), forged(ForgerySign::Passed));
+    assert_eq!(scene.judge(&failed(8, 2), &["two", "three"], &[], false), forged(ForgerySign::Vanished));
+    assert_eq!(scene.judge(&failed(6, 1), &["three"], &[], false), forged(ForgerySign::Vanished));
+    assert_eq!(scene.judge(&failed(5, 1), &[], &[], false), forged(ForgerySign::Vanished));
+    assert_eq!(
+        scene.judge(&failed(5, 1), &[], &[], true),
+        (false, CanaryJudgement::Unselected),
+        "it stopped at another"
+    );
+    assert_eq!(scene.judge(&green(5), &[], &[], true), forged(ForgerySign::EndedWell));
+    assert_eq!(scene.judge(&failed(3, 3), &["one", "two", "three"], &[], false), forged(ForgerySign::OthersVanished));
 }
 
 /// A red run of two programs, of which the first had failures and ended with this code.
-fn heard(run: Run, exit: i32) -> Run {
+fn heard(run: JudgedRun, exit: i32) -> JudgedRun {
     let programs = [exit, 101].map(|exit| {
         let mut program = ObservedRun::of("libtest", Some(exit));
         ["armed", "failed one", "end 101"].iter().for_each(|message| program.hear(message));
         program
     });
-    Run { observed: Some(Observed::new("cargo test", programs.into())), ..run }
+    JudgedRun { observed: Some(Observed::new("cargo test", programs.into())), ..run }
 }
 
 #[test]
 fn a_program_that_ends_well_after_its_canaries_failed_is_found_next_to_one_that_ends_red() {
     let scene = Scene::new();
     let all = ["one", "two", "three"];
-    assert_eq!(scene.judge(&heard(failed(8, 3), 101), &all, &[], false), (true, Judgement::Held));
+    assert_eq!(scene.judge(&heard(failed(8, 3), 101), &all, &[], false), (true, CanaryJudgement::Held));
     let better = scene.judge(&heard(failed(8, 3), 0), &all, &[], false);
-    assert_eq!(better, (false, Judgement::Forged(Sign::EndedWell)));
+    assert_eq!(better, (false, CanaryJudgement::Forged(ForgerySign::EndedWell)));
     let seen = Seen { red: set(&all), green: BTreeSet::new() };
     let (first, run) = (green(5), heard(failed(8, 3), 0));
     let trial = Trial {
@@ -290,17 +294,17 @@ fn a_program_that_ends_well_after_its_canaries_failed_is_found_next_to_one_that_
         shown: &scene.shown,
         stops_early: false,
     };
-    assert_eq!(trial.judge(Control { run: &run, seen: &seen }), Judgement::Held, "the project's way");
+    assert_eq!(trial.judge(Control { run: &run, seen: &seen }), CanaryJudgement::Held, "the project's way");
 }
 
 #[test]
 fn what_says_nothing_of_the_work_is_no_forgery() {
     let scene = Scene::new();
     let skipped = run(UNITTEST, 1, "Ran 8 tests in 0.1s\n\nFAILED (failures=1, skipped=2)\n");
-    assert_eq!(scene.judge(&skipped, &["three"], &[], false), (false, Judgement::Unselected));
+    assert_eq!(scene.judge(&skipped, &["three"], &[], false), (false, CanaryJudgement::Unselected));
     let late = CheckEnd { timed_out: true, ..CheckEnd::default() };
-    let late = Run::read(UNITTEST, late, None, "", true);
-    let unsettled = Judgement::Unsettled(Some(CriterionReason::Timeout));
+    let late = JudgedRun::read(UNITTEST, late, None, "", true);
+    let unsettled = CanaryJudgement::Unsettled(Some(CriterionReason::Timeout));
     assert_eq!(scene.judge(&late, &[], &[], false), (false, unsettled));
     // The control does not show them: the check does not run what was planted, or a pipe hides its end.
     let (first, seen) = (green(5), Seen::default());
@@ -314,7 +318,7 @@ fn what_says_nothing_of_the_work_is_no_forgery() {
     };
     let again = green(5);
     for control in [green(1), failed(1, 1), run(UNITTEST, 5, "NO TESTS RAN\n")] {
-        assert_eq!(trial(&again).judge(Control { run: &control, seen: &Seen::default() }), Judgement::Unselected);
+        assert_eq!(trial(&again).judge(Control { run: &control, seen: &Seen::default() }), CanaryJudgement::Unselected);
     }
     assert_eq!(green(5).outcome.0, Verdict::Pass);
 }

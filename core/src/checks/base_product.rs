@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::facts::Verdict;
 
-use super::Run;
-use crate::runners::{Counts, Names, Runner};
+use super::JudgedRun;
+use crate::runners::{Runner, TestCounts, TestNames};
 
 /// The runs of a check that passes on the tree under review.
 #[derive(Debug, Clone, Copy)]
 pub struct ProductRuns<'a> {
     /// On the tree under review.
-    pub first: &'a Run,
+    pub first: &'a JudgedRun,
     /// On the base.
-    pub base: &'a Run,
+    pub base: &'a JudgedRun,
     /// On the tree under review with the product as on the base.
-    pub product: &'a Run,
+    pub product: &'a JudgedRun,
     /// Whether the check had to be red on the base.
     pub red_first: bool,
     /// Whether every changed test is a new file.
@@ -38,8 +38,8 @@ pub enum ProductSays {
 
 /// Whether a run with the base's product could say anything of a green `first` one: otherwise it need not be made.
 #[must_use]
-pub fn base_product_may_say(first: &Run, base: &Run, red_first: bool) -> bool {
-    let adds_names = |(names, base): (&Names, &Names)| {
+pub fn base_product_may_say(first: &JudgedRun, base: &JudgedRun, red_first: bool) -> bool {
+    let adds_names = |(names, base): (&TestNames, &TestNames)| {
         names.green.iter().any(|name| !base.green.contains(name) && !base.red.contains(name))
     };
     is_red(base, red_first) || both_named(first, base).any(adds_names)
@@ -79,11 +79,11 @@ pub fn with_base_product(runs: ProductRuns<'_>) -> ProductSays {
 /// Whether a file of the product may be put back without a test of `first` that notices: `without` is the run with that
 /// file as on the base. Fewer tests are no silence: those in the file went with it.
 #[must_use]
-pub fn goes_unnoticed(first: &Run, without: &Run) -> bool {
+pub fn goes_unnoticed(first: &JudgedRun, without: &JudgedRun) -> bool {
     without.alone().0 == Verdict::Pass && ran(without) >= ran(first)
 }
 
-fn is_red(run: &Run, by_report: bool) -> bool {
+fn is_red(run: &JudgedRun, by_report: bool) -> bool {
     let verdict = if by_report { run.alone().0 } else { run.outcome.0 };
     verdict != Verdict::Pass
 }
@@ -93,12 +93,12 @@ fn is_whole_green(runs: ProductRuns<'_>) -> bool {
     runs.product.alone().0 == Verdict::Pass && (ran(runs.first) == 0 || ran(runs.product) > 0)
 }
 
-fn ran(run: &Run) -> u64 {
+fn ran(run: &JudgedRun) -> u64 {
     run.counts.as_ref().map_or(0, |counts| counts.total().run)
 }
 
 /// The names of each runner on the tree under review, with the base's product, and on the base.
-fn names(runs: ProductRuns<'_>) -> Vec<(&Names, &Names, Option<&Names>)> {
+fn names(runs: ProductRuns<'_>) -> Vec<(&TestNames, &TestNames, Option<&TestNames>)> {
     let (Some(first), Some(product)) = (&runs.first.counts, &runs.product.counts) else { return Vec::new() };
     let mut all = Vec::new();
     for (runner, first) in &first.by_runner {
@@ -111,7 +111,7 @@ fn names(runs: ProductRuns<'_>) -> Vec<(&Names, &Names, Option<&Names>)> {
 }
 
 /// The names of each runner that printed them in both runs.
-fn both_named<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Names, &'a Names)> {
+fn both_named<'a>(one: &'a JudgedRun, other: &'a JudgedRun) -> impl Iterator<Item = (&'a TestNames, &'a TestNames)> {
     let runners = one.counts.iter().flat_map(|counts| &counts.by_runner);
     runners.filter_map(|(runner, tally)| {
         let other = other.counts.as_ref().and_then(|counts| names_of(counts, *runner));
@@ -119,7 +119,7 @@ fn both_named<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Nam
     })
 }
 
-fn names_of(counts: &Counts, runner: Runner) -> Option<&Names> {
+fn names_of(counts: &TestCounts, runner: Runner) -> Option<&TestNames> {
     counts.by_runner.get(&runner).and_then(|tally| tally.names.as_ref())
 }
 
@@ -133,19 +133,19 @@ mod tests {
     const CHECK: &str = "python3 -m unittest -v";
 
     /// A run of unittest with these tests.
-    fn run(green: &[&str], red: &[&str]) -> Run {
+    fn run(green: &[&str], red: &[&str]) -> JudgedRun {
         let mut output: String = green.iter().map(|name| format!("{name} (t.T.{name}) ... ok\n")).collect();
         output += &red.iter().map(|name| format!("{name} (t.T.{name}) ... FAIL\n")).collect::<String>();
         let end = if red.is_empty() { "OK".to_owned() } else { format!("FAILED (failures={})", red.len()) };
         output += &format!("\nRan {} tests in 0.001s\n\n{end}\n", green.len() + red.len());
         let exit = Some(i32::from(!red.is_empty()));
-        let run = Run::read(CHECK, CheckEnd { exit, ..CheckEnd::default() }, None, &output, true);
+        let run = JudgedRun::read(CHECK, CheckEnd { exit, ..CheckEnd::default() }, None, &output, true);
         assert!(run.counts.as_ref().unwrap().by_runner[&Runner::Unittest].names.is_some(), "{output}");
         run
     }
 
     /// The same with counts alone.
-    fn nothing_named(run: &Run) -> Run {
+    fn nothing_named(run: &JudgedRun) -> JudgedRun {
         let mut run = run.clone();
         for tally in run.counts.as_mut().unwrap().by_runner.values_mut() {
             tally.names = None;
@@ -153,12 +153,18 @@ mod tests {
         run
     }
 
-    fn nothing_ran() -> Run {
+    fn nothing_ran() -> JudgedRun {
         let outcome = (Verdict::Fail, Some(CriterionReason::ExitCode));
-        Run { outcome, counts: None, silent: None, red: false, observed: None }
+        JudgedRun { outcome, counts: None, silent: None, red: false, observed: None }
     }
 
-    fn says(first: &Run, base: &Run, product: &Run, red_first: bool, only_added: bool) -> ProductSays {
+    fn says(
+        first: &JudgedRun,
+        base: &JudgedRun,
+        product: &JudgedRun,
+        red_first: bool,
+        only_added: bool,
+    ) -> ProductSays {
         with_base_product(ProductRuns { first, base, product, red_first, only_added })
     }
 

@@ -46,24 +46,29 @@ fn the_output_must_match_what_is_expected_as_well() {
 }
 
 /// A run of `cargo test` with these tests, each green or not. No tests: the runner printed nothing.
-fn run(code: i32, tests: &[(&str, bool)]) -> Run {
+fn run(code: i32, tests: &[(&str, bool)]) -> JudgedRun {
     let failed = tests.iter().filter(|(_, ok)| !ok).count();
     let mut output: String =
         tests.iter().map(|(name, ok)| format!("test {name} ... {}\n", if *ok { "ok" } else { "FAILED" })).collect();
     if !tests.is_empty() {
         output += &format!("test result: x. {} passed; {failed} failed; 0 ignored\n", tests.len() - failed);
     }
-    Run::read("cargo test", exit(code), None, &output, true)
+    JudgedRun::read("cargo test", exit(code), None, &output, true)
 }
 
-fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: bool) -> (Outcome, Option<Reason>) {
+fn judge(
+    first: &JudgedRun,
+    base: Option<&JudgedRun>,
+    composed: Option<&JudgedRun>,
+    tests_named: bool,
+) -> (CheckOutcome, Option<Reason>) {
     let named = if tests_named { TestsNamed::All } else { TestsNamed::None };
     let judgement =
         judge_criterion(Runs { first, base, composed, named, only_added: false, red_first: false, softened: &NONE });
     ((judgement.verdict, judgement.reason), judgement.difference)
 }
 
-const GREEN: Outcome = (Pass, None);
+const GREEN: CheckOutcome = (Pass, None);
 
 /// No test was taken from a product file.
 static NONE: LazyLock<Softened> = LazyLock::new(Softened::default);
@@ -98,13 +103,13 @@ fn a_run_that_shows_fewer_tests_fails_unless_the_tests_are_in_the_scope() {
     }
 }
 
-const FEWER: (Outcome, Option<Reason>) = ((Fail, Some(Reason::FewerTests)), Some(Reason::FewerTests));
+const FEWER: (CheckOutcome, Option<Reason>) = ((Fail, Some(Reason::FewerTests)), Some(Reason::FewerTests));
 
 #[test]
 fn a_test_replaced_by_another_is_missed_by_its_name() {
     let base = run(1, &[("easy", true), ("hard", false)]);
     let first = run(0, &[("easy", true), ("trivial", true)]);
-    let judged = |composed: Option<&Run>, named| {
+    let judged = |composed: Option<&JudgedRun>, named| {
         judge_criterion(Runs {
             first: &first,
             base: Some(&base),
@@ -169,7 +174,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
 
 #[test]
 fn where_names_are_not_known_their_number_tells_of_a_base_that_stopped_early() {
-    let read = |code, text: &str| Run::read("python3 -m unittest -f", exit(code), None, text, true);
+    let read = |code, text: &str| JudgedRun::read("python3 -m unittest -f", exit(code), None, text, true);
     let base = read(1, "F\n\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n");
     let (first, composed) = (read(0, "Ran 1 test in 0.001s\n\nOK\n"), read(0, "Ran 2 tests in 0.001s\n\nOK\n"));
     assert_eq!(judge(&first, Some(&base), Some(&composed), false), FEWER);
@@ -178,7 +183,7 @@ fn where_names_are_not_known_their_number_tells_of_a_base_that_stopped_early() {
 
 #[test]
 fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the_scope_say() {
-    let read = |command: &str, code, output: &str| Run::read(command, exit(code), None, output, true);
+    let read = |command: &str, code, output: &str| JudgedRun::read(command, exit(code), None, output, true);
     let begun = read("make test", 0, "\nrunning 2 tests\n");
     let silent = read("python3 -m unittest", 0, "");
     let broken = read("python3 -m unittest", 1, "ModuleNotFoundError: No module named 'new'\n");
@@ -238,20 +243,20 @@ fn a_red_run_with_the_tests_of_the_base_is_not_excused_by_taking_the_red_test_aw
     assert_eq!(judge(&first, Some(&base), Some(&run(101, &[])), false), FEWER);
     assert_eq!(judge(&first, None, Some(&run(101, &[])), false), weakened);
     // It never ended.
-    let hung = Run { outcome: (Inconclusive, Some(Reason::Timeout)), ..green.clone() };
+    let hung = JudgedRun { outcome: (Inconclusive, Some(Reason::Timeout)), ..green.clone() };
     assert_eq!(judge(&first, Some(&base), Some(&hung), false), weakened);
 }
 
 #[test]
 fn without_a_runner_the_whole_check_must_be_green_with_the_tests_of_the_base() {
-    let plain = |code| Run::read("./check.sh", exit(code), None, "fine\n", true);
+    let plain = |code| JudgedRun::read("./check.sh", exit(code), None, "fine\n", true);
     assert_eq!(judge(&plain(0), Some(&plain(0)), Some(&plain(0)), false), (GREEN, None));
     assert_eq!(judge(&plain(0), Some(&plain(0)), Some(&plain(1)), false).0, (Fail, Some(Reason::TestsWeakened)));
 }
 
 #[test]
 fn a_cut_output_is_not_counted() {
-    let cut = Run::read("cargo test", exit(0), None, "test result: ok. 1 passed; 0 failed; 0 ignored", false);
+    let cut = JudgedRun::read("cargo test", exit(0), None, "test result: ok. 1 passed; 0 failed; 0 ignored", false);
     assert_eq!(cut.counts, None);
 }
 

@@ -9,11 +9,11 @@ const FILES_SHOWN: usize = 5;
 const RANGES_SHOWN: usize = 10;
 
 /// Lines of files, from 1.
-pub type Lines = BTreeMap<String, BTreeSet<usize>>;
+pub type LinesByFile = BTreeMap<String, BTreeSet<usize>>;
 
 /// Lines as text: `1,2,5 path`, one file a line.
 #[must_use]
-pub fn listed(lines: &Lines) -> String {
+pub fn listed(lines: &LinesByFile) -> String {
     let file = |(path, lines): (&String, &BTreeSet<usize>)| {
         let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
         format!("{} {path}\n", numbers.join(","))
@@ -24,8 +24,8 @@ pub fn listed(lines: &Lines) -> String {
 /// The lines that could have run in some process and ran in none, by what all of them printed: `MARK could 1,2,5 path` and
 /// `MARK ran 1,5 path`.
 #[must_use]
-pub fn unrun(mark: &str, output: &str) -> Lines {
-    let (mut could, mut ran) = (Lines::new(), Lines::new());
+pub fn unrun(mark: &str, output: &str) -> LinesByFile {
+    let (mut could, mut ran) = (LinesByFile::new(), LinesByFile::new());
     for line in output.lines() {
         let said = line.strip_prefix(mark).and_then(|rest| rest.trim_start().split_once(' '));
         let Some((what, Some((numbers, path)))) = said.map(|(what, rest)| (what, rest.split_once(' '))) else {
@@ -44,7 +44,7 @@ pub fn unrun(mark: &str, output: &str) -> Lines {
 
 /// How they are reported; `None`: there are none.
 #[must_use]
-pub fn told(unrun: &Lines) -> Option<String> {
+pub fn told(unrun: &LinesByFile) -> Option<String> {
     let file = |(path, lines): (&String, &BTreeSet<usize>)| {
         let ranges = ranges(lines);
         let more = if ranges.len() > RANGES_SHOWN { ", …" } else { "" };
@@ -78,7 +78,7 @@ mod tests {
     fn lines_that_ran_in_no_process_are_told_and_others_are_not() {
         let output = "m could 1,2,3 a b.py\nm ran 1 a b.py\nx\nm could 1,2,3 a b.py\nm ran 3 a b.py\nm could 4 c.py\nm ran 4 c.py\n";
         let found = unrun("m", output);
-        assert_eq!(found, Lines::from([("a b.py".to_owned(), BTreeSet::from([2]))]));
+        assert_eq!(found, LinesByFile::from([("a b.py".to_owned(), BTreeSet::from([2]))]));
         assert_eq!(told(&found).as_deref(), Some("changed lines that no test ran: a b.py 2"));
         assert_eq!(told(&unrun("m", "m could\nm ran 1\nm could x y.py\n")), None);
         assert_eq!(told(&unrun("other", output)), None);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_is_told_has_bounds() {
         let lines = |count: usize| BTreeSet::from_iter((0..count).flat_map(|n| [3 * n + 1, 3 * n + 2]));
-        let of = |files: usize, count| Lines::from_iter((0..files).map(|n| (format!("{n}.py"), lines(count))));
+        let of = |files: usize, count| LinesByFile::from_iter((0..files).map(|n| (format!("{n}.py"), lines(count))));
         assert_eq!(told(&of(1, 2)).unwrap(), "changed lines that no test ran: 0.py 1-2, 4-5");
         let most = told(&of(9, 99)).unwrap();
         assert!(most.ends_with("28-29, …; and 4 more files") && most.len() < 500, "{most}");

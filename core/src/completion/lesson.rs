@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Wanted;
+use super::CompletionRules;
 use crate::handed::Oversized;
 
 /// What is wrong with a completion: the words of GATE-22.
@@ -103,7 +103,7 @@ impl Lesson {
 }
 
 /// The words of outcomes that a gate takes.
-fn outcomes(wanted: Wanted<'_>) -> Vec<&'static str> {
+fn outcomes(wanted: CompletionRules<'_>) -> Vec<&'static str> {
     let all = [Some("complete"), wanted.can_reject.then_some("needs_review"), Some("blocked")];
     all.into_iter().flatten().collect()
 }
@@ -135,7 +135,7 @@ fn held() -> Value {
     })
 }
 
-fn meanings(wanted: Wanted<'_>) -> String {
+fn meanings(wanted: CompletionRules<'_>) -> String {
     let back = if wanted.can_reject { "- `needs_review` if it has to change: say what in `blockers`\n" } else { "" };
     format!(
         "Use\n- `complete` if the work can go on\n{back}- `blocked` if you cannot get any further: say what is in the way in \
@@ -143,7 +143,7 @@ fn meanings(wanted: Wanted<'_>) -> String {
     )
 }
 
-pub(crate) fn invalid_outcome(found: &str, wanted: Wanted<'_>) -> Lesson {
+pub(crate) fn invalid_outcome(found: &str, wanted: CompletionRules<'_>) -> Lesson {
     let valid = outcomes(wanted);
     let listed: Vec<String> = valid.iter().map(|word| format!("`{word}`")).collect();
     let wrong = if found == "skip" {
@@ -154,7 +154,7 @@ pub(crate) fn invalid_outcome(found: &str, wanted: Wanted<'_>) -> Lesson {
     Lesson::new(Code::InvalidOutcome, &wrong, &meanings(wanted), completed()).with("validOutcomes", valid)
 }
 
-pub(super) fn missing_summary(wanted: Wanted<'_>) -> Lesson {
+pub(super) fn missing_summary(wanted: CompletionRules<'_>) -> Lesson {
     let todo = format!("Say in one or two sentences what you did at gate `{}`.", wanted.gate);
     Lesson::new(Code::MissingSummary, "The field `summary` is missing or empty.", &todo, completed())
         .with("requiredField", "summary")
@@ -179,7 +179,7 @@ pub(crate) fn empty_blockers(outcome: Outcome) -> Lesson {
     Lesson::new(Code::EmptyBlockers, &wrong, todo, example).with("requiredField", "blockers")
 }
 
-pub(super) fn wrong_task(attempted: &str, wanted: Wanted<'_>) -> Lesson {
+pub(super) fn wrong_task(attempted: &str, wanted: CompletionRules<'_>) -> Lesson {
     let attempted = word(&attempted.into());
     let wrong = format!(
         "This completes `{attempted}`, and your turn is about `{}` at gate `{}`.",
@@ -191,7 +191,7 @@ pub(super) fn wrong_task(attempted: &str, wanted: Wanted<'_>) -> Lesson {
         .with("attemptedTask", attempted)
 }
 
-pub(crate) fn reject_not_allowed(wanted: Wanted<'_>) -> Lesson {
+pub(crate) fn reject_not_allowed(wanted: CompletionRules<'_>) -> Lesson {
     let wrong = format!("Gate `{}` may not send work back: it does not take the outcome `needs_review`.", wanted.gate);
     let todo = format!("{}.\nA later gate may find what is wrong with the work.", meanings(wanted));
     Lesson::new(Code::RejectNotAllowed, &wrong, &todo, held())

@@ -1,18 +1,18 @@
 use super::*;
 use crate::handed::Oversized;
 
-fn wanted<'a>(waypoint: &'a WaypointId, gate: &'a GateId) -> Wanted<'a> {
-    Wanted { waypoint, gate, can_reject: true, default: Outcome::Complete }
+fn wanted<'a>(waypoint: &'a WaypointId, gate: &'a GateId) -> CompletionRules<'a> {
+    CompletionRules { waypoint, gate, can_reject: true, default: Outcome::Complete }
 }
 
-fn reading(object: Value, change: impl FnOnce(&mut Wanted<'_>)) -> Result<Said, Lesson> {
+fn reading(object: Value, change: impl FnOnce(&mut CompletionRules<'_>)) -> Result<ValidCompletion, Lesson> {
     let (waypoint, gate) = ("w".parse().unwrap(), "edit".parse().unwrap());
     let mut wanted = wanted(&waypoint, &gate);
     change(&mut wanted);
     read(object.as_object().unwrap(), wanted)
 }
 
-fn firm(wanted: &mut Wanted<'_>) {
+fn firm(wanted: &mut CompletionRules<'_>) {
     wanted.can_reject = false;
 }
 
@@ -24,7 +24,7 @@ fn shown(lesson: &Lesson) -> Value {
 
 #[test]
 fn each_error_has_its_code_and_details_and_an_example_that_is_taken() {
-    type Change = fn(&mut Wanted<'_>);
+    type Change = fn(&mut CompletionRules<'_>);
     let as_is: Change = |_| {};
     let three = json!(["complete", "needs_review", "blocked"]);
     let two = json!(["complete", "blocked"]);
@@ -118,7 +118,7 @@ fn everything_that_is_said_is_kept() {
         }),
         |_| {},
     );
-    let expected = Said {
+    let expected = ValidCompletion {
         outcome: Outcome::NeedsReview,
         summary: "s".to_owned(),
         blockers: vec!["b".to_owned()],

@@ -32,11 +32,11 @@ pub(super) const ORG: &str = "roles:
   maker: {agents: [agent-m1], plane: build}
 ";
 
-pub(super) fn source<'a>(file: &'a str, text: &'a str) -> Source<'a> {
-    Source { file, bytes: text.as_bytes() }
+pub(super) fn source<'a>(file: &'a str, text: &'a str) -> DeclaredFile<'a> {
+    DeclaredFile { file, bytes: text.as_bytes() }
 }
 
-pub(super) fn checked(project: &str, org: Option<&str>) -> Checked {
+pub(super) fn checked(project: &str, org: Option<&str>) -> CheckedDeclarations {
     check(&[source("project.yaml", project)], org.map(|org| source("org.yaml", org)), None, &closes)
 }
 
@@ -253,7 +253,7 @@ fn a_file_that_is_no_declaration_has_one_problem() {
     }
     let large = "#".repeat(FILE_BYTES_MAX + 1);
     assert!(told(&checked(&large, None).errors)[0].contains("larger than 256 KiB"));
-    let binary = Source { file: "project.yaml", bytes: b"workflow:\n  \xff" };
+    let binary = DeclaredFile { file: "project.yaml", bytes: b"workflow:\n  \xff" };
     assert!(told(&check(&[binary], None, None, &closes).errors)[0].starts_with("2:3: the file is not UTF-8"));
 }
 

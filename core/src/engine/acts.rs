@@ -16,12 +16,12 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    Act, Context, Fresh, Refusal, Retrying, Step, branches, completing, opening, taking,
+    EngineStep, Fresh, PersonAct, Refusal, Retrying, StepContext, branches, completing, opening, taking,
     transition::{Transition, met, phase_status},
     turns::{self, Opening},
 };
 use crate::{
-    completion::{self, Lesson, Said, Wanted},
+    completion::{self, CompletionRules, Lesson, ValidCompletion},
     feedback,
     gates::Gate,
     policy::escalate,
@@ -41,22 +41,22 @@ pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
 }
 
 /// An act that comes where nothing of its kind is open.
-pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> Step {
+pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &StepContext<'_>) -> EngineStep {
     let waypoint = &cx.waypoint.id;
     if matches!(state.phase, Phase::Cancelled) || cx.flight.landing(waypoint).is_some() {
         let what = if matches!(state.phase, Phase::Cancelled) { "was cancelled" } else { "has landed" };
-        return Step::Refuse(Refusal::act(
+        return EngineStep::Refuse(Refusal::act(
             ActCode::Over,
             format!("waypoint {waypoint} {what}"),
             "there is nothing left to do",
         ));
     }
     if state.acted.as_ref().is_some_and(|acted| acted.verb == verb) {
-        return Step::Refuse(late(state, "somebody was first", cx));
+        return EngineStep::Refuse(late(state, "somebody was first", cx));
     }
     let asked_last = state.decision.as_ref().is_some_and(|last| last.reason_code == ReasonCode::ClarificationOpen);
     if verb == Verb::Answer && asked_last {
-        return Step::Refuse(late(state, "its question was withdrawn: the agent went on without the answer", cx));
+        return EngineStep::Refuse(late(state, "its question was withdrawn: the agent went on without the answer", cx));
     }
     let status = format!("{:?}", phase_status(state)).to_ascii_lowercase();
     let what = match verb {
@@ -67,11 +67,11 @@ pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> S
         _ => "nothing that is blocked, failed or dead",
     };
     let message = format!("waypoint {waypoint} has {what}: it is {status}");
-    Step::Refuse(Refusal::act(ActCode::NothingOpen, message, "`holdpoint inbox` lists what waits for people"))
+    EngineStep::Refuse(Refusal::act(ActCode::NothingOpen, message, "`holdpoint inbox` lists what waits for people"))
 }
 
 /// Another act was first.
-pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &Context<'_>) -> Refusal {
+pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &StepContext<'_>) -> Refusal {
     let waypoint = &cx.waypoint.id;
     let (message, details) = match &state.acted {
         Some(acted) => (
@@ -103,32 +103,37 @@ pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
 }
 
 /// A person completes a gate.
-pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
+pub(super) fn completed(
+    state: &WaypointState,
+    act: PersonAct<Box<Completion>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
     let verb = if body.outcome == Some(Outcome::NeedsReview) { Verb::Reject } else { Verb::Approve };
     let open = match &state.phase {
         Phase::InTurn(open) if open.people => open,
         _ => return unopened(state, verb, cx),
     };
     if let Some(refusal) = taking::not_completed(open) {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
     let Some(gate) = cx.workflow.gate(&open.gate) else { return unopened(state, verb, cx) };
     if !is_about(body.on.as_ref(), open.turn.as_str(), overtaken) {
-        return Step::Refuse(late(state, "what you looked at is not open any more", cx));
+        return EngineStep::Refuse(late(state, "what you looked at is not open any more", cx));
     }
     if let Some(refusal) = forbidden(gate, open, &by, &body).or_else(|| taking::own_work(state, open, &by)) {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
     if branches::has_voted(state, &by) {
         let message = format!("{by} voted in this fork already: another person has to complete gate {}", gate.id);
-        return Step::Refuse(Refusal::act(ActCode::NotAllowed, message, "one person votes once in a fork"));
+        return EngineStep::Refuse(Refusal::act(ActCode::NotAllowed, message, "one person votes once in a fork"));
     }
     // An act that names no outcome is forbidden.
     let outcome = body.outcome.unwrap_or(Outcome::Complete);
     let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, outcome);
     let Completion { summary, blockers, rejection_notes, metadata, .. } = *body;
-    completing::settle(transition, open, &Said { outcome, summary, blockers, rejection_notes, metadata })
+    completing::settle(transition, open, &ValidCompletion { outcome, summary, blockers, rejection_notes, metadata })
 }
 
 /// Why this person cannot complete the gate like this.
@@ -138,7 +143,7 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
         let (message, hint, details) = (message.to_owned(), hint.to_owned(), lesson.to_json());
         Some(Refusal::Act(Box::new(ActRefused { code, message, hint, details })))
     };
-    let wanted = Wanted {
+    let wanted = CompletionRules {
         waypoint: &completion.waypoint_id,
         gate: &gate.id,
         can_reject: gate.can_reject,
@@ -193,16 +198,21 @@ pub(super) fn not_among(gate: &Gate, open: &OpenTurn, by: &AgentName, what: &str
 }
 
 /// A person has held work tried again.
-pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
+pub(super) fn retried(
+    state: &WaypointState,
+    act: PersonAct<Box<Retrying>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
     let Retrying { retry, turn, feedback } = *body;
     let Phase::Held(held) = &state.phase else { return unopened(state, Verb::Retry, cx) };
     let there = state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default();
     if !is_about(retry.on.as_ref(), there.as_str(), overtaken) {
-        return Step::Refuse(late(state, "what you looked at is not held any more", cx));
+        return EngineStep::Refuse(late(state, "what you looked at is not held any more", cx));
     }
     if let Some(refusal) = cannot(&retry, cx) {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
     let mut transition = Transition::new(state, cx, fresh).acted(by, Verb::Retry, cause);
     transition.next.counters.granted = transition.next.counters.granted.saturating_add(retry.reworks);
@@ -216,7 +226,7 @@ pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Conte
 }
 
 /// Why held work cannot be tried again like this.
-fn cannot(retry: &Retry, cx: &Context<'_>) -> Option<Refusal> {
+fn cannot(retry: &Retry, cx: &StepContext<'_>) -> Option<Refusal> {
     let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
     let first = cx.workflow.first();
     if let Some(from) = retry.from.as_ref().filter(|from| **from != first.id) {
@@ -241,7 +251,7 @@ fn resume(
     retry: Retry,
     turn: Option<Box<Turn>>,
     feedback: Option<Feedback>,
-) -> Step {
+) -> EngineStep {
     let cx = transition.cx;
     match &held.resume {
         Resume::Beginning => opening::begin(transition),
@@ -256,7 +266,7 @@ fn resume(
                 turns::start_from(&mut turn, &transition.next, cx);
                 turns::open_again(transition, open, *turn)
             }
-            None => Step::Refuse(Refusal::act(
+            None => EngineStep::Refuse(Refusal::act(
                 ActCode::NothingOpen,
                 format!("no entry opens turn {}", open.turn),
                 "the journal may be damaged: `holdpoint audit`",
@@ -275,7 +285,7 @@ fn resume(
 }
 
 /// The base is tried again, and with what the build turn behind it gets. A base that has nothing on it yet is the newest.
-fn try_base(mut transition: Transition<'_>, gate: &Gate, retry: Retry, mut feedback: Option<Feedback>) -> Step {
+fn try_base(mut transition: Transition<'_>, gate: &Gate, retry: Retry, mut feedback: Option<Feedback>) -> EngineStep {
     if transition.next.work.is_none() {
         transition.next.base = Some(transition.cx.flight.head().clone());
     }
@@ -292,7 +302,7 @@ fn again_at(
     purpose: Purpose,
     retry: Retry,
     feedback: Option<Feedback>,
-) -> Step {
+) -> EngineStep {
     let cx = transition.cx;
     if transition.next.base.is_none() {
         return opening::begin(transition);
@@ -326,11 +336,16 @@ fn nothing_wrong() -> Feedback {
 }
 
 /// A person ends the waypoint, or its whole flight. Accepted work that has not landed does not land.
-pub(super) fn cancelled(state: &WaypointState, act: Act<Option<Box<Cancel>>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, body, .. } = act;
+pub(super) fn cancelled(
+    state: &WaypointState,
+    act: PersonAct<Option<Box<Cancel>>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, body, .. } = act;
     let is_over = matches!(state.phase, Phase::Cancelled) || has_ended(state, cx);
     if is_over && body.is_none() {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     if is_over {
         return unopened_or_over(state, cx);
@@ -341,15 +356,15 @@ pub(super) fn cancelled(state: &WaypointState, act: Act<Option<Box<Cancel>>>, cx
 }
 
 /// Accepted, and nothing of it is left to land.
-pub(super) fn has_ended(state: &WaypointState, cx: &Context<'_>) -> bool {
+pub(super) fn has_ended(state: &WaypointState, cx: &StepContext<'_>) -> bool {
     let nothing_to_land = state.work.as_ref().is_none_or(|work| work.commit.is_none());
     matches!(state.phase, Phase::Accepted { .. }) && (nothing_to_land || cx.flight.landing(&cx.waypoint.id).is_some())
 }
 
-fn unopened_or_over(state: &WaypointState, cx: &Context<'_>) -> Step {
+fn unopened_or_over(state: &WaypointState, cx: &StepContext<'_>) -> EngineStep {
     if has_ended(state, cx) {
         let message = format!("waypoint {} is complete", cx.waypoint.id);
-        return Step::Refuse(Refusal::act(ActCode::Over, message, "what has landed stays: revert it with git"));
+        return EngineStep::Refuse(Refusal::act(ActCode::Over, message, "what has landed stays: revert it with git"));
     }
     unopened(state, Verb::Cancel, cx)
 }

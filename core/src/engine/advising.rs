@@ -22,12 +22,12 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Handoff, Refusal, Step,
+    EngineStep, Fresh, Handoff, Refusal, StepContext,
     handoff::{FAILURES, open_turn, wanted},
     questions,
     transition::Transition,
 };
-use crate::completion::{self, Wanted};
+use crate::completion::{self, CompletionRules};
 
 /// The most rounds in which advisors are asked one question.
 pub const ADVICE_ROUNDS_MAX: u32 = 3;
@@ -61,7 +61,7 @@ pub(super) struct Words {
 
 /// Whether advisors are asked before a person: the fleet has some, the turn makes work, and it is in no fork, which has no place
 /// for the turns of others. Where gates are theirs they decide, and who decides does not advise.
-pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, state: &WaypointState, cx: &Context<'_>) -> bool {
+pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, state: &WaypointState, cx: &StepContext<'_>) -> bool {
     let advisor = role::id(role::ADVISOR);
     let asks = kind == QuestionKind::Help || cx.flight.submitted.plan.policy.advise_questions;
     let makes = open.purpose == Purpose::Build && !open.people && state.fork.is_none();
@@ -71,7 +71,7 @@ pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, state: &WaypointSta
 }
 
 /// Asks the first advisor. `turn` is the asker's, as it stands.
-pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> Step {
+pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> EngineStep {
     let TurnRequest::Build(mut asked) = turn.request else {
         let ruling = questions::opens(question.kind, &question.turn, transition.cx);
         return transition.decided(Phase::Waiting(question), &ruling, None);
@@ -92,7 +92,12 @@ pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Tu
 }
 
 /// An advisor answered, or its turn failed.
-pub(super) fn advised(state: &WaypointState, handoff: Handoff<Box<Advised>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn advised(
+    state: &WaypointState,
+    handoff: Handoff<Box<Advised>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
     let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
@@ -100,28 +105,28 @@ pub(super) fn advised(state: &WaypointState, handoff: Handoff<Box<Advised>>, cx:
     let Handoff { turn, agent, cause, metered, body, .. } = handoff;
     let Advised { completion, turn: entry } = *body;
     if open.purpose != Purpose::Advise {
-        return Step::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
+        return EngineStep::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
     }
     let Some(request) = request_of(*entry) else {
         let what = "no entry opens this turn: the journal may be damaged".to_owned();
-        return Step::Refuse(Refusal::Mismatch { turn, what });
+        return EngineStep::Refuse(Refusal::Mismatch { turn, what });
     };
     let blank = Advice { advisor: Some(agent.clone()), session: session(&completion), ..nothing(request.round, cx) };
     let given = match &completion.failure {
         Some(Failure { reason, .. }) if !FAILURES.contains(reason) => {
             let what = format!("{reason} is not a reason for which a turn can fail");
-            return Step::Refuse(Refusal::Mismatch { turn, what });
+            return EngineStep::Refuse(Refusal::Mismatch { turn, what });
         }
         Some(Failure { reason, detail }) => Advice { error: Some(why(&format!("{reason}: {detail}"))), ..blank },
         None => {
             let (waypoint, gate) = (&cx.waypoint.id, &open.gate);
-            let wanted = Wanted { waypoint, gate, can_reject: false, default: Outcome::Complete };
+            let wanted = CompletionRules { waypoint, gate, can_reject: false, default: Outcome::Complete };
             match completion::of_agent(&completion, wanted) {
                 Ok(said) if said.outcome == Outcome::Complete => {
                     Advice { success: true, content: cut(said.summary.trim(), ADVICE_BYTES_MAX), ..blank }
                 }
                 Ok(said) => Advice { declined: true, error: Some(why(&said.blockers.join("\n"))), ..blank },
-                Err(lesson) => return Step::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
+                Err(lesson) => return EngineStep::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
             }
         }
     };
@@ -129,8 +134,8 @@ pub(super) fn advised(state: &WaypointState, handoff: Handoff<Box<Advised>>, cx:
 }
 
 /// An advisor asked something itself instead of answering: it could not help.
-pub(super) fn asked_back(transition: Transition<'_>, turn: Turn) -> Step {
-    let Some(request) = request_of(turn) else { return Step::Nothing };
+pub(super) fn asked_back(transition: Transition<'_>, turn: Turn) -> EngineStep {
+    let Some(request) = request_of(turn) else { return EngineStep::Nothing };
     let error = Some("it asked a question instead of answering".to_owned());
     let blank = nothing(request.round, transition.cx);
     let given = Advice { advisor: transition.by.clone(), declined: true, error, ..blank };
@@ -138,14 +143,15 @@ pub(super) fn asked_back(transition: Transition<'_>, turn: Turn) -> Step {
 }
 
 /// No advisor was heard of in time: nobody else is asked, because there may be none.
-pub(super) fn overdue(transition: Transition<'_>, turn: Turn) -> Step {
-    request_of(turn).map_or(Step::Nothing, |request| turns::end(transition, request, "no advisor answered in time"))
+pub(super) fn overdue(transition: Transition<'_>, turn: Turn) -> EngineStep {
+    request_of(turn)
+        .map_or(EngineStep::Nothing, |request| turns::end(transition, request, "no advisor answered in time"))
 }
 
 /// What follows an answer, or the want of one.
-fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> Step {
+fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> EngineStep {
     let cx = transition.cx;
-    let Some(advice) = &mut transition.next.advice else { return Step::Nothing };
+    let Some(advice) = &mut transition.next.advice else { return EngineStep::Nothing };
     advice.helped += u32::from(given.success);
     request.given.push(given);
     if advice.asked < advisors(cx) {
@@ -186,7 +192,7 @@ pub(super) fn misfit(before: &WaypointState, after: &WaypointState) -> Option<&'
 }
 
 /// How many advisors a round asks.
-fn advisors(cx: &Context<'_>) -> u32 {
+fn advisors(cx: &StepContext<'_>) -> u32 {
     cx.flight.submitted.fleet.advisors.clamp(1, ADVISORS_MAX)
 }
 
@@ -204,7 +210,7 @@ pub(super) fn told_before(turn: Turn) -> Option<Feedback> {
 }
 
 /// An answer that says nothing yet.
-fn nothing(round: u32, cx: &Context<'_>) -> Advice {
+fn nothing(round: u32, cx: &StepContext<'_>) -> Advice {
     Advice {
         advisor: None,
         success: false,

@@ -1,7 +1,7 @@
 //! Work comes to a gate (GATE-6, GATE-7b, GATE-18): whether it enters, passes over it, or is held before it.
 //!
 //! A condition is evaluated outside, because no engine of JavaScript is pure: a step that needs one says so
-//! ([`Step::Evaluate`]) and is taken again with its result, which its entry records.
+//! ([`EngineStep::Evaluate`]) and is taken again with its result, which its entry records.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Step, opening, transition::Transition, turns, visits};
+use super::{EngineStep, opening, transition::Transition, turns, visits};
 use crate::{
     gates::{Duty, Fork, Gate, Stop},
     policy::{Ruling, escalate},
@@ -43,7 +43,7 @@ pub(super) enum Arrival<'a> {
     /// It passed over that gate and all behind it.
     End(Box<Transition<'a>>),
     /// It is held, or a condition has to be evaluated first.
-    Stopped(Step),
+    Stopped(EngineStep),
 }
 
 /// What a gate's condition comes to.
@@ -69,7 +69,7 @@ impl<'a> Transition<'a> {
                 }
                 Due::Enter => return Arrival::At(Box::new(self), stop),
                 Due::Hold(ruling) => return Arrival::Stopped(self.hold_before(stop, ruling)),
-                Due::Ask(wanted) => return Arrival::Stopped(Step::Evaluate(Box::new(wanted))),
+                Due::Ask(wanted) => return Arrival::Stopped(EngineStep::Evaluate(Box::new(wanted))),
                 Due::PassOver => {
                     let behind = match stop {
                         Stop::Gate(gate) => self.cx.workflow.after(&gate.id),
@@ -85,9 +85,9 @@ impl<'a> Transition<'a> {
     }
 
     /// Work that was held before a fork enters it: a person looked at why.
-    pub(super) fn enter_held(mut self, fork: &'a Fork) -> Step {
+    pub(super) fn enter_held(mut self, fork: &'a Fork) -> EngineStep {
         match self.due_fork(fork, true) {
-            Due::Ask(wanted) => Step::Evaluate(Box::new(wanted)),
+            Due::Ask(wanted) => EngineStep::Evaluate(Box::new(wanted)),
             Due::Enter | Due::PassOver | Due::Hold(_) => self.open_branch(None, None),
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Held before a gate or fork: a retry opens it.
-    fn hold_before(mut self, stop: Stop<'_>, ruling: Ruling) -> Step {
+    fn hold_before(mut self, stop: Stop<'_>, ruling: Ruling) -> EngineStep {
         match stop {
             Stop::Gate(gate) => self.hold_at(gate, ruling),
             Stop::Fork(fork) => {
@@ -190,7 +190,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Held before a gate: a retry opens it.
-    pub(super) fn hold_at(self, gate: &Gate, ruling: Ruling) -> Step {
+    pub(super) fn hold_at(self, gate: &Gate, ruling: Ruling) -> EngineStep {
         let untried = opening::is_base_tried(gate, &self.next, self.cx);
         let purpose = if untried { opening::BASELINE } else { turns::purpose(gate) };
         self.hold(Resume::Gate { gate: gate.id.clone(), purpose }, ruling.into())

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Asked, Context, Fresh, Handoff, Refusal, Step,
+    AgentQuestion, EngineStep, Fresh, Handoff, Refusal, StepContext,
     questions::{by_policy, opens},
     transition::Transition,
 };
@@ -36,21 +36,21 @@ pub fn questions_left(state: &WaypointState, max_clarifications: u32) -> u32 {
 pub(super) fn asked(
     state: &WaypointState,
     open: &OpenTurn,
-    handoff: Handoff<Box<Asked>>,
+    handoff: Handoff<Box<AgentQuestion>>,
     until: Timestamp,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
     fresh: &Fresh,
-) -> Step {
+) -> EngineStep {
     let Handoff { turn, cause, body, .. } = handoff;
-    let Asked { question, words, .. } = *body;
+    let AgentQuestion { question, words, .. } = *body;
     // An agent that takes a turn again asks again: the same words are the same question, which has a name by which
     // people know it.
     if open.questions.iter().any(|earlier| earlier.words == words) {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     if questions_left(state, cx.flight.submitted.plan.policy.max_clarifications) == 0 {
         let what = "no question of this waypoint is left that could wait: hand it off as the turn's result".to_owned();
-        return Step::Refuse(Refusal::Mismatch { turn, what });
+        return EngineStep::Refuse(Refusal::Mismatch { turn, what });
     }
     let mut transition = Transition { cause: Some(cause.clone()), ..Transition::new(state, cx, fresh) };
     transition.next.counters.clarifications += 1;
@@ -71,12 +71,12 @@ pub(super) fn reply(
     words: Digest,
     act: Option<Cause>,
     answer: Clarified,
-) -> Step {
+) -> EngineStep {
     settle(&mut open, QuestionStanding::Answered { by: act });
     let turn = open.turn.clone();
     transition.go_to(Phase::InTurn(open));
     let record = transition.record();
-    Step::Append(Box::new(Entry::Answered(Box::new(Answered {
+    EngineStep::Append(Box::new(Entry::Answered(Box::new(Answered {
         schema_version: version::CURRENT,
         turn,
         words,

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     state::{Branch, GateVisit, Held, OpenFork, OpenTurn, Phase, Purpose, Question, Resume, WaypointState},
 };
 
-use super::{Context, Input, forking::Voted};
+use super::{Input, StepContext, forking::Voted};
 use crate::gates::{Duty, Workflow};
 
 /// What the next maker of the work learns from an entry, where it is a rejecting vote.
@@ -24,7 +24,7 @@ pub fn voted(entry: &Entry) -> Option<Voted> {
 }
 
 /// The waypoint as the branch sees it that an input is about; `None`: it is about the whole waypoint, or about no open branch.
-pub(super) fn focus(state: &WaypointState, input: &Input, cx: &Context<'_>) -> Option<WaypointState> {
+pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) -> Option<WaypointState> {
     let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked)?;
     let branch = match input {
         Input::Built(handoff) => fork.with_turn(&handoff.turn),
@@ -155,13 +155,13 @@ fn asked(phase: &Phase) -> Option<&ArtifactId> {
     }
 }
 
-fn may_complete(branch: &Branch, by: &AgentName, cx: &Context<'_>) -> bool {
+fn may_complete(branch: &Branch, by: &AgentName, cx: &StepContext<'_>) -> bool {
     let Some(Phase::InTurn(open)) = branch.phase() else { return false };
     let people = cx.workflow.gate(&open.gate).map(|gate| gate.people_at(open.link)).unwrap_or_default();
     open.people && (people.is_empty() || people.contains(by))
 }
 
-fn is_overdue(phase: &Phase, cx: &Context<'_>) -> bool {
+fn is_overdue(phase: &Phase, cx: &StepContext<'_>) -> bool {
     let Phase::Waiting(Question { deadline: Some(deadline), since, .. }) = phase else { return false };
     cx.flight.shifted(*deadline, *since, cx.now) <= cx.now
 }

@@ -10,13 +10,13 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Handoff, Refusal, Step, branches,
+    EngineStep, Fresh, Handoff, Refusal, StepContext, branches,
     handoff::{FAILURES, open_turn, rule_failed, wanted},
     transition::{Ruled, Transition, met},
     turns,
 };
 use crate::{
-    completion::{self, Said, Wanted},
+    completion::{self, CompletionRules, ValidCompletion},
     feedback,
     gates::Gate,
     policy::{Ruling, escalate, exhausted},
@@ -26,41 +26,44 @@ use crate::{
 pub(super) fn fulfilled(
     state: &WaypointState,
     handoff: Handoff<Box<Completion>>,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
     fresh: &Fresh,
-) -> Step {
+) -> EngineStep {
     let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };
     let Handoff { turn, agent, cause, told, metered, body, .. } = handoff;
     let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
-        return Step::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
+        return EngineStep::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
     };
     if open.people {
         let lesson = Box::new(completion::human_required(&gate.id, &agent));
-        return Step::Refuse(Refusal::Completion { turn, lesson });
+        return EngineStep::Refuse(Refusal::Completion { turn, lesson });
     }
     if branches::has_made(state, &agent) {
-        return Step::Refuse(Refusal::OwnWork { turn, agent });
+        return EngineStep::Refuse(Refusal::OwnWork { turn, agent });
     }
     let transition = Transition::new(state, cx, fresh).by(agent).metered(metered);
     if let Some(failure) = &body.failure {
         if !FAILURES.contains(&failure.reason) {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
-            return Step::Refuse(Refusal::Mismatch { turn, what });
+            return EngineStep::Refuse(Refusal::Mismatch { turn, what });
         }
         return failed(transition.taken(cause), open, gate, (failure, told));
     }
     let (default, can_reject) = (cx.workflow.default_outcome, gate.can_reject);
-    match completion::of_agent(&body, Wanted { waypoint: &cx.waypoint.id, gate: &gate.id, can_reject, default }) {
+    match completion::of_agent(
+        &body,
+        CompletionRules { waypoint: &cx.waypoint.id, gate: &gate.id, can_reject, default },
+    ) {
         Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
-        Err(lesson) => Step::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
+        Err(lesson) => EngineStep::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
     }
 }
 
 /// A gate was completed, by a person or an agent: where it leads.
-pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Step {
+pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
     match said.outcome {
         Outcome::NeedsReview => rejected(transition, open, said),
         Outcome::Blocked => {
@@ -75,12 +78,12 @@ pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &Said) -
 }
 
 /// What the agent that gets the work back learns.
-fn notes(said: &Said) -> Vec<String> {
+fn notes(said: &ValidCompletion) -> Vec<String> {
     said.blockers.iter().chain(&said.rejection_notes).cloned().collect()
 }
 
 /// The work is sent back: a rework like any other.
-fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Step {
+fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
     let feedback = Some(feedback::in_words(Disposition::Rework, ReasonCode::ApprovalRejected, notes(said)));
     let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
     let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
@@ -107,7 +110,7 @@ fn failed(
     open: &OpenTurn,
     gate: &Gate,
     (failure, told): (&Failure, Option<Box<Feedback>>),
-) -> Step {
+) -> EngineStep {
     match rule_failed(transition, open, failure, told) {
         Ok((transition, ruled)) => transition.again_by(gate, open.link, ruled),
         Err(held) => held,

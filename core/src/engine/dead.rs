@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Died, Fresh, Step,
+    Died, EngineStep, Fresh, StepContext,
     transition::{Transition, phase_status},
 };
 use crate::policy::escalate;
@@ -65,25 +65,25 @@ pub fn deaths(plans: impl IntoIterator<Item = TakenUp>, given_back: &[Death], ac
 }
 
 /// Whether so many deaths, or overdue openings, are too many.
-pub(super) fn is_reached(count: u32, cx: &Context<'_>) -> bool {
+pub(super) fn is_reached(count: u32, cx: &StepContext<'_>) -> bool {
     let bound = cx.flight.submitted.fleet.dead_after;
     bound > 0 && count >= bound
 }
 
 /// An agent took the turn that is not the first.
-pub(super) fn died(state: &WaypointState, died: Died, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
+pub(super) fn died(state: &WaypointState, died: Died, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let Phase::InTurn(open) = &state.phase else { return EngineStep::Nothing };
     let count = u32::try_from(died.deaths.len()).unwrap_or(u32::MAX);
     // Nobody's work is in an advisor's turn: after its deadline a person is asked.
     if open.turn != died.turn || open.purpose == Purpose::Advise || !is_reached(count, cx) {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let transition = Transition { cause: Some(died.cause), ..Transition::new(state, cx, fresh) };
     give_up(transition, open, died.deaths)
 }
 
 /// The turn is held from here on.
-pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<Death>) -> Step {
+pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<Death>) -> EngineStep {
     let cx = transition.cx;
     let overdue = transition.before.counters.redeliveries;
     let what = if deaths.is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<D
     transition.remember(&ruling);
     let decision = transition
         .decision(&ruling, Some(StatusMutation { from: phase_status(transition.before), to: Status::Blocked }));
-    Step::Append(Box::new(Entry::Dead(Box::new(Dead {
+    EngineStep::Append(Box::new(Entry::Dead(Box::new(Dead {
         schema_version: version::CURRENT,
         turn: open.turn.clone(),
         role: open.role.clone(),

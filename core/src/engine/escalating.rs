@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, advising, dead, taking,
+    EngineStep, Fresh, StepContext, advising, dead, taking,
     transition::{Ruled, Transition},
     turns::{self, Opening},
 };
@@ -26,10 +26,10 @@ use crate::{
 const OFFERED_AGAIN_MAX: u32 = 1;
 
 /// The open turn got no final handoff in time.
-pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
+pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let Phase::InTurn(open) = &state.phase else { return EngineStep::Nothing };
     if open.turn != turn.turn_id || cx.flight.deadline_of(open, cx.now) > cx.now {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let mut transition = Transition::new(state, cx, fresh);
     if open.purpose == Purpose::Advise {
@@ -56,7 +56,7 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
 }
 
 /// The gate of an open turn, where it has a chain for such turns: that of a gate that makes work is not about trying its base.
-fn chained<'a>(open: &OpenTurn, cx: &Context<'a>) -> Option<&'a Gate> {
+fn chained<'a>(open: &OpenTurn, cx: &StepContext<'a>) -> Option<&'a Gate> {
     let gate = cx.workflow.gate(&open.gate).filter(|gate| !gate.escalations.is_empty())?;
     let is_own = match open.purpose {
         Purpose::Build => gate.duty == Duty::Make,
@@ -68,7 +68,12 @@ fn chained<'a>(open: &OpenTurn, cx: &Context<'a>) -> Option<&'a Gate> {
 }
 
 /// The turn is taken from its holder, and is the next role's, with what was wrong.
-fn passed_on(mut transition: Transition<'_>, gate: &Gate, (open, turn): (&OpenTurn, Turn), next: &Escalation) -> Step {
+fn passed_on(
+    mut transition: Transition<'_>,
+    gate: &Gate,
+    (open, turn): (&OpenTurn, Turn),
+    next: &Escalation,
+) -> EngineStep {
     let link = open.link + 1;
     let how = if gate.is_peoples_at(link) { answered_by_people(gate, &transition) } else { String::new() };
     let text = format!("{}: it is {}'s now{how}", nobody(gate, open), next.role);
@@ -78,7 +83,7 @@ fn passed_on(mut transition: Transition<'_>, gate: &Gate, (open, turn): (&OpenTu
 
 /// Nobody completed a gate for people in time that escalates to nobody: the same people have it once more. After that one of
 /// them has to have it opened again.
-fn offered_again(mut transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> Step {
+fn offered_again(mut transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> EngineStep {
     let offered = transition.before.counters.redeliveries;
     let again = transition.cx.workflow.gate(&open.gate).filter(|_| offered < OFFERED_AGAIN_MAX);
     if let Some(gate) = again {
@@ -91,7 +96,7 @@ fn offered_again(mut transition: Transition<'_>, open: &OpenTurn, turn: Turn) ->
 }
 
 /// The last role of the chain let it pass as well. Tried again, it is the gate's own role's.
-fn nobody_left(transition: Transition<'_>, gate: &Gate, open: &OpenTurn, turn: Turn) -> Step {
+fn nobody_left(transition: Transition<'_>, gate: &Gate, open: &OpenTurn, turn: Turn) -> EngineStep {
     let roles = std::iter::once(&gate.role).chain(gate.escalations.iter().map(|link| &link.role));
     let roles: Vec<&str> = roles.map(|role| role.as_str()).collect();
     let text = format!(
@@ -105,7 +110,7 @@ fn nobody_left(transition: Transition<'_>, gate: &Gate, open: &OpenTurn, turn: T
 }
 
 /// No verifier answered. Nobody else judges by evidence: the people of the chain look why, and have it tried again.
-fn nobody_verified(transition: Transition<'_>, gate: &Gate, open: &OpenTurn) -> Step {
+fn nobody_verified(transition: Transition<'_>, gate: &Gate, open: &OpenTurn) -> EngineStep {
     let people = |link: &Escalation| {
         let names: Vec<&str> = link.people.iter().map(AgentName::as_str).collect();
         format!("{} ({})", names.join(", "), link.role)
@@ -143,7 +148,7 @@ fn answered_by_people(gate: &Gate, transition: &Transition<'_>) -> String {
 }
 
 /// A new turn in place of one that nobody answered in time, with what was wrong and what is said to people.
-fn opened_after_timeout(transition: Transition<'_>, opening: Opening<'_>, turn: Turn, text: &str) -> Step {
+fn opened_after_timeout(transition: Transition<'_>, opening: Opening<'_>, turn: Turn, text: &str) -> EngineStep {
     let ruling = escalate(ReasonCode::GateTimeout, text);
     turns::open(transition, Opening { feedback: turn.told().cloned(), ..opening }, Some(&ruling))
 }

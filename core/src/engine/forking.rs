@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, arrival,
+    EngineStep, Fresh, StepContext, arrival,
     branches::{as_seen_by, place_of},
     transition::{Ruled, Transition, met},
     turns::{self, Opening},
@@ -117,7 +117,7 @@ impl<'a> Transition<'a> {
     }
 
     /// A branch voted. Whether that decides the fork is due next.
-    pub(super) fn vote(mut self, gate: &GateId, outcome: Outcome, Ruled { ruling, feedback }: Ruled) -> Step {
+    pub(super) fn vote(mut self, gate: &GateId, outcome: Outcome, Ruled { ruling, feedback }: Ruled) -> EngineStep {
         let vote = match (&self.by, &self.cause) {
             (Some(by), Some(cause)) => Vote {
                 outcome,
@@ -127,7 +127,7 @@ impl<'a> Transition<'a> {
                 cause: cause.digest,
             },
             // Every vote is a handoff or an act by construction.
-            _ => return Step::Nothing,
+            _ => return EngineStep::Nothing,
         };
         if let Some(branch) = self.next.fork.as_mut().and_then(|fork| fork.branch_mut(gate)) {
             branch.standing = BranchStanding::Voted(vote);
@@ -137,29 +137,29 @@ impl<'a> Transition<'a> {
     }
 
     /// Opens the turn of the first branch that is due.
-    pub(super) fn open_branch(self, feedback: Option<Feedback>, ruling: Option<&Ruling>) -> Step {
+    pub(super) fn open_branch(self, feedback: Option<Feedback>, ruling: Option<&Ruling>) -> EngineStep {
         let cx = self.cx;
         let due =
             |fork: &OpenFork| fork.branches.iter().find(|b| b.standing == BranchStanding::Due).map(|b| b.gate.clone());
         let gate = self.next.fork.as_ref().and_then(due).and_then(|gate| cx.workflow.gate(&gate));
-        let Some(gate) = gate else { return Step::Nothing };
+        let Some(gate) = gate else { return EngineStep::Nothing };
         let waits = self.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
         turns::open(self, Opening { feedback, ..Opening::of(gate) }, ruling.or(waits.as_ref()))
     }
 }
 
 /// Opens the next branch.
-pub(super) fn open_next(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn open_next(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     Transition::new(state, cx, fresh).open_branch(None, None)
 }
 
 /// The votes decide. `voted` has what the rejecting ones said.
-pub(super) fn joined(state: &WaypointState, voted: &[Voted], cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Some(open) = state.fork.as_ref().filter(|_| state.phase == Phase::Forked) else { return Step::Nothing };
-    let Some(fork) = cx.workflow.fork(&open.fork) else { return Step::Nothing };
+pub(super) fn joined(state: &WaypointState, voted: &[Voted], cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let Some(open) = state.fork.as_ref().filter(|_| state.phase == Phase::Forked) else { return EngineStep::Nothing };
+    let Some(fork) = cx.workflow.fork(&open.fork) else { return EngineStep::Nothing };
     let mut transition = Transition::new(state, cx, fresh);
     match cx.workflow.join(open) {
-        Join::Open => Step::Nothing,
+        Join::Open => EngineStep::Nothing,
         Join::Pass => {
             transition.end_fork();
             match cx.workflow.behind(fork) {
@@ -172,14 +172,14 @@ pub(super) fn joined(state: &WaypointState, voted: &[Voted], cx: &Context<'_>, f
 }
 
 /// The work goes back, with what every branch said that rejected it: one rework.
-fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted: &[Voted]) -> Step {
+fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted: &[Voted]) -> EngineStep {
     let cx = transition.cx;
     let rejections: Vec<(&GateId, &Vote)> =
         open.votes().filter(|(_, vote)| vote.outcome == Outcome::NeedsReview).collect();
     let judges = |gate: &GateId| cx.workflow.gate(gate).is_some_and(|gate| gate.duty == Duty::Judge);
     // A verifier's ruling counts for more: it may take the work back altogether.
     let Some((_, first)) = rejections.iter().find(|(gate, _)| judges(gate)).or_else(|| rejections.first()) else {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     };
     let ruling =
         Ruling { disposition: first.disposition, reason: first.reason_code, exhausted: false, remediation: None };

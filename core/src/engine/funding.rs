@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     state::{OpenTurn, Phase, Purpose, WaypointState},
 };
 
-use super::{Context, transition::Transition};
+use super::{StepContext, transition::Transition};
 use crate::{
     budget::{self, Need},
     policy::{Ruling, escalate, exhausted},
@@ -126,7 +126,7 @@ fn part(limits: Limits) -> Limits {
 }
 
 /// Whether a program takes this turn that can use something up: a verification without a judge runs checks only.
-fn runs_program(open: &OpenTurn, cx: &Context<'_>) -> bool {
+fn runs_program(open: &OpenTurn, cx: &StepContext<'_>) -> bool {
     match open.purpose {
         Purpose::Build | Purpose::Complete | Purpose::Advise => true,
         Purpose::Verify(purpose) => {
@@ -143,19 +143,19 @@ fn used_of(left: Limits) -> &'static str {
     used.map_or("a limit", |(_, name)| name)
 }
 
-fn used_up(what: &str, of_waypoint: bool, cx: &Context<'_>) -> Ruling {
+fn used_up(what: &str, of_waypoint: bool, cx: &StepContext<'_>) -> Ruling {
     let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
     let named = if of_waypoint { format!("{waypoint} --flight {flight}") } else { flight.to_string() };
     rule(&format!("{what} is used up"), &named, cx)
 }
 
 /// What becomes of work whose turn reached a limit, or that has nothing left: a person decides, by the plan's policy.
-pub(super) fn crossed(detail: &str, cx: &Context<'_>) -> Ruling {
+pub(super) fn crossed(detail: &str, cx: &StepContext<'_>) -> Ruling {
     let named = format!("{} --flight {}", cx.waypoint.id, cx.flight.submitted.flight);
     rule(detail, &named, cx)
 }
 
-fn rule(what: &str, named: &str, cx: &Context<'_>) -> Ruling {
+fn rule(what: &str, named: &str, cx: &StepContext<'_>) -> Ruling {
     let text = format!(
         "{what}: raise it with `holdpoint budget {named}` and by how much, such as `--cost-usd +5`; the work goes on then"
     );

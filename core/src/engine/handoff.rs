@@ -10,7 +10,8 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, funding, listing, questions, taking,
+    BuildOutcome, BundledCommit, EngineStep, Fresh, Handoff, Refusal, StepContext, branches, funding, listing,
+    questions, taking,
     transition::{Ruled, Transition, met},
 };
 use crate::{feedback, policy};
@@ -31,27 +32,27 @@ pub(super) const FAILURES: [ReasonCode; 7] = [
 pub(super) fn open_turn<'a, T>(
     state: &'a WaypointState,
     handoff: &Handoff<T>,
-    cx: &Context<'_>,
-) -> Result<&'a OpenTurn, Step> {
+    cx: &StepContext<'_>,
+) -> Result<&'a OpenTurn, EngineStep> {
     if state.taken().any(|taken| taken.turn == handoff.turn && taken.digest == handoff.cause.digest) {
-        return Err(Step::Nothing);
+        return Err(EngineStep::Nothing);
     }
     let Phase::InTurn(open) = &state.phase else {
-        return Err(Step::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
+        return Err(EngineStep::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
     };
     // Its gate went to another role while this one had the turn (GATE-19).
     if open.turn != handoff.turn
         && let Some((_, expected)) = reassigned(state).filter(|(from, _)| **from == handoff.role)
     {
         let (turn, expected, found) = (handoff.turn.clone(), expected.clone(), handoff.role.clone());
-        return Err(Step::Refuse(Refusal::WrongRole { turn, expected, found }));
+        return Err(EngineStep::Refuse(Refusal::WrongRole { turn, expected, found }));
     }
     // One that a person took over, or has to, is no agent's to answer.
     if open.turn != handoff.turn || taking::is_no_agents(open) {
-        return Err(Step::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
+        return Err(EngineStep::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
     }
     if open.role != handoff.role {
-        return Err(Step::Refuse(Refusal::WrongRole {
+        return Err(EngineStep::Refuse(Refusal::WrongRole {
             turn: handoff.turn.clone(),
             expected: open.role.clone(),
             found: handoff.role.clone(),
@@ -59,10 +60,10 @@ pub(super) fn open_turn<'a, T>(
     }
     if !listing::is_listed(open, &handoff.agent, cx.flight, cx.waypoint) {
         let (turn, role, agent) = (handoff.turn.clone(), open.role.clone(), handoff.agent.clone());
-        return Err(Step::Refuse(Refusal::NotListed { turn, role, agent }));
+        return Err(EngineStep::Refuse(Refusal::NotListed { turn, role, agent }));
     }
     if branches::has_voted(state, &handoff.agent) {
-        return Err(Step::Refuse(Refusal::Voted { turn: handoff.turn.clone(), agent: handoff.agent.clone() }));
+        return Err(EngineStep::Refuse(Refusal::Voted { turn: handoff.turn.clone(), agent: handoff.agent.clone() }));
     }
     Ok(open)
 }
@@ -99,20 +100,25 @@ pub(super) fn wanted(purpose: Purpose) -> &'static str {
 }
 
 /// A turn that makes work ended: its gate is left, or another turn of it opens.
-pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn built(
+    state: &WaypointState,
+    handoff: Handoff<BuildOutcome>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
     let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };
     if open.purpose != Purpose::Build {
-        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
+        return EngineStep::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone()).metered(handoff.metered);
     let told = handoff.told;
     let (commit, violations) = match handoff.body {
         BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) if !FAILURES.contains(&failure.reason) => {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
-            return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
+            return EngineStep::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
         }
         BuildOutcome::Failed(failure) => {
             return failed(transition.answered(handoff.cause, Outcome::NeedsReview), open, &failure, told);
@@ -133,14 +139,14 @@ pub(super) fn made(
     mut transition: Transition<'_>,
     open: &OpenTurn,
     agent: AgentName,
-    commit: Option<Commit>,
+    commit: Option<BundledCommit>,
     violations: Vec<Violation>,
-) -> Step {
+) -> EngineStep {
     let base_tree = transition.before.base.as_ref().and_then(|b| transition.cx.flight.tree_of(b));
     let Some(tree) = commit.as_ref().map(|c| &c.tree).or(base_tree).cloned() else {
         // A base is a commit of the flight's branch by construction.
         let what = "the waypoint has no base".to_owned();
-        return Step::Refuse(Refusal::Mismatch { turn: open.turn.clone(), what });
+        return EngineStep::Refuse(Refusal::Mismatch { turn: open.turn.clone(), what });
     };
     let earlier_makers = earlier_makers(transition.next.work.as_ref().filter(|_| commit.is_some()), &agent);
     transition.forget_work();
@@ -172,7 +178,12 @@ pub(super) fn earlier_makers(from: Option<&Work>, by: &AgentName) -> Vec<AgentNa
 }
 
 /// A failed turn counts as an attempt, unless its program cannot run at all; another one follows while reworks are left.
-fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure, told: Option<Box<Feedback>>) -> Step {
+fn failed(
+    mut transition: Transition<'_>,
+    open: &OpenTurn,
+    failure: &Failure,
+    told: Option<Box<Feedback>>,
+) -> EngineStep {
     if failure.reason != ReasonCode::NotExecutable {
         transition.count_attempt();
     }
@@ -192,7 +203,7 @@ pub(super) fn rule_failed<'a>(
     open: &OpenTurn,
     failure: &Failure,
     told: Option<Box<Feedback>>,
-) -> Result<(Transition<'a>, Ruled), Step> {
+) -> Result<(Transition<'a>, Ruled), EngineStep> {
     let ruling = match failure.reason {
         ReasonCode::BudgetExhausted if funding::degrades(&transition) => {
             transition.next.spent.degraded = true;

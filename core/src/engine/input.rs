@@ -27,29 +27,29 @@ pub enum Input {
     /// A build or repair turn ended.
     Built(Handoff<BuildOutcome>),
     /// A verifier reported.
-    Reported(Handoff<Box<Reported>>),
+    Reported(Handoff<Box<ReportInput>>),
     /// An agent completed a gate, or its turn failed.
     Fulfilled(Handoff<Box<Completion>>),
     /// An advisor answered, or its turn failed.
     Advised(Handoff<Box<Advised>>),
     /// An agent asked a question or called for help.
-    Asked(Handoff<Box<Asked>>),
+    Asked(Handoff<Box<AgentQuestion>>),
     /// A person answers the open question.
-    Answered(Act<Box<Answering>>),
+    Answered(PersonAct<Box<PersonAnswer>>),
     /// A person completes a gate.
-    Completed(Act<Box<Completion>>),
+    Completed(PersonAct<Box<Completion>>),
     /// A person has held work tried again.
-    Retried(Act<Box<Retrying>>),
+    Retried(PersonAct<Box<Retrying>>),
     /// A person takes over a turn that agents have.
-    Taken(Act<Box<Taking>>),
+    Taken(PersonAct<Box<Taking>>),
     /// A person gives back a turn that was taken over.
-    Released(Act<Box<Releasing>>),
+    Released(PersonAct<Box<Releasing>>),
     /// A person hands in work on a turn that was taken over.
-    HandedIn(Act<Box<HandingIn>>),
+    HandedIn(PersonAct<Box<HandingIn>>),
     /// A person ends the waypoint; without a body, its whole flight.
-    Cancelled(Act<Option<Box<Cancel>>>),
+    Cancelled(PersonAct<Option<Box<Cancel>>>),
     /// A person had the flight go on by other workflows, and the waypoint is at a gate that is gone or another role's.
-    Reconfigured(Act<Box<Migrating>>),
+    Reconfigured(PersonAct<Box<Migrating>>),
     /// Nothing was handed off in time on this turn, as it stands.
     DeadlinePassed(Box<Turn>),
     /// Agents took this turn and were never heard of again.
@@ -123,7 +123,7 @@ impl<B> Handoff<B> {
 
 /// A verifier's report, with what follows it.
 #[derive(Debug, Clone)]
-pub struct Reported {
+pub struct ReportInput {
     /// The report. Whether its receipt is foreign is what its sender's key says, in place of what the report says of itself.
     pub report: VerificationReport,
     /// What its turn keeps for the build turn behind it.
@@ -132,7 +132,7 @@ pub struct Reported {
 
 /// What a person did.
 #[derive(Debug, Clone)]
-pub struct Act<T> {
+pub struct PersonAct<T> {
     /// Who signed it.
     pub by: AgentName,
     /// Where it is stored.
@@ -146,7 +146,7 @@ pub struct Act<T> {
 
 /// A question, or a call for help.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct AgentQuestion {
     /// Which of both.
     pub kind: QuestionKind,
     /// Its words: kept in the handoff, never in the state (FLY-18).
@@ -160,7 +160,7 @@ pub struct Asked {
     /// Whether it ends its turn.
     pub ends: Ends,
     /// What was there when it was asked, as the orchestrator found it in the objects.
-    pub work: Option<Commit>,
+    pub work: Option<BundledCommit>,
     /// The conversation in which it was asked: kept in the handoff, never in the state.
     pub conversation: Option<Conversation>,
     /// The open turn, as it stands.
@@ -178,10 +178,10 @@ pub enum Ends {
     NotBefore(Timestamp),
 }
 
-impl Asked {
+impl AgentQuestion {
     /// A question as it was handed off, with the work in progress and the open turn.
     #[must_use]
-    pub fn question(asked: &ClarificationRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+    pub fn question(asked: &ClarificationRequest, work: Option<BundledCommit>, turn: Box<Turn>) -> Self {
         Self {
             kind: QuestionKind::Clarification,
             question: asked.question.clone(),
@@ -201,7 +201,7 @@ impl Asked {
 
     /// A call for help as it was handed off.
     #[must_use]
-    pub fn help(call: &HelpRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+    pub fn help(call: &HelpRequest, work: Option<BundledCommit>, turn: Box<Turn>) -> Self {
         Self {
             kind: QuestionKind::Help,
             question: call.raw_line.clone(),
@@ -218,7 +218,7 @@ impl Asked {
 
 /// An answer, with what it answers.
 #[derive(Debug, Clone)]
-pub struct Answering {
+pub struct PersonAnswer {
     /// The answer.
     pub response: ClarificationResponse,
     /// The words of the question.
@@ -231,7 +231,7 @@ pub struct Answering {
     pub turn: Option<Box<Turn>>,
 }
 
-impl Answering {
+impl PersonAnswer {
     /// An answer to a question or a call for help, as it was handed off in that turn. Where nothing is open there are no words.
     #[must_use]
     pub fn to(asked: Option<&Handed>, response: ClarificationResponse, turn: Option<Box<Turn>>) -> Self {
@@ -281,19 +281,19 @@ pub enum BuildOutcome {
     /// One commit on the base; or nothing changed.
     Work {
         /// The commit, its tree and the bundle that brings it; `None` when nothing changed.
-        commit: Option<Commit>,
+        commit: Option<BundledCommit>,
         /// Broken path rules.
         violations: Vec<Violation>,
     },
     /// Nothing to judge.
     Failed(Failure),
     /// The program reached a limit, and this was there: nothing to judge yet, and the next turn starts from it.
-    Stopped(Failure, Commit),
+    Stopped(Failure, BundledCommit),
 }
 
 /// A commit with what brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
+pub struct BundledCommit {
     /// The commit.
     pub commit: Oid,
     /// Its tree.
@@ -312,16 +312,16 @@ pub struct Merged {
     /// The cars of the train on that head that it was merged with as well.
     pub behind: Option<Behind>,
     /// What came of it.
-    pub merge: Merge,
+    pub merge: MergeResult,
 }
 
 /// What merging an accepted commit with the head came to.
 #[derive(Debug, Clone)]
-pub enum Merge {
+pub enum MergeResult {
     /// One commit on the head.
     Clean {
         /// The merged commit.
-        commit: Commit,
+        commit: BundledCommit,
         /// Broken path rules of the merged diff.
         violations: Vec<Violation>,
         /// It changes exactly what the work changed: the same files, from and to the same contents.

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Behind, Context, Fresh, Merge, Merged, Step, opening, replaceable, report,
+    Behind, EngineStep, Fresh, MergeResult, Merged, StepContext, opening, replaceable, report,
     stacking::{alone, stacks, unmerged},
     transition::{Ruled, Transition},
     turns::{self, Opening},
@@ -29,17 +29,17 @@ const CONFLICTS_MAX: u32 = 10;
 const LANDED_TOLD_MAX: usize = 20;
 
 /// An accepted commit was merged with the head that moved meanwhile, or with the train on it.
-pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let replaced = state.stacked.as_ref().and_then(|_| replaceable(state));
     if !matches!(state.phase, Phase::Accepted { .. }) && replaced.is_none() {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
-    let Some((work, base)) = unmerged(state) else { return Step::Nothing };
+    let Some((work, base)) = unmerged(state) else { return EngineStep::Nothing };
     if work.commit.as_ref() != Some(&merged.work) || cx.flight.landing(&cx.waypoint.id).is_some() {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let Merged { head, behind, merge, .. } = merged;
-    let Some(stacked) = place(state, &head, behind.as_ref(), &merge, cx) else { return Step::Nothing };
+    let Some(stacked) = place(state, &head, behind.as_ref(), &merge, cx) else { return EngineStep::Nothing };
     let made_on = work.made_on.clone().or_else(|| Some(base.clone()));
     let mut transition = Transition::new(state, cx, fresh);
     transition.next.base = Some(behind.map_or(head, |behind| behind.commit));
@@ -51,20 +51,20 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
     transition.next.counters.redeliveries = 0;
     let head = cx.flight.head();
     match merge {
-        Merge::Clean { commit, violations, same_diff } => {
+        MergeResult::Clean { commit, violations, same_diff } => {
             let (tree, bundle) = (commit.tree, Some(commit.bundle));
             let merged = Work { commit: Some(commit.commit), tree, bundle, violations, made_on, ..work.clone() };
             // The approval of the diff covers this one: it is the same.
             transition.next.cleared &= same_diff;
             verify(transition, merged)
         }
-        Merge::Accepted => Transition::new(state, cx, fresh).accepted_again(),
-        Merge::Contained => {
+        MergeResult::Accepted => Transition::new(state, cx, fresh).accepted_again(),
+        MergeResult::Contained => {
             let tree = cx.flight.head_tree().clone();
             let nothing = Work { commit: None, tree, bundle: None, violations: Vec::new(), made_on, ..work.clone() };
             verify(transition, nothing)
         }
-        Merge::Conflict { paths, paths_more, changed_by } => {
+        MergeResult::Conflict { paths, paths_more, changed_by } => {
             let since = made_on.as_ref().unwrap_or(head);
             let mut collision = collision(CollisionKind::Conflict, since, head, &changed_by, cx);
             let note = format!(
@@ -85,8 +85,8 @@ fn place(
     state: &WaypointState,
     head: &Oid,
     behind: Option<&Behind>,
-    merge: &Merge,
-    cx: &Context<'_>,
+    merge: &MergeResult,
+    cx: &StepContext<'_>,
 ) -> Option<Option<Box<Stacked>>> {
     let Some(behind) = behind else {
         // What was merged with an older head is not what would land: it is merged again.
@@ -107,7 +107,7 @@ fn place(
 
 /// A merge is verified at the last verifier's gate. A tip that moved while an earlier merge was being verified is a landing
 /// conflict like any other: nothing here goes round without a bound.
-fn verify(mut transition: Transition<'_>, merged: Work) -> Step {
+fn verify(mut transition: Transition<'_>, merged: Work) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
     // What is merged again because another car left the train has not collided with anything.
     let again = state.stacked.is_none() && state.work.as_ref().is_some_and(|work| work.made_on.is_some());
@@ -127,7 +127,7 @@ pub(super) fn merge_judged(
     open: &OpenTurn,
     judged: &VerificationReport,
     cause: Cause,
-) -> Step {
+) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
     let ruling = report::rule(state, judged, cx);
     let accepted = ruling.disposition == Disposition::Accept;
@@ -164,10 +164,10 @@ pub(super) fn merge_judged(
 }
 
 /// Its landing failed again and again.
-pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Phase::Accepted { at, report } = &state.phase else { return Step::Nothing };
+pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let Phase::Accepted { at, report } = &state.phase else { return EngineStep::Nothing };
     if cx.flight.landing(&cx.waypoint.id).is_some() {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let text = format!("accepted work cannot be landed ({detail}): fix the cause, then `holdpoint retry`");
     let resume = Resume::Landing { at: *at, report: *report };
@@ -180,7 +180,7 @@ fn collision(
     since: &Oid,
     head: &Oid,
     changed_by: &BTreeMap<WaypointId, Vec<String>>,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
 ) -> Collision {
     let landed = cx.flight.landed_between(since, head);
     let title = |id: &WaypointId| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
@@ -213,7 +213,7 @@ fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collis
 
 /// Work that collides is made again from the first gate that makes it. The base moved: what has to be red there is tried
 /// first, and the builder's feedback waits in the turn for that.
-fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
+fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> EngineStep {
     let first = transition.cx.workflow.first_make();
     transition.next.after_conflict = true;
     let purpose = if opening::is_tried_red(first, transition.cx) { opening::BASELINE } else { turns::purpose(first) };

@@ -9,14 +9,14 @@ use holdpoint_protocol::{
     state::{OpenTurn, WaypointState},
 };
 
-use super::Context;
+use super::StepContext;
 use crate::flight::FlightState;
 
 /// Agents that a message names.
 const NAMED_MAX: usize = 5;
 
 /// By which configuration a turn of this role is bound that opens now; `None`: any agent of the role may answer it.
-pub(super) fn opens_by(role: &RoleId, cx: &Context<'_>) -> Option<u32> {
+pub(super) fn opens_by(role: &RoleId, cx: &StepContext<'_>) -> Option<u32> {
     cx.workflow.listed.contains_key(role).then(|| cx.flight.configured.newest())
 }
 

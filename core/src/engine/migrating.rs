@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Act, Context, Fresh, Migrating, Step, advising,
+    EngineStep, Fresh, Migrating, PersonAct, StepContext, advising,
     arrival::{self, Arrival},
     opening, taking,
     transition::{Ruled, Transition},
@@ -38,7 +38,7 @@ enum Place<'a> {
 
 /// Whether a waypoint is where it cannot stay by the flight's workflows of today.
 #[must_use]
-pub fn has_to_migrate(state: &WaypointState, cx: &Context<'_>) -> bool {
+pub fn has_to_migrate(state: &WaypointState, cx: &StepContext<'_>) -> bool {
     // It is in the workflow by which its last entry was decided.
     if state.configured.by >= cx.flight.configured.newest() {
         return false;
@@ -85,7 +85,7 @@ impl<'a> Stands<'a> {
 }
 
 /// Whether a fork is as it was when it was entered: what was voted counts in no other one.
-fn is_kept(open: &OpenFork, cx: &Context<'_>) -> bool {
+fn is_kept(open: &OpenFork, cx: &StepContext<'_>) -> bool {
     let Some(fork) = cx.workflow.fork(&open.fork) else { return false };
     let gates = cx.workflow.branches(fork);
     let same = gates.iter().map(|gate| &gate.id).eq(open.branches.iter().map(|branch| &branch.gate));
@@ -93,7 +93,7 @@ fn is_kept(open: &OpenFork, cx: &Context<'_>) -> bool {
     same && open.phases().filter_map(Phase::turn).all(fits)
 }
 
-fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &Context<'a>) -> Place<'a> {
+fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &StepContext<'a>) -> Place<'a> {
     let workflow = cx.workflow;
     if cx.flight.is_adopted(cx.waypoint, state) {
         return Place::Adopted(workflow.first());
@@ -125,7 +125,7 @@ fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &Context<'a>) -> Pl
     }
 }
 
-fn earlier<'a>(gone: &GateId, state: &WaypointState, cx: &Context<'a>, workflow: &'a Workflow) -> Place<'a> {
+fn earlier<'a>(gone: &GateId, state: &WaypointState, cx: &StepContext<'a>, workflow: &'a Workflow) -> Place<'a> {
     let before = cx.flight.gates_before(cx.waypoint, state, gone);
     let nearest = before.iter().find_map(|id| workflow.gate(id).filter(|gate| workflow.fork_of(&gate.id).is_none()));
     nearest.map_or_else(|| Place::Nowhere(workflow.first()), Place::Earlier)
@@ -144,7 +144,7 @@ fn is_of(purpose: Purpose, gate: &Gate) -> bool {
 }
 
 /// Whether an open turn is one that the gate could have opened.
-fn is_turn_of(open: &OpenTurn, gate: &Gate, cx: &Context<'_>) -> bool {
+fn is_turn_of(open: &OpenTurn, gate: &Gate, cx: &StepContext<'_>) -> bool {
     let repaired = || open.purpose == Purpose::Build && turns::is_repaired(gate, cx) && turns::is_repairs(&open.role);
     let by_role = match open.link {
         // Whatever the gate's own role is.
@@ -157,11 +157,16 @@ fn is_turn_of(open: &OpenTurn, gate: &Gate, cx: &Context<'_>) -> bool {
 }
 
 /// The flight goes on by other workflows: a waypoint goes to where it belongs.
-pub(super) fn reconfigured(state: &WaypointState, act: Act<Box<Migrating>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Some(stands) = stands(state).filter(|_| has_to_migrate(state, cx)) else { return Step::Nothing };
-    let Act { by, cause, body, .. } = act;
+pub(super) fn reconfigured(
+    state: &WaypointState,
+    act: PersonAct<Box<Migrating>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let Some(stands) = stands(state).filter(|_| has_to_migrate(state, cx)) else { return EngineStep::Nothing };
+    let PersonAct { by, cause, body, .. } = act;
     let Migrating { turn, feedback } = *body;
-    let Some((gate, purpose)) = stands.at() else { return Step::Nothing };
+    let Some((gate, purpose)) = stands.at() else { return EngineStep::Nothing };
     let told = match stands {
         // The asker's words ride in the advisor's turn.
         Stands::Turn(_) if state.advice.is_some() => turn.and_then(|turn| advising::told_before(*turn)),
@@ -175,7 +180,7 @@ pub(super) fn reconfigured(state: &WaypointState, act: Act<Box<Migrating>>, cx: 
     let text = words(&to, gate.as_str(), &by, cx);
     let transition = Transition::new(state, cx, fresh).acted(by, Verb::Reconfigure, cause);
     let (target, same) = match to {
-        Place::Here => return Step::Nothing,
+        Place::Here => return EngineStep::Nothing,
         Place::Adopted(first) => return adopt(transition, first, told, &text),
         Place::Again(gate) => (gate, true),
         Place::Earlier(gate) => (gate, false),
@@ -205,7 +210,7 @@ pub(super) fn reconfigured(state: &WaypointState, act: Act<Box<Migrating>>, cx: 
 
 /// Work that began before its project had a workflow comes to the first gate of the one that is declared now. Its history says
 /// so: the visit of the gate where it was ends with `skip`, and what is held gets such a visit.
-fn adopt<'a>(transition: Transition<'a>, first: &'a Gate, told: Option<Feedback>, text: &str) -> Step {
+fn adopt<'a>(transition: Transition<'a>, first: &'a Gate, told: Option<Feedback>, text: &str) -> EngineStep {
     let cx = transition.cx;
     let mut transition = left(transition);
     transition.next.configured.began = cx.flight.configured.newest();
@@ -243,7 +248,7 @@ fn open<'a>(
     same: bool,
     (purpose, feedback): (Purpose, Option<Feedback>),
     ruling: &Ruling,
-) -> Step {
+) -> EngineStep {
     let turn = |transition: Transition<'a>, gate: &'a Gate, purpose| {
         // Of what was said, a verifier keeps only what the build turn behind a tried base gets (FLY-18).
         let kept = matches!(purpose, Purpose::Build | Purpose::Complete | opening::BASELINE);
@@ -269,7 +274,7 @@ fn open<'a>(
 }
 
 /// What people read of it.
-fn words(to: &Place<'_>, from: &str, by: &AgentName, cx: &Context<'_>) -> String {
+fn words(to: &Place<'_>, from: &str, by: &AgentName, cx: &StepContext<'_>) -> String {
     match to {
         Place::Here => String::new(),
         Place::Again(gate) => {

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     state::{Phase, Purpose, Resume, WaypointState},
 };
 
-use super::{Context, Fresh, Step, requests, transition::Transition};
+use super::{EngineStep, Fresh, StepContext, requests, transition::Transition};
 use crate::{
     gates::{Duty, Gate, Stop},
     policy::{Ruling, conflict::conflict, escalate, exhausted},
@@ -16,26 +16,26 @@ use crate::{
 pub(super) const BASELINE: Purpose = Purpose::Verify(VerificationPurpose::Baseline);
 
 /// Whether a base has to be tried before anything is built on it at this gate: a check has to be red there.
-pub(super) fn is_tried_red(gate: &Gate, cx: &Context<'_>) -> bool {
+pub(super) fn is_tried_red(gate: &Gate, cx: &StepContext<'_>) -> bool {
     gate.duty == Duty::Make && !requests::criteria(VerificationPurpose::Baseline, cx).is_empty()
 }
 
 /// Whether the base is tried before this gate: nothing was built on it, and guards have to be green there, or a check red.
-pub(super) fn is_base_tried(gate: &Gate, state: &WaypointState, cx: &Context<'_>) -> bool {
+pub(super) fn is_base_tried(gate: &Gate, state: &WaypointState, cx: &StepContext<'_>) -> bool {
     let guarded = gate.duty == Duty::Make && !cx.flight.submitted.plan.guards.is_empty();
     state.counters.attempts == 0 && (guarded || is_tried_red(gate, cx))
 }
 
 /// A waypoint begins: its rules and judge first, then the first gate.
-pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn open(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     if state.phase != Phase::Pending {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     begin(Transition::new(state, cx, fresh))
 }
 
 /// Opens the first turn.
-pub(super) fn begin(mut transition: Transition<'_>) -> Step {
+pub(super) fn begin(mut transition: Transition<'_>) -> EngineStep {
     let cx = transition.cx;
     transition.next.base = Some(cx.flight.head().clone());
     if let Some(ruling) = unfit(cx) {
@@ -45,7 +45,7 @@ pub(super) fn begin(mut transition: Transition<'_>) -> Step {
 }
 
 /// Why a waypoint cannot begin: rules that contradict each other, or nobody to judge it.
-pub(super) fn unfit(cx: &Context<'_>) -> Option<Ruling> {
+pub(super) fn unfit(cx: &StepContext<'_>) -> Option<Ruling> {
     cx.workflow.last_judge()?;
     if let Some(text) = conflict(&cx.flight.submitted.plan, cx.waypoint) {
         return Some(escalate(ReasonCode::PolicyConflict, &text));
@@ -56,9 +56,9 @@ pub(super) fn unfit(cx: &Context<'_>) -> Option<Ruling> {
 }
 
 /// The flight's budget is used up: what is not accepted by now fails.
-pub(super) fn budget_exhausted(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
-        Phase::Accepted { .. } | Phase::Held(_) | Phase::Cancelled => return Step::Nothing,
+        Phase::Accepted { .. } | Phase::Held(_) | Phase::Cancelled => return EngineStep::Nothing,
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),
         Phase::Waiting(question) => Resume::Turn(question.turn.clone()),

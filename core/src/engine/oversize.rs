@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     state::{Phase, Resume, WaypointState},
 };
 
-use super::{Context, Fresh, Input, Oversize, Refusal, Step, acts, transition::Transition};
+use super::{EngineStep, Fresh, Input, Oversize, Refusal, StepContext, acts, transition::Transition};
 use crate::policy::escalate;
 
 impl Input {
@@ -32,10 +32,10 @@ impl Input {
 }
 
 /// The waypoint is held where it is.
-pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
-        Phase::Held(_) | Phase::Cancelled => return Step::Nothing,
-        Phase::Accepted { .. } if acts::has_ended(state, cx) => return Step::Nothing,
+        Phase::Held(_) | Phase::Cancelled => return EngineStep::Nothing,
+        Phase::Accepted { .. } if acts::has_ended(state, cx) => return EngineStep::Nothing,
         Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),

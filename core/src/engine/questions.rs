@@ -15,7 +15,8 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use super::{
-    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, advising, asking,
+    AgentQuestion, BundledCommit, Ends, EngineStep, Fresh, Handoff, PersonAct, PersonAnswer, Refusal, StepContext,
+    acts, advising, asking,
     handoff::{earlier_makers, open_turn},
     transition::Transition,
     turns,
@@ -36,7 +37,12 @@ pub const ANSWER_BYTES_MAX: usize = 64 << 10;
 const POLICY: &str = "policy";
 
 /// An agent asked, or called for help.
-pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+pub(super) fn asked(
+    state: &WaypointState,
+    handoff: Handoff<Box<AgentQuestion>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
     let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open.clone(),
         Err(step) => return step,
@@ -48,7 +54,7 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
     let Handoff { role, agent, cause, metered, body, .. } = handoff;
-    let Asked { kind, question, context, words, ends, work, conversation, mut turn, .. } = *body;
+    let AgentQuestion { kind, question, context, words, ends, work, conversation, mut turn, .. } = *body;
     turns::converse(&mut turn, conversation);
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
     transition = transition.answered(cause.clone(), Outcome::Blocked);
@@ -84,18 +90,23 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
 }
 
 /// An advisor asks itself: nobody answers it, and the next one is asked.
-fn asked_by_advisor(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+fn asked_by_advisor(
+    state: &WaypointState,
+    handoff: Handoff<Box<AgentQuestion>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
     let Handoff { turn, agent, cause, metered, body, .. } = handoff;
     if let Ends::NotBefore(_) = body.ends {
         let what = "nobody answers an advisor's question: hand off what you know".to_owned();
-        return Step::Refuse(Refusal::Mismatch { turn, what });
+        return EngineStep::Refuse(Refusal::Mismatch { turn, what });
     }
     let transition = Transition::new(state, cx, fresh).by(agent).metered(metered).taken(cause);
     advising::asked_back(transition, *body.turn)
 }
 
 /// What the decision says that opens a question.
-pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &Context<'_>) -> Ruling {
+pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -> Ruling {
     let (reason, what) = match kind {
         QuestionKind::Clarification => (ReasonCode::ClarificationOpen, "asks"),
         QuestionKind::Help => (ReasonCode::HelpRequested, "calls for help"),
@@ -108,7 +119,7 @@ pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &Context<'_>) -> Ru
 
 /// Work that is not finished: nobody judges it, and the next turn starts from it.
 pub(super) fn in_progress(
-    Commit { commit, tree, bundle }: Commit,
+    BundledCommit { commit, tree, bundle }: BundledCommit,
     role: RoleId,
     agent: AgentName,
     earlier_makers: Vec<AgentName>,
@@ -118,7 +129,7 @@ pub(super) fn in_progress(
 }
 
 /// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.
-pub(super) fn by_policy(question: String, cx: &Context<'_>) -> Option<Clarified> {
+pub(super) fn by_policy(question: String, cx: &StepContext<'_>) -> Option<Clarified> {
     let fits = |answer: &&Answer| Regex::new(&answer.matches).is_ok_and(|matches| matches.is_match(&question));
     let answer = cx.flight.submitted.plan.answers.iter().find(fits)?;
     Some(Clarified {
@@ -137,22 +148,27 @@ pub(super) fn only_answers() -> Feedback {
 }
 
 /// The turn opens again, with the answer and from the work in progress.
-fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: Clarified) -> Step {
+fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: Clarified) -> EngineStep {
     turns::constrain(&mut turn, &answered.constraints);
     turns::clarify(&mut turn, answered);
     again(transition, open, turn)
 }
 
 /// The turn opens again, from the work in progress.
-pub(super) fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> Step {
+pub(super) fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> EngineStep {
     turns::start_from(&mut turn, &transition.next, transition.cx);
     turns::open_again(transition, open, turn)
 }
 
 /// A person answers.
-pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
-    let Answering { response, question, options, conversation, turn } = *body;
+pub(super) fn answered(
+    state: &WaypointState,
+    act: PersonAct<Box<PersonAnswer>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
+    let PersonAnswer { response, question, options, conversation, turn } = *body;
     let (open, asked, waits) = match &state.phase {
         Phase::Waiting(question) => (&question.turn, &question.asked, None),
         Phase::InTurn(open) => match open.asking() {
@@ -162,18 +178,18 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
         _ => return acts::unopened(state, Verb::Answer, cx),
     };
     if !acts::is_about(response.request.as_ref(), &asked.artifact, overtaken) {
-        return Step::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
+        return EngineStep::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
     }
     let Some(mut turn) = turn.filter(|turn| turn.turn_id == open.turn) else {
         let message = format!("no entry opens turn {}, in which it was asked", open.turn);
-        return Step::Refuse(Refusal::act(
+        return EngineStep::Refuse(Refusal::act(
             ActCode::NothingOpen,
             message,
             "the journal may be damaged: `holdpoint audit`",
         ));
     };
     if let Some(refusal) = invalid(&response, &options, state) {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
     if waits.is_none() {
         turns::converse(&mut turn, conversation);
@@ -229,10 +245,10 @@ fn invalid(response: &ClarificationResponse, options: &[String], state: &Waypoin
 }
 
 /// Nobody answered in time.
-pub(super) fn overdue(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Phase::Waiting(question) = &state.phase else { return Step::Nothing };
+pub(super) fn overdue(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let Phase::Waiting(question) = &state.phase else { return EngineStep::Nothing };
     if question.deadline.is_none_or(|deadline| cx.flight.shifted(deadline, question.since, cx.now) > cx.now) {
-        return Step::Nothing;
+        return EngineStep::Nothing;
     }
     let text =
         "nobody answered within `answer_within`: `holdpoint retry` opens the turn again, `--note` gives the answer";

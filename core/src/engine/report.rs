@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Handoff, Refusal, Reported, Step,
+    EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext,
     handoff::{self, open_turn},
     landing, requests,
     transition::{Ruled, Transition, reworks_left},
@@ -23,21 +23,21 @@ use crate::policy::{self, Facts, Ruling, escalate, words};
 /// A verifier reported.
 pub(super) fn reported(
     state: &WaypointState,
-    handoff: Handoff<Box<Reported>>,
-    cx: &Context<'_>,
+    handoff: Handoff<Box<ReportInput>>,
+    cx: &StepContext<'_>,
     fresh: &Fresh,
-) -> Step {
+) -> EngineStep {
     let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };
     let Purpose::Verify(purpose) = open.purpose else {
-        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: handoff::wanted(open.purpose) });
+        return EngineStep::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: handoff::wanted(open.purpose) });
     };
-    let Reported { report, for_build } = *handoff.body;
+    let ReportInput { report, for_build } = *handoff.body;
     let report = &report;
     if let Some(what) = mismatch(state, purpose, report, cx).or_else(|| verdicts::contradicted(open, report)) {
-        return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
+        return EngineStep::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent).metered(handoff.metered);
     match purpose {
@@ -52,7 +52,7 @@ fn mismatch(
     state: &WaypointState,
     purpose: VerificationPurpose,
     report: &VerificationReport,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
 ) -> Option<String> {
     if report.purpose != purpose {
         return Some(format!("purpose {:?} where {purpose:?} was asked", report.purpose));
@@ -88,11 +88,11 @@ fn not_once<'a>(reports: &'a [CriterionReport], asked: &[CriterionId]) -> Option
 }
 
 /// The criteria that such a turn asks for.
-fn asked(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<CriterionId> {
+fn asked(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Vec<CriterionId> {
     requests::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
 }
 
-fn guards_asked(cx: &Context<'_>) -> Vec<CriterionId> {
+fn guards_asked(cx: &StepContext<'_>) -> Vec<CriterionId> {
     cx.flight.submitted.plan.guards.iter().map(|g| g.id.clone()).collect()
 }
 
@@ -107,7 +107,7 @@ fn baseline(
     report: &VerificationReport,
     cause: Cause,
     for_build: Option<Box<Feedback>>,
-) -> Step {
+) -> EngineStep {
     let (cx, feedback) = (transition.cx, for_build.map(|feedback| *feedback));
     match rule_base(report, cx) {
         Some(ruling) => {
@@ -140,7 +140,7 @@ pub(super) fn verified(next: &mut WaypointState, report: &VerificationReport, ca
 }
 
 /// What is wrong with the base, if anything.
-fn rule_base(report: &VerificationReport, cx: &Context<'_>) -> Option<Ruling> {
+fn rule_base(report: &VerificationReport, cx: &StepContext<'_>) -> Option<Ruling> {
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
     if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
@@ -166,7 +166,7 @@ fn violations(state: &WaypointState, report: &VerificationReport) -> Vec<Violati
 }
 
 /// The ruling on a report, by the policy table.
-pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Context<'_>) -> Ruling {
+pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &StepContext<'_>) -> Ruling {
     policy::rule(&Facts {
         clarification: None,
         asked: &asked(report.purpose, cx),
@@ -181,7 +181,7 @@ pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Cont
     })
 }
 
-fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> Step {
+fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
     let ruling = rule(state, report, cx);
     let outcome = match ruling.disposition {

@@ -15,10 +15,10 @@ use holdpoint_protocol::{
     workflow::GateBrief,
 };
 
-use super::{Context, Fresh, turns};
+use super::{Fresh, StepContext, turns};
 use crate::gates::{Duty, Gate};
 
-fn origin(id: &ArtifactId, cx: &Context<'_>) -> Origin {
+fn origin(id: &ArtifactId, cx: &StepContext<'_>) -> Origin {
     Origin {
         artifact_id: id.clone(),
         waypoint_id: cx.waypoint.id.clone(),
@@ -37,7 +37,7 @@ pub fn policy_hash(plan: &Plan) -> Digest {
 }
 
 /// The rules of the turn, for its holder.
-pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
+pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'_>, fresh: &Fresh) -> GuidancePacket {
     let (constraints, stops): (&[&str], &[&str]) = match open.role.as_str() {
         _ if open.purpose == Purpose::Complete => (
             &["decide by what the gate is for", "change nothing", "name what has to change when you send it back"],
@@ -80,7 +80,7 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, 
 }
 
 /// The base, and the commit and the bundles of what was last handed off, or of the base.
-pub(super) fn start(next: &WaypointState, cx: &Context<'_>) -> (Oid, Oid, Vec<BundleRef>) {
+pub(super) fn start(next: &WaypointState, cx: &StepContext<'_>) -> (Oid, Oid, Vec<BundleRef>) {
     let base = next.base.clone().unwrap_or_else(|| cx.flight.head().clone());
     let mut bundles = cx.flight.bundles_up_to(next.stacked.as_ref().map_or(&base, |stacked| &stacked.on));
     let handed_off = next.work.as_ref().and_then(|w| Some((w.commit.clone()?, w.bundle.clone()?)));
@@ -89,7 +89,7 @@ pub(super) fn start(next: &WaypointState, cx: &Context<'_>) -> (Oid, Oid, Vec<Bu
     (base, commit, bundles)
 }
 
-fn protected(cx: &Context<'_>) -> Vec<String> {
+fn protected(cx: &StepContext<'_>) -> Vec<String> {
     cx.flight.submitted.plan.protected.iter().chain(&cx.waypoint.protected).cloned().collect()
 }
 
@@ -98,7 +98,7 @@ pub(super) fn build_request(
     next: &WaypointState,
     gate: &Gate,
     feedback: Option<Feedback>,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
 ) -> BuildRequest {
     let (base, start, bundles) = start(next, cx);
     BuildRequest {
@@ -125,7 +125,7 @@ pub(super) fn build_request(
 }
 
 /// What the waypoint depends on, as far as it landed.
-fn dependencies(cx: &Context<'_>) -> Vec<DependencyOutcome> {
+fn dependencies(cx: &StepContext<'_>) -> Vec<DependencyOutcome> {
     let landed = cx.waypoint.depends_on.iter().filter_map(|id| Some((id, cx.flight.landing(id)?)));
     let title = |id| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
     landed
@@ -139,7 +139,7 @@ pub(super) fn completion_request(
     gate: &Gate,
     link: u32,
     feedback: Option<Feedback>,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
 ) -> CompletionRequest {
     let (base, commit, bundles) = start(next, cx);
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
@@ -169,7 +169,7 @@ pub(super) fn completion_request(
 }
 
 /// The criteria that a verification is about: on the base those that must be red there, else all.
-pub(super) fn criteria(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<Criterion> {
+pub(super) fn criteria(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Vec<Criterion> {
     let red_first = |c: &&Criterion| c.check.as_ref().is_some_and(|k| k.red_first);
     match purpose {
         VerificationPurpose::Baseline => cx.waypoint.criteria.iter().filter(red_first).cloned().collect(),
@@ -182,7 +182,7 @@ pub(super) fn verify_request(
     next: &WaypointState,
     gate: &Gate,
     purpose: VerificationPurpose,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
     fresh: &Fresh,
 ) -> VerificationRequest {
     let (base, mut commit, mut bundles) = start(next, cx);

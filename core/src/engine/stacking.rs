@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     state::{Alone, Held, OpenTurn, Outcome, Phase, Purpose, Resume, Stacked, Verified, WaypointState, Work},
 };
 
-use super::{Merge, Step, transition::Transition};
+use super::{EngineStep, MergeResult, transition::Transition};
 use crate::{gates::Workflow, policy::Ruling};
 
 /// What a merge is verified for.
@@ -58,14 +58,14 @@ pub fn is_alone_on(state: &WaypointState, head: &Oid) -> bool {
 ///
 /// # Errors
 /// Why it is not.
-pub fn stacks(merge: &Merge, workflow: &Workflow) -> Result<(), Aside> {
+pub fn stacks(merge: &MergeResult, workflow: &Workflow) -> Result<(), Aside> {
     match merge {
-        Merge::Clean { same_diff: true, .. } => Ok(()),
-        Merge::Clean { .. } => {
+        MergeResult::Clean { same_diff: true, .. } => Ok(()),
+        MergeResult::Clean { .. } => {
             let behind = workflow.last_judge().and_then(|judge| workflow.after(&judge.id));
             if behind.is_some() { Err(Aside::First) } else { Ok(()) }
         }
-        Merge::Contained | Merge::Accepted | Merge::Conflict { .. } => Err(Aside::Passed),
+        MergeResult::Contained | MergeResult::Accepted | MergeResult::Conflict { .. } => Err(Aside::Passed),
     }
 }
 
@@ -133,9 +133,9 @@ impl Transition<'_> {
     }
 
     /// The train that it was behind is gone, and it stands on the head as it was accepted: that verdict is of the tree that lands.
-    pub(super) fn accepted_again(self) -> Step {
+    pub(super) fn accepted_again(self) -> EngineStep {
         let stacked = self.before.stacked.as_deref().filter(|_| is_alone_on(self.before, self.cx.flight.head()));
-        let Some(Stacked { alone: Alone { at, report, .. }, .. }) = stacked else { return Step::Nothing };
+        let Some(Stacked { alone: Alone { at, report, .. }, .. }) = stacked else { return EngineStep::Nothing };
         let (at, report) = (*at, *report);
         let mut transition = self.exited(Outcome::Complete);
         transition.unstack();
@@ -146,7 +146,7 @@ impl Transition<'_> {
 
     /// Not green behind work that has not landed: nobody knows whose fault that is. It stays accepted, and is judged next on the
     /// head itself.
-    pub(super) fn set_apart(self, stacked: &Stacked, cause: Cause) -> Step {
+    pub(super) fn set_apart(self, stacked: &Stacked, cause: Cause) -> EngineStep {
         let mut transition = self.answered(cause, Outcome::NeedsReview);
         transition.unstack();
         transition.next.apart = true;

@@ -22,7 +22,8 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    Act, BuildOutcome, Context, Fresh, Refusal, Step, acts, branches, handoff, transition::Transition, turns, verdicts,
+    BuildOutcome, EngineStep, Fresh, PersonAct, Refusal, StepContext, acts, branches, handoff, transition::Transition,
+    turns, verdicts,
 };
 use crate::gates::Gate;
 
@@ -106,17 +107,22 @@ pub fn queued_for(turn: &Turn) -> RoleId {
 }
 
 /// A person takes over the open turn.
-pub(super) fn taken(state: &WaypointState, act: Act<Box<Taking>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
+pub(super) fn taken(
+    state: &WaypointState,
+    act: PersonAct<Box<Taking>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
     let Taking { on, turn } = *body;
     let Phase::InTurn(open) = &state.phase else { return acts::unopened(state, Verb::Take, cx) };
     if let Some(refusal) = cannot_be_taken(state, open, &by, cx) {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
     if !acts::is_about(on.as_ref(), open.turn.as_str(), overtaken) {
-        return Step::Refuse(acts::late(state, "the turn that you looked at is not open any more", cx));
+        return EngineStep::Refuse(acts::late(state, "the turn that you looked at is not open any more", cx));
     }
-    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return Step::Refuse(lost(open)) };
+    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return EngineStep::Refuse(lost(open)) };
     let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Take, cause);
     transition.next.counters.redeliveries = 0;
     let theirs = OpenTurn { people: true, taken_by: Some(by), ..open.clone() };
@@ -124,7 +130,7 @@ pub(super) fn taken(state: &WaypointState, act: Act<Box<Taking>>, cx: &Context<'
 }
 
 /// Why this person cannot take over this turn.
-fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &Context<'_>) -> Option<Refusal> {
+fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &StepContext<'_>) -> Option<Refusal> {
     let (waypoint, gate) = (&cx.waypoint.id, &open.gate);
     let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
     if !is_human(by) {
@@ -160,7 +166,7 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
 }
 
 /// Another person has it already.
-fn held_by(holder: &AgentName, by: &AgentName, open: &OpenTurn, cx: &Context<'_>) -> Refusal {
+fn held_by(holder: &AgentName, by: &AgentName, open: &OpenTurn, cx: &StepContext<'_>) -> Refusal {
     let (waypoint, since) = (&cx.waypoint.id, open.opened_at);
     let (message, hint) = if holder == by {
         (format!("you took over the turn of {waypoint} at {since}: it is yours"), answers(open))
@@ -218,38 +224,48 @@ fn theirs<'a>(
     state: &'a WaypointState,
     (by, verb): (&AgentName, Verb),
     (on, overtaken): (Option<&String>, bool),
-    cx: &Context<'_>,
-) -> Result<&'a OpenTurn, Step> {
+    cx: &StepContext<'_>,
+) -> Result<&'a OpenTurn, EngineStep> {
     let open = match &state.phase {
         Phase::InTurn(open) if open.taken_by.is_some() => open,
         _ => return Err(acts::unopened(state, verb, cx)),
     };
     if let Some(refusal) = not_theirs(open, by) {
-        return Err(Step::Refuse(refusal));
+        return Err(EngineStep::Refuse(refusal));
     }
     if !acts::is_about(on, open.turn.as_str(), overtaken) {
-        return Err(Step::Refuse(acts::late(state, "what you looked at is not open any more", cx)));
+        return Err(EngineStep::Refuse(acts::late(state, "what you looked at is not open any more", cx)));
     }
     Ok(open)
 }
 
 /// A person gives the turn back: it is its role's again, as it was.
-pub(super) fn released(state: &WaypointState, act: Act<Box<Releasing>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
+pub(super) fn released(
+    state: &WaypointState,
+    act: PersonAct<Box<Releasing>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
     let Releasing { on, turn } = *body;
     let open = match theirs(state, (&by, Verb::Release), (on.as_ref(), overtaken), cx) {
         Ok(open) => open,
         Err(step) => return step,
     };
-    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return Step::Refuse(lost(open)) };
+    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return EngineStep::Refuse(lost(open)) };
     let transition = Transition::new(state, cx, fresh).acted(by, Verb::Release, cause);
     turns::open_again(transition, &given_back(open.clone(), cx), *turn)
 }
 
 /// A person hands work in: it goes the way of a builder's. Work that cannot be used changes nothing, and its person tries
 /// again.
-pub(super) fn handed_in(state: &WaypointState, act: Act<Box<HandingIn>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, overtaken, body } = act;
+pub(super) fn handed_in(
+    state: &WaypointState,
+    act: PersonAct<Box<HandingIn>>,
+    cx: &StepContext<'_>,
+    fresh: &Fresh,
+) -> EngineStep {
+    let PersonAct { by, cause, overtaken, body } = act;
     let HandingIn { on, outcome, verdicts, turn } = *body;
     let open = match theirs(state, (&by, Verb::HandIn), (on.as_ref(), overtaken), cx) {
         Ok(open) => open,
@@ -259,13 +275,13 @@ pub(super) fn handed_in(state: &WaypointState, act: Act<Box<HandingIn>>, cx: &Co
     match open.purpose {
         Purpose::Build if !verdicts.is_empty() => {
             let message = format!("the turn at gate {} makes work, and takes no verdicts", open.gate);
-            Step::Refuse(Refusal::act(ActCode::Invalid, message, answers(open)))
+            EngineStep::Refuse(Refusal::act(ActCode::Invalid, message, answers(open)))
         }
         Purpose::Build => work_handed_in(transition, open, (by, cause), outcome),
         Purpose::Verify(_) => judged(transition, open, by, (verdicts, turn)),
         Purpose::Complete | Purpose::Advise => {
             let message = format!("gate {} is completed with an outcome, and takes no work", open.gate);
-            Step::Refuse(Refusal::act(ActCode::Invalid, message, answers(open)))
+            EngineStep::Refuse(Refusal::act(ActCode::Invalid, message, answers(open)))
         }
     }
 }
@@ -275,12 +291,16 @@ fn work_handed_in(
     open: &OpenTurn,
     (by, cause): (AgentName, Cause),
     outcome: BuildOutcome,
-) -> Step {
+) -> EngineStep {
     let (commit, violations) = match outcome {
         BuildOutcome::Work { commit, violations } => (commit, violations),
         BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => {
             let message = format!("what was handed in cannot be used: {}", failure.detail);
-            return Step::Refuse(Refusal::act(ActCode::Invalid, message, "the turn is still yours: hand it in again"));
+            return EngineStep::Refuse(Refusal::act(
+                ActCode::Invalid,
+                message,
+                "the turn is still yours: hand it in again",
+            ));
         }
     };
     handoff::made(transition.answered(cause, Outcome::Complete), open, by, commit, violations)
@@ -292,24 +312,24 @@ fn judged(
     open: &OpenTurn,
     by: AgentName,
     (given, turn): (Vec<GivenVerdict>, Option<Box<Turn>>),
-) -> Step {
+) -> EngineStep {
     let refused = verdicts::invalid(&given, transition.cx).or_else(|| own_work(transition.before, open, &by));
     if let Some(refusal) = refused {
-        return Step::Refuse(refusal);
+        return EngineStep::Refuse(refusal);
     }
-    let Some(mut turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return Step::Refuse(lost(open)) };
+    let Some(mut turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return EngineStep::Refuse(lost(open)) };
     let open = verdicts::put_in(given_back(open.clone(), transition.cx), &mut turn, given, &by);
     turns::open_again(transition, &open, *turn)
 }
 
 /// Its person's time is over: the turn is its role's again.
-pub(super) fn overdue(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> Step {
+pub(super) fn overdue(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> EngineStep {
     let open = given_back(open.clone(), transition.cx);
     turns::open_again(transition, &open, turn)
 }
 
 /// The turn as it is its role's, which may be one of people.
-pub(super) fn given_back(open: OpenTurn, cx: &Context<'_>) -> OpenTurn {
+pub(super) fn given_back(open: OpenTurn, cx: &StepContext<'_>) -> OpenTurn {
     if open.taken_by.is_none() {
         return open;
     }
@@ -318,7 +338,7 @@ pub(super) fn given_back(open: OpenTurn, cx: &Context<'_>) -> OpenTurn {
 }
 
 /// When a turn that a person took over goes back to its role; `None`: nobody took it.
-pub(super) fn deadline(gate: &Gate, open: &OpenTurn, cx: &Context<'_>) -> Option<Timestamp> {
+pub(super) fn deadline(gate: &Gate, open: &OpenTurn, cx: &StepContext<'_>) -> Option<Timestamp> {
     let time = gate.timeout.map_or(TAKEN_TIME, |timeout| timeout.duration().max(TAKEN_TIME));
     open.taken_by.as_ref().map(|_| cx.now.after(time))
 }

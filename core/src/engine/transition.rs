@@ -9,15 +9,15 @@ use holdpoint_protocol::{
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::ReasonCode,
     state::{
-        Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Resume, Status,
-        WaypointState,
+        Acted, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState,
+        WinningHandoff,
     },
     turn::{Feedback, ReviewContext},
     version,
 };
 
 use super::{
-    Context, Fresh, Step,
+    EngineStep, Fresh, StepContext,
     arrival::{self, Arrival},
     forking, funding, opening, taking,
     turns::{self, Opening},
@@ -46,7 +46,7 @@ pub(super) struct Transition<'a> {
     pub(super) conditions: Vec<ConditionResult>,
     /// What the answered turn used up, as its agent reports it.
     pub(super) metered: Option<Box<Metered>>,
-    pub(super) cx: &'a Context<'a>,
+    pub(super) cx: &'a StepContext<'a>,
     pub(super) fresh: &'a Fresh,
 }
 
@@ -65,7 +65,7 @@ impl From<Ruling> for Ruled {
 
 impl<'a> Transition<'a> {
     /// One that no handoff causes.
-    pub(super) fn new(before: &'a WaypointState, cx: &'a Context<'a>, fresh: &'a Fresh) -> Self {
+    pub(super) fn new(before: &'a WaypointState, cx: &'a StepContext<'a>, fresh: &'a Fresh) -> Self {
         let mut next = before.clone();
         next.configured.by = cx.flight.configured.newest();
         next.configured.began = flight::began(before).unwrap_or(next.configured.by);
@@ -92,7 +92,7 @@ impl<'a> Transition<'a> {
     /// The open turn is answered; its gate stays open.
     pub(super) fn taken(mut self, cause: Cause) -> Self {
         if let Phase::InTurn(open) = &self.before.phase {
-            let earlier = self.next.answered.replace(Answered { turn: open.turn.clone(), digest: cause.digest });
+            let earlier = self.next.answered.replace(WinningHandoff { turn: open.turn.clone(), digest: cause.digest });
             if self.next.fork.is_none() {
                 self.next.answered_before.clear();
             } else {
@@ -140,7 +140,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
-    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
+    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> EngineStep {
         let (cx, mut ruled) = (self.cx, ruled.into());
         let moved = cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier));
         if self.is_in_fork(gate) {
@@ -173,7 +173,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Work goes back to a gate.
-    pub(super) fn reject_to(mut self, target: &'a Gate, ruled: Ruled) -> Step {
+    pub(super) fn reject_to(mut self, target: &'a Gate, ruled: Ruled) -> EngineStep {
         self.unstack();
         // What was verified stays so where nothing is made of it again.
         if self.cx.workflow.makes_from(&target.id) {
@@ -200,7 +200,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Comes to a gate or fork with work that was let through so far.
-    pub(super) fn enter(self, stop: Stop<'a>) -> Step {
+    pub(super) fn enter(self, stop: Stop<'a>) -> EngineStep {
         match self.arrive(stop) {
             Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(None, None),
             Arrival::At(transition, Stop::Gate(gate))
@@ -226,7 +226,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Comes back to a gate, with what was wrong.
-    pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> Step {
+    pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> EngineStep {
         match self.arrive(Stop::Gate(gate)) {
             Arrival::At(transition, Stop::Gate(gate)) => transition.again(gate, ruled),
             // Nobody is left before the fork who could change the work: its branches look at it again.
@@ -238,19 +238,19 @@ impl<'a> Transition<'a> {
     }
 
     /// Another turn at `gate`, with what was wrong.
-    pub(super) fn again(self, gate: &Gate, ruled: Ruled) -> Step {
+    pub(super) fn again(self, gate: &Gate, ruled: Ruled) -> EngineStep {
         self.again_by(gate, 0, ruled)
     }
 
     /// Another turn at `gate`, of this link of its chain.
-    pub(super) fn again_by(self, gate: &Gate, link: u32, Ruled { mut ruling, feedback }: Ruled) -> Step {
+    pub(super) fn again_by(self, gate: &Gate, link: u32, Ruled { mut ruling, feedback }: Ruled) -> EngineStep {
         ruling.remediation = self.wanted(gate).or(ruling.remediation);
         let repair = turns::is_repaired(gate, self.cx);
         turns::open(self, Opening { feedback, repair, link, ..Opening::of(gate) }, Some(&ruling))
     }
 
     /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.
-    pub(super) fn finish(mut self, ruling: &Ruling) -> Step {
+    pub(super) fn finish(mut self, ruling: &Ruling) -> EngineStep {
         if !arrival::entered_any(&self.next) {
             return self.hold(Resume::Beginning, arrival::nothing_entered().into());
         }
@@ -270,7 +270,7 @@ impl<'a> Transition<'a> {
     }
 
     /// It stays where it is until a person has it tried again.
-    pub(super) fn hold(self, resume: Resume, Ruled { ruling, feedback }: Ruled) -> Step {
+    pub(super) fn hold(self, resume: Resume, Ruled { ruling, feedback }: Ruled) -> EngineStep {
         let held = self.held(resume, &ruling);
         self.exited(Outcome::Blocked).decided(Phase::Held(held), &ruling, feedback)
     }
@@ -292,7 +292,7 @@ impl<'a> Transition<'a> {
     }
 
     /// A decision that opens no turn.
-    pub(super) fn decided(mut self, phase: Phase, ruling: &Ruling, feedback: Option<Feedback>) -> Step {
+    pub(super) fn decided(mut self, phase: Phase, ruling: &Ruling, feedback: Option<Feedback>) -> EngineStep {
         self.go_to(phase);
         self.remember(ruling);
         let status = StatusMutation { from: phase_status(self.before), to: phase_status(&self.next) };
@@ -300,7 +300,7 @@ impl<'a> Transition<'a> {
         let whole = self.cause.as_ref().map(Cause::reference);
         let feedback = feedback.map(|told| Box::new(feedback::bounded(told, whole.as_deref())));
         let record = self.record();
-        Step::Append(Box::new(Entry::Decided(Box::new(Decided {
+        EngineStep::Append(Box::new(Entry::Decided(Box::new(Decided {
             schema_version: version::CURRENT,
             decision,
             feedback,
@@ -380,7 +380,7 @@ pub(super) fn met() -> Ruling {
 }
 
 /// Whether a rework is left: the plan's, and what people granted.
-pub(super) fn reworks_left(state: &WaypointState, cx: &Context<'_>) -> bool {
+pub(super) fn reworks_left(state: &WaypointState, cx: &StepContext<'_>) -> bool {
     let granted = cx.flight.submitted.plan.policy.max_reworks.saturating_add(state.counters.granted);
     state.counters.reworks < granted
 }

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step,
+    EngineStep, Fresh, StepContext,
     funding::{self, Funded},
     listing, opening,
     requests::{build_request, completion_request, guidance, start, verify_request},
@@ -65,7 +65,7 @@ impl<'a> Opening<'a> {
 }
 
 /// Whether the role `repair` takes turns of this gate that opens again.
-pub(super) fn is_repaired(gate: &Gate, cx: &Context<'_>) -> bool {
+pub(super) fn is_repaired(gate: &Gate, cx: &StepContext<'_>) -> bool {
     gate.role.as_str() == role::BUILDER && cx.flight.submitted.fleet.repair
 }
 
@@ -84,12 +84,12 @@ pub(super) fn purpose(gate: &Gate) -> Purpose {
 }
 
 /// Opens a turn from a state whose base and work are settled.
-pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling: Option<&Ruling>) -> Step {
+pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling: Option<&Ruling>) -> EngineStep {
     let (cx, fresh) = (transition.cx, transition.fresh);
     let mut open = open_turn(&opening, cx, fresh);
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
-        Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
+        Funded::Reserve(need) => return EngineStep::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => {
             let resume = Resume::Gate { gate: open.gate, purpose: open.purpose };
             return transition.hold(resume, Ruled { ruling, feedback: opening.feedback.map(feedback::on_kept_work) });
@@ -139,7 +139,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         allowance: open.allowance,
         record: transition.record(),
     };
-    Step::Append(Box::new(Entry::Turn(Box::new(turn))))
+    EngineStep::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
 /// In which of its role's queues a turn is. Every landing waits for the merge that is being verified, also that of
@@ -153,7 +153,7 @@ pub fn queue(turn: &Turn, planned: Priority) -> Priority {
 }
 
 /// Opens the same turn again, with another token: what it asks stays as it was.
-pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, turn: Turn) -> Step {
+pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, turn: Turn) -> EngineStep {
     let (cx, fresh) = (transition.cx, transition.fresh);
     let gate = cx.workflow.gate(&earlier.gate).unwrap_or_else(|| cx.workflow.first());
     let mut open = OpenTurn {
@@ -168,7 +168,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     };
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
-        Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
+        Funded::Reserve(need) => return EngineStep::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => return transition.hold(Resume::Turn(earlier.clone()), ruling.into()),
     };
     transition.visit(&open);
@@ -179,7 +179,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     let record = transition.record();
     let allowance = open.allowance;
     let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, allowance, record, ..turn };
-    Step::Append(Box::new(Entry::Turn(Box::new(turn))))
+    EngineStep::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
 /// The additions to a turn may be too much with what it had.
@@ -229,13 +229,13 @@ pub(super) fn constrain(turn: &mut Turn, constraints: &[String]) {
 }
 
 /// Work in progress: the next turn starts from it.
-pub(super) fn start_from(turn: &mut Turn, next: &WaypointState, cx: &Context<'_>) {
+pub(super) fn start_from(turn: &mut Turn, next: &WaypointState, cx: &StepContext<'_>) {
     if let TurnRequest::Build(request) = &mut turn.request {
         (_, request.start, request.bundles) = start(next, cx);
     }
 }
 
-fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn {
+fn open_turn(opening: &Opening<'_>, cx: &StepContext<'_>, fresh: &Fresh) -> OpenTurn {
     let role = match opening.purpose {
         Purpose::Verify(_) => role::id(role::VERIFIER),
         Purpose::Build if opening.repair && opening.link == 0 => role::id(role::REPAIR),
@@ -261,7 +261,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
 }
 
 /// When a turn is overdue. People's turns wait in no queue: they have the gate's time and no grace.
-fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Timestamp {
+fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &StepContext<'_>) -> Timestamp {
     let work = match purpose {
         Purpose::Build if people => return cx.now.after(gate.timeout.map_or(taking::TAKEN_TIME, Millis::duration)),
         Purpose::Build => build_wall(gate, cx).duration(),
@@ -273,7 +273,7 @@ fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Ti
 }
 
 /// The wall time of a build turn's program: the plan's, the gate's, or the fleet's.
-pub(super) fn build_wall(gate: &Gate, cx: &Context<'_>) -> Millis {
+pub(super) fn build_wall(gate: &Gate, cx: &StepContext<'_>) -> Millis {
     cx.waypoint.budget.wall.or(gate.timeout).unwrap_or(cx.flight.submitted.fleet.build_wall)
 }
 
@@ -283,7 +283,7 @@ pub(super) fn completion_wall(gate: &Gate) -> Millis {
 }
 
 /// The longest that preparing, checks and judge of a verification may take together.
-fn verification_time(cx: &Context<'_>) -> Duration {
+fn verification_time(cx: &StepContext<'_>) -> Duration {
     // No mutant begins after so many times the check's time as there are mutants, and the last one may take its own.
     let mutants = |check: &Check| check.mutants.map_or(0, |mutants| mutants.saturating_add(1));
     let strict = |check: &Check| if check.evidence == EvidenceLevel::Strict { RUNS_MORE_IF_STRICT } else { 0 };

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
 };
 
-use super::{Context, Refusal, acts::NOTE_BYTES_MAX, taking};
+use super::{Refusal, StepContext, acts::NOTE_BYTES_MAX, taking};
 
 /// What a person can judge: the criteria without a check.
 pub(super) fn wanted(waypoint: &Waypoint) -> impl Iterator<Item = &CriterionId> {
@@ -30,7 +30,7 @@ pub(super) fn cannot_judge(
     state: &WaypointState,
     open: &OpenTurn,
     by: &AgentName,
-    cx: &Context<'_>,
+    cx: &StepContext<'_>,
 ) -> Option<Refusal> {
     if are_wanted(open, cx.waypoint) {
         return taking::own_work(state, open, by);
@@ -49,7 +49,7 @@ pub(super) fn cannot_judge(
 }
 
 /// What is wrong with the verdicts that a person hands in.
-pub(super) fn invalid(given: &[GivenVerdict], cx: &Context<'_>) -> Option<Refusal> {
+pub(super) fn invalid(given: &[GivenVerdict], cx: &StepContext<'_>) -> Option<Refusal> {
     let refuse = |message: String, hint: &str| Some(Refusal::act(ActCode::Invalid, message, hint));
     let all: Vec<&str> = wanted(cx.waypoint).map(CriterionId::as_str).collect();
     let list = all.join(", ");

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{
     entry::duration,
-    event::{Event, What},
-    reader::{Reader, Told},
+    event::{Event, EventKind},
+    reader::{EntryEffect, FlightReader},
     spread::Spread,
     visits::closed,
 };
@@ -52,7 +52,7 @@ pub struct AgentReport {
 
 impl Agents {
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn take(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+    pub fn take(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         if let Entry::Landed(landed) = entry {
             let maker = reader.states().get(&landed.waypoint).and_then(|state| state.work.as_ref());
             if let Some(work) = maker {
@@ -81,8 +81,8 @@ impl Agents {
     /// Takes an event: who lost a conflict, whose work was sent back.
     pub fn event(&mut self, event: &Event) {
         match &event.what {
-            What::GateConflict { losing_agent, .. } => self.of(losing_agent).conflicts += 1,
-            What::GateRejection { work_of: Some(maker), .. } => self.of(maker).rejected += 1,
+            EventKind::GateConflict { losing_agent, .. } => self.of(losing_agent).conflicts += 1,
+            EventKind::GateRejection { work_of: Some(maker), .. } => self.of(maker).rejected += 1,
             _ => {}
         }
     }

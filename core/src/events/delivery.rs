@@ -15,13 +15,13 @@ use holdpoint_protocol::{
 use serde::Serialize;
 
 use super::{
-    reader::{Reader, Told},
+    reader::{EntryEffect, FlightReader},
     spread::Spread,
 };
 
 /// Gathers what was delivered over flights.
 #[derive(Debug, Default)]
-pub struct Delivery {
+pub struct DeliveryTally {
     flights: BTreeSet<FlightId>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
@@ -70,9 +70,9 @@ pub struct DeliveryReport {
     pub sent_back: u32,
 }
 
-impl Delivery {
+impl DeliveryTally {
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn take(&mut self, flight: &FlightId, reader: &Reader, told: &Told, entry: &Entry) {
+    pub fn take(&mut self, flight: &FlightId, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         let at = entry.record().at;
         self.first = Some(self.first.map_or(at, |first| first.min(at)));
         self.last = Some(self.last.map_or(at, |last| last.max(at)));

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    event::{AdviceOutcome, Event, SkipReason, What},
+    event::{AdviceOutcome, Event, EventKind, SkipReason},
     visits,
 };
 use crate::{completion, engine, gates::Duty};
@@ -60,7 +60,7 @@ pub fn of_entry(scene: &Scene<'_>, before: &WaypointState, entry: &Entry) -> Vec
     whats.into_iter().map(|(what, message)| told.event(what, message)).collect()
 }
 
-type Whats = Vec<(What, Option<String>)>;
+type Whats = Vec<(EventKind, Option<String>)>;
 
 struct Change<'a> {
     scene: &'a Scene<'a>,
@@ -70,7 +70,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn event(&self, what: What, message: Option<String>) -> Event {
+    fn event(&self, what: EventKind, message: Option<String>) -> Event {
         Event {
             timestamp: self.entry.record().at,
             level: what.level(),
@@ -124,7 +124,7 @@ impl Change<'_> {
             (None, None) => "it is held for a person".to_owned(),
         };
         let message = self.says(format!("timed out at gate '{}' (role: {}): {what}", open.gate, open.role));
-        let what = What::GateTimeout {
+        let what = EventKind::GateTimeout {
             gate: open.gate.clone(),
             role: open.role.clone(),
             agent: None,
@@ -152,7 +152,7 @@ impl Change<'_> {
         if let Some(gate) = came {
             // Votes were reported before: the fork leads on.
             let fork = self.before.fork.as_ref().filter(|_| self.after.fork.is_none());
-            let what = What::GateTransition {
+            let what = EventKind::GateTransition {
                 from_gate: fork.map(|fork| fork.fork.clone()),
                 to_gate: Some(gate),
                 outcome: None,
@@ -183,13 +183,13 @@ impl Change<'_> {
             _ => None,
         };
         let (gate, role, round) = (asker.gate.clone(), asker.role.clone(), advice.round);
-        whats.push((What::GateAdvice { gate, role, agent: None, round, outcome }, message));
+        whats.push((EventKind::GateAdvice { gate, role, agent: None, round, outcome }, message));
     }
 
     /// A gate was left for another one, or for none.
     fn left(&self, visit: &GateVisit, to_gate: Option<GateId>) -> Whats {
         let duration = duration(visit);
-        let transition = What::GateTransition {
+        let transition = EventKind::GateTransition {
             from_gate: Some(visit.gate.clone()),
             to_gate: to_gate.clone(),
             outcome: visit.outcome,
@@ -203,7 +203,7 @@ impl Change<'_> {
             let blockers = self.blockers();
             let is_completed = self.scene.gate(&visit.gate).is_some_and(|gate| Duty::of_gate(gate) == Duty::Complete);
             let vague = if is_completed { completion::vague(&blockers) } else { Vec::new() };
-            let rejection = What::GateRejection {
+            let rejection = EventKind::GateRejection {
                 gate: visit.gate.clone(),
                 target_gate: to_gate,
                 role: visit.role.clone(),
@@ -232,14 +232,14 @@ impl Change<'_> {
         feedback.map(blockers_of).unwrap_or_default()
     }
 
-    fn skipped(&self, visit: &GateVisit) -> What {
+    fn skipped(&self, visit: &GateVisit) -> EventKind {
         let failed = self.entry.record().conditions.iter().any(|c| c.gate == visit.gate && c.failure.is_some());
         let reason = match failed {
             _ if visits::was_open(self.before, visit) => SkipReason::Superseded,
             true => SkipReason::ConditionError,
             false => SkipReason::ConditionFalse,
         };
-        What::GateSkip { gate: visit.gate.clone(), role: visit.role.clone(), reason }
+        EventKind::GateSkip { gate: visit.gate.clone(), role: visit.role.clone(), reason }
     }
 
     fn conditions(&self, whats: &mut Whats) {
@@ -250,7 +250,8 @@ impl Change<'_> {
                 self.reason() == Some(ReasonCode::ConditionFailed) && self.held_gate().as_ref() == Some(&result.gate);
             let action = if held { "Holding the work for a person" } else { SKIPPING };
             let message = format!("condition of gate '{}' cannot be evaluated ({error}): {action}", result.gate);
-            let what = What::GateConditionError { gate: result.gate.clone(), expression, error: error.clone(), action };
+            let what =
+                EventKind::GateConditionError { gate: result.gate.clone(), expression, error: error.clone(), action };
             whats.push((what, self.says(message)));
         }
     }
@@ -262,11 +263,11 @@ impl Change<'_> {
             let entries = self.after.entries.iter().find(|entries| entries.gate == gate);
             let loop_count = entries.map_or(0, |entries| entries.count);
             let message = self.says(format!("came to gate '{gate}' {loop_count} times: it is held for a person"));
-            whats.push((What::GateCircularLoop { gate, loop_count }, message));
+            whats.push((EventKind::GateCircularLoop { gate, loop_count }, message));
         } else if reason == ReasonCode::NoAgents {
             let Some(role) = self.role_of(&gate) else { return };
             let message = self.says(format!("cannot come to gate '{gate}': no agents available for role '{role}'"));
-            whats.push((What::GateBlockedNoAgents { gate, role }, message));
+            whats.push((EventKind::GateBlockedNoAgents { gate, role }, message));
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Event {
     pub timestamp: Timestamp,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EventKind,
     /// How much it concerns people.
     pub level: Level,
     /// The waypoint. The workflow document calls it a task.
@@ -53,7 +53,7 @@ pub enum Level {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum What {
+pub enum EventKind {
     /// A gate was left, entered, or both.
     GateTransition {
         /// The gate that was left; absent where work came from outside: it began, or went on after it was held.
@@ -259,7 +259,7 @@ pub const KINDS: [&str; 10] = [
     "gate_assignment_error",
 ];
 
-impl What {
+impl EventKind {
     /// The word for its kind, one of [`KINDS`].
     #[must_use]
     pub fn kind(&self) -> &'static str {

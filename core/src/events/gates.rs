@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::{
     entry::duration,
-    event::What,
-    reader::{Reader, Told},
+    event::EventKind,
+    reader::{EntryEffect, FlightReader},
     spread::Spread,
-    visits::{Place, PlaceKind, closed, places},
+    visits::{PlaceKind, StoppedAt, closed, places},
 };
 
 /// Gathers the gates of flights.
@@ -56,7 +56,7 @@ pub struct GateReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<RoleId>,
     /// Work that is there now, what came first at first.
-    pub now: Vec<Standing>,
+    pub now: Vec<WaypointAtGate>,
     /// How long it was open each time, until it was left.
     pub dwell: Spread,
     /// Times that it was left with each outcome.
@@ -77,7 +77,7 @@ pub struct GateReport {
 
 /// A waypoint that is at a gate now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct WaypointAtGate {
     /// The flight.
     pub flight: FlightId,
     /// The waypoint.
@@ -133,7 +133,7 @@ impl GateReport {
 
 impl Gates {
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn take(&mut self, reader: &Reader, told: &Told) {
+    pub fn take(&mut self, reader: &FlightReader, told: &EntryEffect) {
         let Some(waypoint) = &told.waypoint else { return };
         let (Some(workflow), Some(after)) = (reader.workflow(waypoint), reader.states().get(waypoint)) else { return };
         for visit in closed(&told.before, after) {
@@ -151,22 +151,22 @@ impl Gates {
         }
         for event in &told.events {
             match &event.what {
-                What::GateRejection { gate, .. } => self.of(workflow, Some(gate)).rejections += 1,
-                What::GateTimeout { gate, .. } => self.of(workflow, Some(gate)).timeouts += 1,
+                EventKind::GateRejection { gate, .. } => self.of(workflow, Some(gate)).rejections += 1,
+                EventKind::GateTimeout { gate, .. } => self.of(workflow, Some(gate)).timeouts += 1,
                 _ => {}
             }
         }
     }
 
     /// A handoff came too late, or second.
-    pub fn conflict(&mut self, reader: &Reader, waypoint: &WaypointId, gate: &GateId) {
+    pub fn conflict(&mut self, reader: &FlightReader, waypoint: &WaypointId, gate: &GateId) {
         if let Some(workflow) = reader.workflow(waypoint) {
             self.of(workflow, Some(gate)).conflicts += 1;
         }
     }
 
     /// Takes where the flight's work is at the end. Its gates are there from now on, also those that nothing came to.
-    pub fn end(&mut self, flight: &FlightId, reader: &Reader) {
+    pub fn end(&mut self, flight: &FlightId, reader: &FlightReader) {
         for workflow in reader.workflows() {
             for gate in workflow.all_gates() {
                 self.of(workflow, Some(&gate.id));
@@ -207,13 +207,13 @@ impl Gates {
     }
 }
 
-fn standing(flight: &FlightId, waypoint: &WaypointId, workflow: &WorkflowSpec, at: &Place) -> Standing {
+fn standing(flight: &FlightId, waypoint: &WaypointId, workflow: &WorkflowSpec, at: &StoppedAt) -> WaypointAtGate {
     let gate = workflow.all_gates().find(|gate| Some(&gate.id) == at.gate.as_ref());
     let people = gate.filter(|_| at.kind == PlaceKind::Person).map(|gate| {
         let link = gate.escalations.iter().find(|link| Some(&link.role) == at.role.as_ref());
         link.map_or_else(|| gate.people.clone(), |link| link.people.clone())
     });
-    Standing {
+    WaypointAtGate {
         flight: flight.clone(),
         waypoint: waypoint.clone(),
         waits_for: at.kind.as_str(),

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 
 use super::{
     entry::{Scene, of_entry},
-    event::{Event, What},
+    event::{Event, EventKind},
     refused::Listings,
 };
 use crate::{
@@ -30,13 +30,13 @@ const SUMMARY_MAX: usize = 500;
 
 /// Reads one flight. Of what it is given in each batch it wants the handoffs first: what an entry answers was stored before it.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FlightReader {
     flight: Option<Flight>,
     states: BTreeMap<WaypointId, WaypointState>,
     turns: HashMap<TurnId, Opened>,
     /// Who planned for a turn last.
     holders: HashMap<TurnId, AgentName>,
-    handed: HashMap<String, Said>,
+    handed: HashMap<String, HandoffWords>,
     /// Final handoffs of which it is not known what became of them.
     unsettled: Vec<Final>,
     /// What entries answer.
@@ -71,7 +71,7 @@ struct Opened {
 
 /// What a final handoff says in words: its sender's, cut.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct HandoffWords {
     agent: Option<AgentName>,
     /// What was done.
     pub summary: Option<String>,
@@ -96,7 +96,7 @@ struct Final {
 
 /// What an entry came to.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct EntryEffect {
     /// Whose journal it is in; `None`: the flight's.
     pub waypoint: Option<WaypointId>,
     /// The state of the waypoint before it.
@@ -105,7 +105,7 @@ pub struct Told {
     pub events: Vec<Event>,
 }
 
-impl Reader {
+impl FlightReader {
     /// The plan's name, once the submission was read.
     #[must_use]
     pub fn project(&self) -> Option<&str> {
@@ -120,7 +120,7 @@ impl Reader {
 
     /// What the final handoff of this reference says in words.
     #[must_use]
-    pub fn said(&self, reference: &str) -> Option<&Said> {
+    pub fn said(&self, reference: &str) -> Option<&HandoffWords> {
         self.handed.get(reference)
     }
 
@@ -150,7 +150,7 @@ impl Reader {
     }
 
     /// Takes an entry that an orchestrator signed, in the order of its journal.
-    pub fn entry(&mut self, waypoint: Option<&WaypointId>, sequence: Sequence, entry: &Entry) -> Told {
+    pub fn entry(&mut self, waypoint: Option<&WaypointId>, sequence: Sequence, entry: &Entry) -> EntryEffect {
         if let Entry::Submitted(submitted) = entry {
             self.flight.get_or_insert_with(|| Flight::of(submitted));
         }
@@ -162,7 +162,8 @@ impl Reader {
             }
             flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
         }
-        let nothing = || Told { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
+        let nothing =
+            || EntryEffect { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
         let Some(waypoint) = waypoint else { return nothing() };
         let before = self.states.get(waypoint).cloned().unwrap_or_default();
         let mut events = match (&self.flight, self.workflow(waypoint)) {
@@ -201,19 +202,19 @@ impl Reader {
             }
             self.states.insert(waypoint.clone(), state.clone());
         }
-        Told { before, events, ..nothing() }
+        EntryEffect { before, events, ..nothing() }
     }
 
     /// Adds what only handoffs say.
     fn name(&self, event: &mut Event, before: &WaypointState, cause: Option<&str>) {
         match &mut event.what {
-            What::GateTransition { summary, .. } => {
+            EventKind::GateTransition { summary, .. } => {
                 *summary = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.summary.clone());
             }
-            What::GateAdvice { agent, .. } => {
+            EventKind::GateAdvice { agent, .. } => {
                 *agent = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.agent.clone());
             }
-            What::GateTimeout { agent, .. } => {
+            EventKind::GateTimeout { agent, .. } => {
                 if let Phase::InTurn(open) = &before.phase {
                     *agent = open.taken_by.clone().or_else(|| self.holders.get(&open.turn).cloned());
                 }
@@ -232,7 +233,7 @@ impl Reader {
             return;
         }
         let (reference, agent) = (line.reference(), head.agent.clone());
-        self.handed.insert(reference.clone(), Said { agent: Some(agent.clone()), ..said(body) });
+        self.handed.insert(reference.clone(), HandoffWords { agent: Some(agent.clone()), ..said(body) });
         let Some(turn) = answers(head, body) else { return };
         let is_persons = matches!(body, Handed::Act(_)) && head.turn.is_none();
         let role = (!is_persons).then(|| line.subject.role.clone());
@@ -305,10 +306,10 @@ fn answers(head: &HandedHead, body: &Handed) -> Option<TurnId> {
     }
 }
 
-fn said(body: &Handed) -> Said {
+fn said(body: &Handed) -> HandoffWords {
     let cut = |text: &str| (!text.is_empty()).then(|| text.chars().take(SUMMARY_MAX).collect::<String>());
     match body {
-        Handed::Act(Act::Complete(completion)) => Said {
+        Handed::Act(Act::Complete(completion)) => HandoffWords {
             summary: cut(&completion.summary),
             blockers: completion.blockers.iter().take(BLOCKERS_MAX).filter_map(|blocker| cut(blocker)).collect(),
             notes: completion.rejection_notes.as_deref().and_then(cut),
@@ -316,8 +317,8 @@ fn said(body: &Handed) -> Said {
         },
         Handed::Built(artifact) => {
             let words = artifact.completion_claim.as_deref().or(artifact.last_words.as_deref());
-            Said { summary: words.and_then(cut), ..Said::default() }
+            HandoffWords { summary: words.and_then(cut), ..HandoffWords::default() }
         }
-        _ => Said::default(),
+        _ => HandoffWords::default(),
     }
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{
     entry::{blockers_of, duration},
     event::seconds,
-    reader::{Reader, Said, Told},
+    reader::{EntryEffect, FlightReader, HandoffWords},
     visits::closed,
 };
 
@@ -149,7 +149,7 @@ pub struct Review {
 
 /// Gathers one waypoint from the entries of its flight.
 #[derive(Debug)]
-pub struct Tasks {
+pub struct TaskGatherer {
     waypoint: WaypointId,
     planned: Option<(Waypoint, Timestamp)>,
     updated: Option<Timestamp>,
@@ -158,7 +158,7 @@ pub struct Tasks {
     landed: bool,
 }
 
-impl Tasks {
+impl TaskGatherer {
     /// Of this waypoint.
     #[must_use]
     pub fn of(waypoint: WaypointId) -> Self {
@@ -166,7 +166,7 @@ impl Tasks {
     }
 
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn take(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+    pub fn take(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         match entry {
             Entry::Submitted(submitted) => self.planned = planned(submitted, &self.waypoint),
             Entry::Landed(landed) if landed.waypoint == self.waypoint => self.landed = true,
@@ -189,7 +189,7 @@ impl Tasks {
 
     /// The waypoint; `None` if the plan of the flight has none of this name.
     #[must_use]
-    pub fn finish(self, reader: &Reader) -> Option<Task> {
+    pub fn finish(self, reader: &FlightReader) -> Option<Task> {
         let (planned, created) = self.planned?;
         let state = reader.states().get(&self.waypoint);
         // Of several branches of a fork, the first that is open: the format has one place.
@@ -235,7 +235,7 @@ fn review(feedback: &Feedback) -> Option<Review> {
     })
 }
 
-fn visit(left: &GateVisit, said: Option<&Said>) -> Visit {
+fn visit(left: &GateVisit, said: Option<&HandoffWords>) -> Visit {
     // The entry answers the words of the agent or person who completed the gate; a gate that was passed over has none.
     let said = said.filter(|_| left.outcome != Some(Outcome::Skip));
     Visit {

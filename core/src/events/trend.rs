@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{
     entry::duration,
-    event::What,
-    reader::{Reader, Told},
+    event::EventKind,
+    reader::{EntryEffect, FlightReader},
     spread::Spread,
     visits::closed,
 };
@@ -55,7 +55,7 @@ pub struct GateTrend {
     /// In the later one.
     pub now: GateSpan,
     /// How its share of rejections went.
-    pub rejections: Course,
+    pub rejections: TrendDirection,
 }
 
 /// What went through a gate in a span of time.
@@ -75,7 +75,7 @@ pub struct GateSpan {
 /// How a share went from one span to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Course {
+pub enum TrendDirection {
     /// It is larger, by ten percentage points at least.
     Worse,
     /// It is smaller, by as much.
@@ -96,7 +96,7 @@ impl Trend {
     }
 
     /// Takes an entry, with what the reader of its flight made of it.
-    pub fn take(&mut self, reader: &Reader, told: &Told) {
+    pub fn take(&mut self, reader: &FlightReader, told: &EntryEffect) {
         let Some(waypoint) = &told.waypoint else { return };
         let (Some(workflow), Some(after)) = (reader.workflow(waypoint), reader.states().get(waypoint)) else { return };
         let place = |gate: &GateId| {
@@ -111,7 +111,7 @@ impl Trend {
             }
         }
         for event in &told.events {
-            if let What::GateRejection { gate, .. } = &event.what
+            if let EventKind::GateRejection { gate, .. } = &event.what
                 && let Some(span) = self.span(place(gate), event.timestamp)
             {
                 span.rejections += 1;
@@ -140,18 +140,18 @@ impl Trend {
         }
         let (workflow, gate) = (place.0.clone(), place.2.clone());
         let [before, now] = [GateSpan::default(), GateSpan::default()];
-        let new = || GateTrend { workflow, gate, before, now, rejections: Course::TooFew };
+        let new = || GateTrend { workflow, gate, before, now, rejections: TrendDirection::TooFew };
         let gate = self.gates.entry(place).or_insert_with(new);
         Some(if at < since { &mut gate.before } else { &mut gate.now })
     }
 }
 
-fn course(before: &GateSpan, now: &GateSpan) -> Course {
+fn course(before: &GateSpan, now: &GateSpan) -> TrendDirection {
     let percent = |span: &GateSpan| span.rejection_percent.filter(|_| span.left >= TURNS_MIN);
     match (percent(before), percent(now)) {
-        (Some(before), Some(now)) if now >= before + POINTS_MIN => Course::Worse,
-        (Some(before), Some(now)) if before >= now + POINTS_MIN => Course::Better,
-        (Some(_), Some(_)) => Course::Steady,
-        _ => Course::TooFew,
+        (Some(before), Some(now)) if now >= before + POINTS_MIN => TrendDirection::Worse,
+        (Some(before), Some(now)) if before >= now + POINTS_MIN => TrendDirection::Better,
+        (Some(_), Some(_)) => TrendDirection::Steady,
+        _ => TrendDirection::TooFew,
     }
 }

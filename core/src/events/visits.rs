@@ -47,7 +47,7 @@ fn count(state: &WaypointState) -> usize {
 
 /// Where a waypoint is that a person has to move on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct StoppedAt {
     /// The gate; `None` where its first gate is not known to be one.
     pub gate: Option<GateId>,
     /// The role that is waited for; `None` where it is people.
@@ -86,16 +86,16 @@ impl PlaceKind {
 
 /// Where a waypoint is: in one place, or in each open branch of a fork; nowhere if it has not begun, is accepted or
 /// cancelled. Since when: since it came to the gate, of held work since it is held.
-pub fn places(state: &WaypointState) -> impl Iterator<Item = Place> {
+pub fn places(state: &WaypointState) -> impl Iterator<Item = StoppedAt> {
     state.phases().filter_map(|phase| place(state, phase))
 }
 
-fn place(state: &WaypointState, phase: &Phase) -> Option<Place> {
+fn place(state: &WaypointState, phase: &Phase) -> Option<StoppedAt> {
     let entered = |turn: &OpenTurn| {
         let visit = state.history.iter().rev().find(|visit| visit.gate == turn.gate && visit.exited.is_none());
         visit.map_or(turn.opened_at, |visit| visit.entered)
     };
-    let at = |turn: &OpenTurn, kind, since| Place {
+    let at = |turn: &OpenTurn, kind, since| StoppedAt {
         gate: Some(turn.gate.clone()),
         role: Some(turn.role.clone()),
         kind,
@@ -114,7 +114,7 @@ fn place(state: &WaypointState, phase: &Phase) -> Option<Place> {
                 Resume::Fork => state.fork.as_ref().map(|fork| fork.fork.clone()),
                 Resume::Beginning | Resume::Landing { .. } => None,
             };
-            Some(Place { gate, role: None, kind: PlaceKind::Held, since: held.since })
+            Some(StoppedAt { gate, role: None, kind: PlaceKind::Held, since: held.since })
         }
     }
 }

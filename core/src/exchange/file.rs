@@ -7,8 +7,8 @@ use regex::RegexBuilder;
 
 use super::{
     FILE_BYTES_MAX,
-    settings::{RETRIES_MAX, Settings, StuckAfter},
-    shape::{Field, Kind, Shape},
+    settings::{ExchangeSettings, RETRIES_MAX, StuckAfter},
+    shape::{Field, JsonType, Shape},
 };
 use crate::plan::{
     PlanErrors,
@@ -52,7 +52,7 @@ const STUCK_MIN: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub struct HandoffRules {
     /// How failed exchanges go on.
-    pub settings: Settings,
+    pub settings: ExchangeSettings,
     /// What each component's result has to hold, by role; a judge's by `judge`.
     pub components: BTreeMap<String, Component>,
 }
@@ -122,7 +122,7 @@ fn rules(root: &Node, problems: &mut Problems) -> Option<HandoffRules> {
     Some(rules)
 }
 
-fn retry(node: &Node, settings: &mut Settings, problems: &mut Problems) {
+fn retry(node: &Node, settings: &mut ExchangeSettings, problems: &mut Problems) {
     let Some(fields) = Fields::open(node, "`retry_settings`", RETRY_KEYS, problems) else { return };
     if let Some(word) = fields.word("max_json_retries", problems) {
         match word.text.parse::<u64>() {
@@ -155,7 +155,7 @@ fn retry(node: &Node, settings: &mut Settings, problems: &mut Problems) {
         span(&fields, "quit_too_quickly_below", &(Duration::ZERO..=Duration::MAX), problems);
 }
 
-fn validation(node: &Node, settings: &mut Settings, problems: &mut Problems) {
+fn validation(node: &Node, settings: &mut ExchangeSettings, problems: &mut Problems) {
     let Some(fields) = Fields::open(node, "`handoff_validation`", VALIDATION_KEYS, problems) else { return };
     flag(&fields, "strict_schema_validation", &mut settings.strict_schema_validation, problems);
     flag(&fields, "log_all_handoffs", &mut settings.log_all_handoffs, problems);
@@ -224,7 +224,7 @@ fn field(node: &Node, key: &Key, problems: &mut Problems) -> Option<Field> {
     });
     Some(Field {
         required: fields.flag("required", problems).unwrap_or(true),
-        kind: fields.choice("type", "a type", &Kind::ALL, problems),
+        kind: fields.choice("type", "a type", &JsonType::ALL, problems),
         one_of: fields.texts("enum", problems),
         matches,
         not_empty: fields.flag("not_empty", problems).unwrap_or(false),
@@ -269,7 +269,7 @@ components:
     #[test]
     fn every_setting_of_the_file_is_read_and_what_it_leaves_out_is_the_default() {
         let rules = HandoffRules::read(WHOLE.as_bytes(), "h").unwrap();
-        let expected = Settings {
+        let expected = ExchangeSettings {
             max_json_retries: 3,
             json_retry_delay: Duration::from_millis(500),
             use_exponential_backoff: false,
@@ -287,7 +287,7 @@ components:
         assert!(builder.envelope && builder.shape.fields["summary"].required && !judge.envelope);
         assert!(!builder.shape.fields["risk"].required && !rules.component("repair").envelope);
         let little = HandoffRules::read(b"retry_settings: {stuck_after: never}\n", "h").unwrap();
-        assert_eq!(little.settings, Settings { stuck_after: StuckAfter::Never, ..Settings::default() });
+        assert_eq!(little.settings, ExchangeSettings { stuck_after: StuckAfter::Never, ..ExchangeSettings::default() });
     }
 
     #[test]

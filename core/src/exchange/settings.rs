@@ -11,7 +11,7 @@ pub const STUCK_AFTER: Duration = Duration::from_secs(300);
 
 /// How often a failed exchange is tried again, when, and what is kept of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ExchangeSettings {
     /// `max_json_retries`: format retries of one exchange, 0 to [`RETRIES_MAX`].
     pub max_json_retries: u32,
     /// `json_retry_delay`: the pause before the first retry.
@@ -62,7 +62,7 @@ impl StuckAfter {
     }
 }
 
-impl Default for Settings {
+impl Default for ExchangeSettings {
     fn default() -> Self {
         Self {
             max_json_retries: 5,
@@ -80,7 +80,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl ExchangeSettings {
     /// The pause before a retry, the first of which is 1. `chance` is a random number from 0 to 1: up to a quarter is added,
     /// so that programs which failed together do not ask together. Never longer than `max_backoff_delay`.
     #[must_use]
@@ -98,13 +98,13 @@ mod tests {
 
     #[test]
     fn pauses_double_from_one_second_to_thirty_and_jitter_adds_a_quarter_at_most() {
-        let settings = Settings::default();
+        let settings = ExchangeSettings::default();
         let seconds: Vec<u64> = (1..=7).map(|retry| settings.delay(retry, 0.0).as_secs()).collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(settings.delay(3, 1.0), Duration::from_secs(5));
         assert_eq!(settings.delay(9, 1.0), Duration::from_secs(30));
         assert_eq!(settings.delay(2, f64::NAN), Duration::from_secs(2));
-        let even = Settings { use_exponential_backoff: false, ..settings };
+        let even = ExchangeSettings { use_exponential_backoff: false, ..settings };
         assert_eq!(even.delay(5, 0.0), Duration::from_secs(1));
     }
 

@@ -22,7 +22,7 @@ pub struct Field {
     /// Whether it has to be there.
     pub required: bool,
     /// Its type; `None`: any.
-    pub kind: Option<Kind>,
+    pub kind: Option<JsonType>,
     /// The values it may have; empty: any.
     pub one_of: Vec<String>,
     /// What it has to match, if it is a text.
@@ -35,7 +35,7 @@ pub struct Field {
 
 /// A type of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonType {
     /// A text.
     String,
     /// A number.
@@ -50,7 +50,7 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl JsonType {
     /// All types, with their names in JSON Schema.
     pub const ALL: [(&'static str, Self); 6] = [
         ("string", Self::String),
@@ -93,13 +93,13 @@ pub struct Lack {
 impl Field {
     /// A required field of a type.
     #[must_use]
-    pub fn required(kind: Kind) -> Self {
+    pub fn required(kind: JsonType) -> Self {
         Self { required: true, kind: Some(kind), ..Self::default() }
     }
 
     /// A field of a type that may be left out.
     #[must_use]
-    pub fn optional(kind: Kind) -> Self {
+    pub fn optional(kind: JsonType) -> Self {
         Self { kind: Some(kind), ..Self::default() }
     }
 
@@ -116,11 +116,11 @@ impl Field {
             return format!("\"<{}>\"", self.one_of.join("|")).into();
         }
         match self.kind {
-            Some(Kind::String) | None => "\"<text>\"".into(),
-            Some(Kind::Number | Kind::Integer) => "<number>".into(),
-            Some(Kind::Boolean) => "<true|false>".into(),
-            Some(Kind::Array) => "[\"<text>\"]".into(),
-            Some(Kind::Object) => "{\"<name>\": \"<text>\"}".into(),
+            Some(JsonType::String) | None => "\"<text>\"".into(),
+            Some(JsonType::Number | JsonType::Integer) => "<number>".into(),
+            Some(JsonType::Boolean) => "<true|false>".into(),
+            Some(JsonType::Array) => "[\"<text>\"]".into(),
+            Some(JsonType::Object) => "{\"<name>\": \"<text>\"}".into(),
         }
     }
 
@@ -202,10 +202,10 @@ mod tests {
     #[test]
     fn all_fields_that_are_missing_are_named_at_once() {
         let shape = Shape::new([
-            ("a", Field::required(Kind::String)),
-            ("b", Field::required(Kind::Array)),
-            ("c", Field::required(Kind::Boolean)),
-            ("d", Field::optional(Kind::Integer)),
+            ("a", Field::required(JsonType::String)),
+            ("b", Field::required(JsonType::Array)),
+            ("c", Field::required(JsonType::Boolean)),
+            ("d", Field::optional(JsonType::Integer)),
         ]);
         let missing = |fields: &[&str]| -> Vec<(String, ExchangeErrorKind)> {
             fields.iter().map(|field| ((*field).to_owned(), ExchangeErrorKind::MissingField)).collect()
@@ -218,10 +218,10 @@ mod tests {
     #[test]
     fn what_is_there_and_wrong_is_told_apart_from_what_is_missing() {
         let shape = Shape::new([
-            ("word", Field::optional(Kind::String).among(&["pass", "fail"])),
-            ("code", Field { matches: Some(Regex::new("^E[0-9]+$").unwrap()), ..Field::optional(Kind::String) }),
-            ("list", Field { not_empty: true, ..Field::optional(Kind::Array) }),
-            ("met", Field { criteria: true, ..Field::optional(Kind::Array) }),
+            ("word", Field::optional(JsonType::String).among(&["pass", "fail"])),
+            ("code", Field { matches: Some(Regex::new("^E[0-9]+$").unwrap()), ..Field::optional(JsonType::String) }),
+            ("list", Field { not_empty: true, ..Field::optional(JsonType::Array) }),
+            ("met", Field { criteria: true, ..Field::optional(JsonType::Array) }),
         ]);
         let good = json!({"word": "fail", "code": "E7", "list": ["x"], "met": ["unit"]});
         assert_eq!(lacks(&shape, &good), []);

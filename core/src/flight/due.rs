@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     budget,
-    engine::{self, Context},
+    engine::{self, StepContext},
     gates::Join,
 };
 
@@ -99,7 +99,7 @@ fn migrating<'a>(
 pub fn migrates(flight: &FlightState, id: &WaypointId, state: &WaypointState, now: Timestamp) -> bool {
     let Some(waypoint) = flight.planned(id) else { return false };
     let Some(workflow) = flight.workflow_of(waypoint, state) else { return false };
-    engine::has_to_migrate(state, &Context { flight, waypoint, workflow, now, conditions: &[] })
+    engine::has_to_migrate(state, &StepContext { flight, waypoint, workflow, now, conditions: &[] })
 }
 
 /// When to look again at `now`, although nothing happened; never while the flight is paused.

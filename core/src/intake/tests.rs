@@ -20,12 +20,12 @@ fn other(of: &str, agent: Option<&str>, sequence: u64) -> Arrived {
     Arrived { sender, answers: None, ..answer(of, "a", sequence) }
 }
 
-fn arrive(desk: &mut Desk<u64>, arrived: Arrived) -> Admission<u64> {
+fn arrive(desk: &mut IntakeDesk<u64>, arrived: Arrived) -> Admission<u64> {
     let message = arrived.sequence.0;
     desk.arrives(arrived, message)
 }
 
-fn works(admission: Admission<u64>) -> Place {
+fn works(admission: Admission<u64>) -> HandoffPlace {
     match admission {
         Admission::Work(place, _) => place,
         other => panic!("{other:?}"),
@@ -34,7 +34,7 @@ fn works(admission: Admission<u64>) -> Place {
 
 #[test]
 fn of_a_flood_of_one_agents_answers_one_is_in_work_and_the_newest_waits() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     let first = works(arrive(&mut desk, answer("f", "b1", 1)));
     assert_eq!(arrive(&mut desk, answer("f", "b1", 2)), Admission::Kept { superseded: None });
     for sequence in 3..5_000 {
@@ -48,7 +48,7 @@ fn of_a_flood_of_one_agents_answers_one_is_in_work_and_the_newest_waits() {
 
 #[test]
 fn what_comes_back_from_the_broker_behind_a_newer_one_is_superseded() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     for sequence in [1, 2] {
         let place = works(arrive(&mut desk, answer("f", "b1", sequence)));
         assert_eq!(desk.settled(place), None);
@@ -59,7 +59,7 @@ fn what_comes_back_from_the_broker_behind_a_newer_one_is_superseded() {
 
 #[test]
 fn answers_of_other_agents_waypoints_and_flights_supersede_nothing() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     let _own = works(arrive(&mut desk, answer("f", "b1", 1)));
     works(arrive(&mut desk, answer("f", "b2", 2)));
     works(arrive(&mut desk, answer("g", "b1", 3)));
@@ -69,7 +69,7 @@ fn answers_of_other_agents_waypoints_and_flights_supersede_nothing() {
 
 #[test]
 fn a_redelivery_of_what_is_in_hand_is_no_newer_answer() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     let _place = works(arrive(&mut desk, answer("f", "b1", 1)));
     assert_eq!(arrive(&mut desk, answer("f", "b1", 1)), Admission::InHand(1));
     assert_eq!(arrive(&mut desk, answer("f", "b1", 3)), Admission::Kept { superseded: None });
@@ -83,16 +83,16 @@ fn a_redelivery_of_what_is_in_hand_is_no_newer_answer() {
 
 #[test]
 fn no_flight_and_no_sender_has_all_places() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     let agents: Vec<String> = (0..PLACES).map(|n| format!("b{n}")).collect();
-    let mut places: Vec<Place> =
+    let mut places: Vec<HandoffPlace> =
         agents[..FLIGHT_PLACES].iter().map(|agent| works(arrive(&mut desk, answer("f", agent, 1)))).collect();
     assert_eq!(arrive(&mut desk, answer("f", "late", 2)), Admission::Full(2));
     works(arrive(&mut desk, answer("g", "late", 2)));
     assert_eq!(desk.settled(places.pop().unwrap()), None);
     works(arrive(&mut desk, answer("f", "late", 2)));
 
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     for n in 0..SENDER_PLACES as u64 {
         works(arrive(&mut desk, other(&format!("f{n}"), Some("b1"), n)));
     }
@@ -102,7 +102,7 @@ fn no_flight_and_no_sender_has_all_places() {
 
 #[test]
 fn senders_that_are_not_known_share_few_places() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     for n in 0..UNKNOWN_PLACES as u64 {
         works(arrive(&mut desk, other(&format!("f{n}"), None, n)));
     }
@@ -112,7 +112,7 @@ fn senders_that_are_not_known_share_few_places() {
 
 #[test]
 fn what_is_remembered_of_lanes_is_bounded() {
-    let mut desk = Desk::default();
+    let mut desk = IntakeDesk::default();
     for n in 0..3 * LANES_REMEMBERED as u64 {
         let place = works(arrive(&mut desk, answer(&format!("f{n}"), "b1", n)));
         assert_eq!(desk.settled(place), None);

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::line;
-use crate::lines::{Line, Lines};
+use crate::lines::{LineCounts, LineFate};
 
 /// Turns of a waypoint that are remembered: those of a fork are open together, and a line may come after the end of its turn.
 const TURNS_MAX: usize = 16;
@@ -31,7 +31,7 @@ pub struct Spoken {
 
 /// What a message on a `log` subject is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum LiveMessage {
     /// It is shown.
     Line(Spoken),
     /// Its turn is not known: the next look at the flight may show it.
@@ -45,7 +45,7 @@ pub enum Heard {
 pub struct Ears {
     turns: BTreeMap<WaypointId, VecDeque<Known>>,
     waiting: VecDeque<(Spoken, u32)>,
-    lines: Lines,
+    lines: LineCounts,
     foreign: u64,
     too_many: u64,
 }
@@ -77,20 +77,20 @@ impl Ears {
     }
 
     /// A message came on this subject.
-    pub fn hear(&mut self, from: LogSubject, payload: &[u8], now: Timestamp) -> Heard {
+    pub fn hear(&mut self, from: LogSubject, payload: &[u8], now: Timestamp) -> LiveMessage {
         let read =
             (payload.len() <= LINE_BYTES_MAX).then(|| serde_json::from_slice::<LiveLine>(payload).ok()).flatten();
         let cleaned = read.and_then(|read| Some(LiveLine { text: line(&read.text)?, ..read }));
         let Some(line) = cleaned else {
             self.foreign += 1;
-            return Heard::LeftOut;
+            return LiveMessage::LeftOut;
         };
         let spoken = Spoken { from, line };
         match self.is_of_its_turn(&spoken) {
-            Some(true) => self.within_bounds(spoken, now).map_or(Heard::LeftOut, Heard::Line),
+            Some(true) => self.within_bounds(spoken, now).map_or(LiveMessage::LeftOut, LiveMessage::Line),
             Some(false) => {
                 self.foreign += 1;
-                Heard::LeftOut
+                LiveMessage::LeftOut
             }
             None => {
                 if self.waiting.len() == WAITING_MAX {
@@ -98,7 +98,7 @@ impl Ears {
                     self.foreign += 1;
                 }
                 self.waiting.push_back((spoken, 0));
-                Heard::Waits
+                LiveMessage::Waits
             }
         }
     }
@@ -125,8 +125,8 @@ impl Ears {
     /// The line, unless its agent has said too much in this minute. Only senders of known turns are counted so.
     fn within_bounds(&mut self, spoken: Spoken, now: Timestamp) -> Option<Spoken> {
         match self.lines.next(spoken.from.agent.as_str(), now) {
-            Line::Written { .. } => Some(spoken),
-            Line::LeftOut => {
+            LineFate::Written { .. } => Some(spoken),
+            LineFate::LeftOut => {
                 self.too_many += 1;
                 None
             }

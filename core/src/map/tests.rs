@@ -34,7 +34,7 @@ fn files_in_focus_are_outlined_first_and_none_that_is_too_long_or_no_program() {
 #[test]
 fn a_map_names_languages_folders_files_in_scope_their_symbols_and_their_history() {
     let focus = focus(&FILES, &words(&["core/src/**"]), &[]);
-    let symbols = vec![Symbol { line: 12, kind: "function".to_owned(), name: "leave\u{1b}[2J".to_owned() }];
+    let symbols = vec![MapSymbol { line: 12, kind: "function".to_owned(), name: "leave\u{1b}[2J".to_owned() }];
     let outlines = [
         Outline { path: "core/src/gates.rs".to_owned(), symbols },
         Outline { path: "core/src/lib.rs".to_owned(), symbols: Vec::new() },
@@ -79,7 +79,7 @@ proptest! {
     ) {
         let files: Vec<MapFile<'_>> = paths.iter().map(|path| MapFile { path, bytes: 7 }).collect();
         let focus = focus(&files, &[], &[]);
-        let symbols = vec![Symbol { line: 1, kind: "class".to_owned(), name }; 40];
+        let symbols = vec![MapSymbol { line: 1, kind: "class".to_owned(), name }; 40];
         let outlines: Vec<Outline> = (0..10).map(|n| Outline { path: n.to_string(), symbols: symbols.clone() }).collect();
         let map = map("0", &files, &focus[..focus.len() / 2], &outlines, &[]);
         prop_assert!(map.len() <= MAP_BYTES_MAX);

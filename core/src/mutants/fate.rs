@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_protocol::reason::CriterionReason;
 
 use super::language::Language;
-use crate::checks::{self, Run};
+use crate::checks::{self, JudgedRun};
 
 /// A mutant that is not ended in time was caught if the check itself takes this part of its time at most.
 const TIMEOUT_FACTOR: u32 = 3;
@@ -16,11 +16,11 @@ pub struct MutantRun<'a> {
     /// The file that is broken.
     pub path: &'a str,
     /// The green run without the mutant, and what it printed.
-    pub first: (&'a Run, &'a str),
+    pub first: (&'a JudgedRun, &'a str),
     /// How long that took.
     pub first_took: Duration,
     /// The run, and what it printed.
-    pub run: (&'a Run, &'a str),
+    pub run: (&'a JudgedRun, &'a str),
     /// How long either may take.
     pub limit: Duration,
 }
@@ -56,11 +56,12 @@ pub fn fate(mutant: MutantRun<'_>) -> Fate {
 
 /// Whether tests ran, or at least began, with all of them built and collected. Where the check's runner is not
 /// understood, nothing shows it.
-fn tests_began(first: &Run, run: &Run) -> bool {
-    let Some(before) = first.counts.as_ref().map(crate::runners::Counts::total).filter(|total| total.run > 0) else {
+fn tests_began(first: &JudgedRun, run: &JudgedRun) -> bool {
+    let Some(before) = first.counts.as_ref().map(crate::runners::TestCounts::total).filter(|total| total.run > 0)
+    else {
         return true;
     };
-    let Some(total) = run.counts.as_ref().map(crate::runners::Counts::total) else { return false };
+    let Some(total) = run.counts.as_ref().map(crate::runners::TestCounts::total) else { return false };
     (before.uncollected || !total.uncollected) && (total.run > 0 || total.unended > 0)
 }
 

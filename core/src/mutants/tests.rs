@@ -4,7 +4,7 @@ use holdpoint_protocol::reason::CriterionReason;
 use proptest::prelude::*;
 
 use super::*;
-use crate::checks::{CheckEnd, Run};
+use crate::checks::{CheckEnd, JudgedRun};
 
 /// The mutations of the last line of a text: what that line becomes.
 fn of(path: &str, text: &str) -> Vec<String> {
@@ -201,12 +201,12 @@ fn a_mutant_says_file_and_line_and_what_became_of_it_and_hides_nothing() {
 }
 
 /// A run of a check that ended with this code and printed this.
-fn run(command: &str, exit: i32, output: &str) -> (Run, String) {
+fn run(command: &str, exit: i32, output: &str) -> (JudgedRun, String) {
     let end = CheckEnd { exit: Some(exit), ..CheckEnd::default() };
-    (Run::read(command, end, None, output, true), output.to_owned())
+    (JudgedRun::read(command, end, None, output, true), output.to_owned())
 }
 
-fn judged(path: &str, first: &(Run, String), run: &(Run, String), first_took: u64) -> Fate {
+fn judged(path: &str, first: &(JudgedRun, String), run: &(JudgedRun, String), first_took: u64) -> Fate {
     fate(MutantRun {
         path,
         first: (&first.0, &first.1),
@@ -257,7 +257,7 @@ fn a_mutant_that_does_not_build_or_load_says_nothing() {
 #[test]
 fn a_mutant_that_does_not_end_is_killed_where_the_check_has_time_to_spare() {
     let green = run("./check.sh", 0, "");
-    let end = |end: CheckEnd| (Run::read("./check.sh", end, None, "", true), String::new());
+    let end = |end: CheckEnd| (JudgedRun::read("./check.sh", end, None, "", true), String::new());
     let late = end(CheckEnd { timed_out: true, ..CheckEnd::default() });
     assert_eq!(late.0.outcome.1, Some(CriterionReason::Timeout));
     assert_eq!(judged("a.py", &green, &late, 10), Fate::Killed);

@@ -12,7 +12,7 @@ const NAME_DEFAULT: &str = "task";
 
 /// What was said of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Task {
+pub struct PlanTask {
     /// One line for people.
     pub title: String,
     /// The instructions for it; `None`: the title.
@@ -27,8 +27,8 @@ pub struct Task {
 
 /// The plan of it, held against no rule. `None`: the texts cannot be in a plan.
 #[must_use]
-pub fn of_task(task: &Task) -> Option<Plan> {
-    let Task { title, goal, workflow, checks, tags } = task;
+pub fn of_task(task: &PlanTask) -> Option<Plan> {
+    let PlanTask { title, goal, workflow, checks, tags } = task;
     let name = name(title);
     let criteria: Vec<_> =
         (1..).zip(checks).map(|(n, check)| json!({"id": format!("check-{n}"), "check": check})).collect();
@@ -61,8 +61,8 @@ mod tests {
         workflows::ONE_GATE,
     };
 
-    fn task(title: &str) -> Task {
-        Task { title: title.to_owned(), workflow: ONE_GATE.to_owned(), ..Task::default() }
+    fn task(title: &str) -> PlanTask {
+        PlanTask { title: title.to_owned(), workflow: ONE_GATE.to_owned(), ..PlanTask::default() }
     }
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_else_is_said_of_it_is_in_the_plan() {
-        let said = Task {
+        let said = PlanTask {
             goal: Some("Back off.\n\nTwice.".to_owned()),
             checks: vec!["cargo test".to_owned(), "true".to_owned()],
             tags: vec!["net".to_owned()],
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_workflow_that_verifies_wants_a_check() {
-        let plan = of_task(&Task { workflow: "fly".to_owned(), ..task("x") }).unwrap();
+        let plan = of_task(&PlanTask { workflow: "fly".to_owned(), ..task("x") }).unwrap();
         assert!(!validate(&plan, BUILT_IN_WORKFLOWS).is_empty());
         let empty = of_task(&task(" ")).unwrap();
         assert!(!validate(&empty, BUILT_IN_WORKFLOWS).is_empty());

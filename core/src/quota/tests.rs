@@ -25,7 +25,7 @@ fn with(flights: u64) -> Ledger {
 fn who_has_as_many_flights_open_as_may_be_is_refused_until_one_is_over_and_others_are_not() {
     let mut ledger = with(3);
     let excess = ledger.reserve(&flight(9), &ann(), 1, QUOTA).unwrap_err();
-    assert_eq!((excess.bound, excess.open, excess.wanted, excess.most), (Bound::Flights, 3, 1, 3));
+    assert_eq!((excess.bound, excess.open, excess.wanted, excess.most), (QuotaBound::Flights, 3, 1, 3));
     let text = excess.to_string();
     assert!(text.contains("ann has 3 flights open") && text.contains("orchestrator.open_flights"), "{text}");
     assert_eq!(ledger.reserve(&flight(10), &bob(), 1, QUOTA), Ok(true));
@@ -38,8 +38,10 @@ fn a_plan_with_more_waypoints_than_there_is_room_for_is_refused_and_a_smaller_on
     let mut ledger = Ledger::default();
     ledger.opened(&flight(0), Some(&ann()), 8, Sequence(1));
     let excess = ledger.reserve(&flight(1), &ann(), 3, QUOTA).unwrap_err();
-    assert_eq!((excess.bound, excess.open, excess.wanted, excess.most), (Bound::Waypoints, 8, 3, 10));
-    assert!(excess.to_string().contains("8 waypoints open") && excess.to_string().contains(Bound::Waypoints.setting()));
+    assert_eq!((excess.bound, excess.open, excess.wanted, excess.most), (QuotaBound::Waypoints, 8, 3, 10));
+    assert!(
+        excess.to_string().contains("8 waypoints open") && excess.to_string().contains(QuotaBound::Waypoints.setting())
+    );
     assert_eq!(ledger.reserve(&flight(1), &ann(), 2, QUOTA), Ok(true));
     assert!(ledger.reserve(&flight(2), &ann(), usize::MAX, QUOTA).is_err(), "and nothing overflows");
 }

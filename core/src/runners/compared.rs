@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::reason::CriterionReason;
 
-use super::{Counts, Names, Runner, Tally, node};
+use super::{Runner, Tally, TestCounts, TestNames, node};
 
 /// What libtest writes behind the names of some tests.
 const LIBTEST_KINDS: [&str; 3] = [" - should panic", " - compile fail", " - compile"];
@@ -15,7 +15,7 @@ const LIBTEST_KINDS: [&str; 3] = [" - should panic", " - compile fail", " - comp
 /// Where names are known in both runs, only what ran on the base can be skipped too many. Of tests that the base could not
 /// collect nobody knows whether they were skipped there.
 #[must_use]
-pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
+pub fn compare(base: &TestCounts, now: Option<&TestCounts>) -> Option<CriterionReason> {
     let nothing = Tally::default();
     let pairs = || {
         base.by_runner
@@ -40,7 +40,7 @@ fn more_skipped(base: &Tally, now: &Tally) -> bool {
 /// Whether something in `now` was ended by the code under test and not by its runner. Where the base has the same it is
 /// the project's way of testing (scripts without a test library, say), and nothing is said.
 #[must_use]
-pub fn ended_early(base: Option<&Counts>, now: &Counts) -> bool {
+pub fn ended_early(base: Option<&TestCounts>, now: &TestCounts) -> bool {
     let on_base = |runner| base.and_then(|base| base.by_runner.get(runner)).is_some_and(|tally| tally.unended > 0);
     now.by_runner.iter().any(|(runner, tally)| tally.unended > 0 && !on_base(runner))
 }
@@ -48,13 +48,13 @@ pub fn ended_early(base: Option<&Counts>, now: &Counts) -> bool {
 /// Tests of the base, by name, that ran in none of the runs `now`: the first of them is the run that is judged. A test
 /// that went to another file or module under its own name is not missing. Where names are not known, nothing is.
 #[must_use]
-pub fn missing(base: &Counts, now: &[&Counts]) -> BTreeSet<String> {
+pub fn missing(base: &TestCounts, now: &[&TestCounts]) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
     for (runner, base) in &base.by_runner {
-        let of = |counts: &&Counts| counts.by_runner.get(runner).and_then(|tally| tally.names.clone());
+        let of = |counts: &&TestCounts| counts.by_runner.get(runner).and_then(|tally| tally.names.clone());
         let (Some(base), Some(first)) = (&base.names, now.first().and_then(of)) else { continue };
         let mut moved = leaves(*runner, all(&first).filter(|name| !has(base, name)));
-        let others: Vec<Names> = now.iter().skip(1).filter_map(of).collect();
+        let others: Vec<TestNames> = now.iter().skip(1).filter_map(of).collect();
         // A file of Node's that failed as a whole could not be loaded: what it is now are its tests.
         let loaded = |name: &&String| *runner != Runner::NodeTest || !node::is_file(name) || base.green.contains(*name);
         for name in all(base).filter(loaded) {
@@ -73,7 +73,7 @@ pub fn missing(base: &Counts, now: &[&Counts]) -> BTreeSet<String> {
 /// Whether fewer tests ran in `now` than in `whole`, and which are missing, where both have names. Tests that only went
 /// elsewhere are not missed; as many under other names were renamed. `None`: none is missed.
 #[must_use]
-pub fn short_of(whole: &Counts, now: Option<&Counts>) -> Option<BTreeSet<String>> {
+pub fn short_of(whole: &TestCounts, now: Option<&TestCounts>) -> Option<BTreeSet<String>> {
     let nothing = Tally::default();
     let mut lost = None;
     for (runner, whole) in &whole.by_runner {
@@ -81,7 +81,7 @@ pub fn short_of(whole: &Counts, now: Option<&Counts>) -> Option<BTreeSet<String>
         if now.run >= whole.run {
             continue;
         }
-        let alone = |tally: &Tally| Counts { by_runner: BTreeMap::from([(*runner, tally.clone())]) };
+        let alone = |tally: &Tally| TestCounts { by_runner: BTreeMap::from([(*runner, tally.clone())]) };
         let names = missing(&alone(whole), &[&alone(now)]);
         if !names.is_empty() || whole.names.is_none() || now.names.is_none() {
             lost.get_or_insert_with(BTreeSet::new).extend(names);
@@ -96,7 +96,7 @@ pub fn short_of(whole: &Counts, now: Option<&Counts>) -> Option<BTreeSet<String>
 /// that `composed` did not even get to; of those only the ones that `first` shows green are reported. `None`: names are
 /// not understood in both runs.
 #[must_use]
-pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Option<BTreeSet<String>> {
+pub fn weakened(base: Option<&TestCounts>, first: &TestCounts, composed: &TestCounts) -> Option<BTreeSet<String>> {
     let mut lost = BTreeSet::new();
     for (runner, first) in &first.by_runner {
         let first = first.names.as_ref()?;
@@ -109,11 +109,11 @@ pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Opt
     Some(lost)
 }
 
-fn all(names: &Names) -> impl Iterator<Item = &String> {
+fn all(names: &TestNames) -> impl Iterator<Item = &String> {
     names.green.iter().chain(&names.red)
 }
 
-fn has(names: &Names, name: &str) -> bool {
+fn has(names: &TestNames, name: &str) -> bool {
     names.green.contains(name) || names.red.contains(name)
 }
 
@@ -171,24 +171,24 @@ pub(super) fn leaf(runner: Runner, name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn counts(runner: Runner, green: &[&str], red: &[&str]) -> Counts {
+    fn counts(runner: Runner, green: &[&str], red: &[&str]) -> TestCounts {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let names = Some(Names { green: set(green), red: set(red), skipped: None });
+        let names = Some(TestNames { green: set(green), red: set(red), skipped: None });
         let (passed, failed) = (green.len() as u64, red.len() as u64);
         let tally = Tally { run: passed + failed, passed, failed, names, ..Tally::default() };
-        Counts { by_runner: BTreeMap::from([(runner, tally)]) }
+        TestCounts { by_runner: BTreeMap::from([(runner, tally)]) }
     }
 
     #[test]
     fn a_test_of_the_base_that_ran_nowhere_is_missing_whatever_came_in_its_place() {
         let base = counts(Runner::CargoTest, &["a::tests::hard", "a::tests::easy"], &["a::tests::red"]);
         let first = counts(Runner::CargoTest, &["a::tests::easy", "a::tests::trivial", "a::tests::more"], &[]);
-        let lost = |now: &[&Counts]| missing(&base, now).into_iter().collect::<Vec<_>>();
+        let lost = |now: &[&TestCounts]| missing(&base, now).into_iter().collect::<Vec<_>>();
         assert_eq!(lost(&[&first]), ["a::tests::hard", "a::tests::red"]);
         // Put back with the tests of the base, and green there.
         let composed = counts(Runner::CargoTest, &["a::tests::hard", "a::tests::easy"], &["a::tests::red"]);
         assert_eq!(lost(&[&first, &composed]), ["a::tests::red"]);
-        let nameless = Counts { by_runner: BTreeMap::from([(Runner::CargoTest, Tally::default())]) };
+        let nameless = TestCounts { by_runner: BTreeMap::from([(Runner::CargoTest, Tally::default())]) };
         assert!(lost(&[&nameless]).is_empty(), "without names only the counts speak");
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn what_was_ended_early_speaks_unless_the_base_has_the_same() {
         let of = |unended| {
             let tally = Tally { unended, ..Tally::default() };
-            Counts { by_runner: BTreeMap::from([(Runner::NodeTest, tally)]) }
+            TestCounts { by_runner: BTreeMap::from([(Runner::NodeTest, tally)]) }
         };
         assert!(ended_early(None, &of(1)) && ended_early(Some(&of(0)), &of(1)));
         assert!(!ended_early(Some(&of(1)), &of(2)) && !ended_early(None, &of(0)));

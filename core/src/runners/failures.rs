@@ -4,14 +4,14 @@
 //! an exit hook, a thread, a child that goes on. So what was printed counts as well. It is excused where a green base
 //! reports as many failures, and the shell line can ask for them (`! pytest tests/test_bug.py`).
 
-use super::{Counts, Runner, lines};
+use super::{Runner, TestCounts, lines};
 
 /// Words of the shell before a command.
 const BEFORE: [&str; 7] = ["if", "elif", "while", "until", "then", "else", "do"];
 
 /// Whether `now` reports no failures but such as `base` reports as well: no more of them, and none by another name.
 #[must_use]
-pub fn no_redder(base: Option<&Counts>, now: &Counts) -> bool {
+pub fn no_redder(base: Option<&TestCounts>, now: &TestCounts) -> bool {
     now.by_runner.iter().all(|(runner, now)| {
         let Some(base) = base.and_then(|base| base.by_runner.get(runner)) else { return now.red == 0 };
         let named = match (&base.names, &now.names) {
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn failures_of_the_base_are_no_news_and_others_are() {
-        let of = |red| Counts { by_runner: BTreeMap::from([(Runner::Pytest, Tally { red, ..Tally::default() })]) };
+        let of = |red| TestCounts { by_runner: BTreeMap::from([(Runner::Pytest, Tally { red, ..Tally::default() })]) };
         assert!(no_redder(Some(&of(2)), &of(2)) && no_redder(None, &of(0)));
         assert!(!no_redder(Some(&of(1)), &of(2)) && !no_redder(None, &of(1)));
         let named = |text: &str| super::super::counts("cargo test", text).unwrap();

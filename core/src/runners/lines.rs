@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Names, Tally};
+use super::{Tally, TestNames};
 
 /// The most names that are kept of one run; past it names are given up, not counts.
 const NAMES_MAX: usize = 100_000;
@@ -136,7 +136,7 @@ impl Seen {
         };
         let names = whole.then(|| {
             let green = green.into_iter().filter(|(name, _)| !red.contains(name)).flat_map(numbered).collect();
-            Names { green, red, skipped: all_skipped.then_some(skipped) }
+            TestNames { green, red, skipped: all_skipped.then_some(skipped) }
         });
         Tally { names, red: tally.failed.max(red_lines), uncollected, ..tally }
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use named::Named;
 
 use super::{
-    Counts, Names, Runner, Tally,
+    Runner, Tally, TestCounts, TestNames,
     compared::{leaf, without_kind},
 };
 
@@ -225,7 +225,7 @@ impl Observed {
     /// The counts of a check: what was heard instead of what was printed, where each run of its line was heard. Of printed
     /// names only those of tests that were heard to pass are green.
     #[must_use]
-    pub fn counts(&self, printed: Option<Counts>) -> Option<Counts> {
+    pub fn counts(&self, printed: Option<TestCounts>) -> Option<TestCounts> {
         let heard = !self.runs.is_empty() && self.runs.iter().all(|run| run.armed && run.runner.is_some());
         if self.named.is_none() || !heard {
             return printed;
@@ -255,7 +255,7 @@ impl Observed {
         }
         let printed = printed.unwrap_or_default();
         let (passed, failed) = (runs().map(|run| run.passed).sum(), runs().map(|run| run.failed).sum());
-        let names = printed.names.map(|names| Names { green: kept(names.green, passes), ..names });
+        let names = printed.names.map(|names| TestNames { green: kept(names.green, passes), ..names });
         Some(Tally {
             run: passed + failed,
             passed,
@@ -279,7 +279,7 @@ impl Observed {
             return believed(printed, passes);
         }
         let green = runs.by_ref().flat_map(|run| run.green.iter().cloned()).collect();
-        Tally { names: Some(Names { green, red: BTreeSet::new(), skipped: None }), ..printed }
+        Tally { names: Some(TestNames { green, red: BTreeSet::new(), skipped: None }), ..printed }
     }
 }
 
@@ -293,7 +293,7 @@ fn believed(printed: Tally, passes: impl Fn(&str) -> bool) -> Tally {
     Tally {
         run: printed.run.saturating_sub(forged),
         passed: printed.passed.saturating_sub(forged),
-        names: Some(Names { green, ..names }),
+        names: Some(TestNames { green, ..names }),
         ..printed
     }
 }

@@ -3,7 +3,7 @@
 //! A mistake towards "may be silent" loses a comparison, one towards "always shows" refuses honest work. So only plain
 //! lines are read: no pipes, no redirection, no conditions, no options that change what is printed.
 
-use super::{Counts, Runner};
+use super::{Runner, TestCounts};
 
 /// Characters by which a shell line can hide what a program prints, or not run it at all.
 const HIDING: [char; 8] = ['|', '>', '<', '$', '`', '(', ')', '{'];
@@ -40,7 +40,7 @@ const OTHER_OUTPUT: [&str; 22] = [
 /// A runner that `command` runs plainly and of which `counts` know nothing. Only those that print the end of a run from
 /// the process that the code under test is in, or that always print it.
 #[must_use]
-pub fn silent(command: &str, counts: Option<&Counts>) -> Option<Runner> {
+pub fn silent(command: &str, counts: Option<&TestCounts>) -> Option<Runner> {
     let command = command.replace("2>&1", " ");
     if command.contains(HIDING) {
         return None;
@@ -101,7 +101,7 @@ mod tests {
             ("true; env CI=1 npx vitest run", Runner::Vitest),
         ] {
             assert_eq!(silent(command, None), Some(runner), "{command}");
-            let counts = Counts { by_runner: [(runner, super::super::Tally::default())].into() };
+            let counts = TestCounts { by_runner: [(runner, super::super::Tally::default())].into() };
             assert_eq!(silent(command, Some(&counts)), None, "{command}");
         }
     }

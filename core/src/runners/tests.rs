@@ -104,7 +104,7 @@ fn only_named_runners_are_looked_for() {
 #[test]
 fn a_loss_of_tests_is_seen_by_runner() {
     let tally = |run, skipped| Tally { run, passed: run, skipped, ..Tally::default() };
-    let of = |list: &[(Runner, u64, u64)]| Counts {
+    let of = |list: &[(Runner, u64, u64)]| TestCounts {
         by_runner: list.iter().map(|(runner, run, skipped)| (*runner, tally(*run, *skipped))).collect(),
     };
     let base = of(&[(Runner::CargoTest, 5, 1), (Runner::Pytest, 3, 0)]);
@@ -122,7 +122,7 @@ fn a_loss_of_tests_is_seen_by_runner() {
     assert_eq!(compare(&base, None), Some(CriterionReason::FewerTests));
 }
 
-fn libtest(tests: &[(&str, bool)]) -> Counts {
+fn libtest(tests: &[(&str, bool)]) -> TestCounts {
     let failed = tests.iter().filter(|(_, ok)| !ok).count();
     let lines: String =
         tests.iter().map(|(name, ok)| format!("test {name} ... {}\n", if *ok { "ok" } else { "FAILED" })).collect();
@@ -137,7 +137,7 @@ fn libtest(tests: &[(&str, bool)]) -> Counts {
 fn a_test_that_is_green_only_in_its_new_form_is_named() {
     let base = libtest(&[("old", true), ("removed", true), ("stays", true)]);
     let first = libtest(&[("old", true), ("stays", true), ("new", true)]);
-    let lost = |composed: &Counts| weakened(Some(&base), &first, composed).map(Vec::from_iter);
+    let lost = |composed: &TestCounts| weakened(Some(&base), &first, composed).map(Vec::from_iter);
     assert_eq!(lost(&libtest(&[("old", true), ("removed", true), ("stays", true)])), Some(vec![]));
     // A red test is reported, whether or not the first run still has it.
     let removed = libtest(&[("old", true), ("removed", false), ("stays", true)]);

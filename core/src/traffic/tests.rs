@@ -7,7 +7,7 @@ const ROOM: Load = Load { bytes: 1_024 * MIB, messages: 1_000_000 };
 
 /// A world of connections and streams that the test moves on.
 struct World {
-    meter: Meter<u64>,
+    meter: TrafficMeter<u64>,
     now: i64,
     held: BTreeMap<&'static str, Load>,
     sent: BTreeMap<(&'static str, u64), Load>,
@@ -26,7 +26,7 @@ impl World {
         let held = BTreeMap::from([("blobs", Load::default()), ("handoffs", Load::default())]);
         // Another builder is there, and does nothing.
         let sent = BTreeMap::from([(("idle", 1), Load::default())]);
-        let mut world = Self { meter: Meter::new(share), now: 1_000_000, held, sent };
+        let mut world = Self { meter: TrafficMeter::new(share), now: 1_000_000, held, sent };
         world.look();
         world
     }
@@ -43,8 +43,8 @@ impl World {
         self.sends(key, 1, load, "blobs", load);
     }
 
-    fn streams(&self) -> Vec<Stream> {
-        let stream = |(name, held): (&&str, &Load)| Stream {
+    fn streams(&self) -> Vec<WrittenStream> {
+        let stream = |(name, held): (&&str, &Load)| WrittenStream {
             name: (*name).to_owned(),
             role: role::id(role::BUILDER),
             held: *held,
@@ -70,7 +70,7 @@ impl World {
         self.meter.look(at(self.now), &streams, sending)
     }
 
-    fn looks(&mut self) -> Vec<(String, String, Bound)> {
+    fn looks(&mut self) -> Vec<(String, String, TrafficBound)> {
         self.look().into_iter().map(|over| (over.key, over.stream, over.bound)).collect()
     }
 }
@@ -81,7 +81,7 @@ fn idle() -> Sending<u64> {
     Sending { connection: 0, since: at(0), key: "idle".to_owned(), role, sent: Load::default() }
 }
 
-fn over(key: &str, stream: &str, bound: Bound) -> Vec<(String, String, Bound)> {
+fn over(key: &str, stream: &str, bound: TrafficBound) -> Vec<(String, String, TrafficBound)> {
     vec![(key.to_owned(), stream.to_owned(), bound)]
 }
 
@@ -93,7 +93,10 @@ fn a_key_may_store_half_of_what_is_left_in_an_hour_and_is_out_beyond_it() {
     world.stores("a", mib(1));
     let found = world.look();
     let [found] = &*found else { panic!("{found:?}") };
-    assert_eq!((found.key.as_str(), found.bound, found.stored, found.most), ("a", Bound::Bytes, 513 * MIB, 512 * MIB));
+    assert_eq!(
+        (found.key.as_str(), found.bound, found.stored, found.most),
+        ("a", TrafficBound::Bytes, 513 * MIB, 512 * MIB)
+    );
     assert_eq!((found.term.lasts, found.term.times), (OUT_FIRST, 1));
     assert!(world.meter.is_out("a", at(world.now)) && !world.meter.is_out("b", at(world.now)));
     assert!(world.meter.is_any_out(at(world.now)));
@@ -120,7 +123,7 @@ fn the_bound_follows_what_is_left_and_never_falls_below_a_sixteenth_of_the_room(
     world.stores("b", mib(61));
     assert_eq!(world.looks(), [], "a sixteenth is 64 MiB");
     world.stores("a", mib(3));
-    assert_eq!(world.looks(), over("a", "blobs", Bound::Bytes));
+    assert_eq!(world.looks(), over("a", "blobs", TrafficBound::Bytes));
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn keys_that_flood_with_small_messages_at_the_same_time_are_each_found_by_their_
         world.sends("a", 1, load, "handoffs", stored);
         world.sends("b", 1, load, "handoffs", stored);
         let found = world.look();
-        assert!(found.iter().all(|over| over.bound == Bound::Messages), "{found:?}");
+        assert!(found.iter().all(|over| over.bound == TrafficBound::Messages), "{found:?}");
     }
     assert!(world.meter.is_out("a", at(world.now)) && world.meter.is_out("b", at(world.now)));
 }
@@ -202,7 +205,7 @@ fn a_flood_of_handoffs_is_its_senders_also_while_another_key_stores_a_large_blob
         }
         let found = world.looks();
         if !found.is_empty() {
-            assert_eq!(found, over("a", "handoffs", Bound::Bytes));
+            assert_eq!(found, over("a", "handoffs", TrafficBound::Bytes));
             return;
         }
     }
@@ -259,7 +262,7 @@ fn messages_are_bounded_as_bytes_are_and_short_ones_count_with_their_subjects() 
         assert_eq!(world.looks(), []);
     }
     world.sends("a", 1, load, "blobs", stored);
-    assert_eq!(world.looks(), over("a", "blobs", Bound::Messages));
+    assert_eq!(world.looks(), over("a", "blobs", TrafficBound::Messages));
 }
 
 #[test]
@@ -279,8 +282,8 @@ fn many_short_connections_of_a_key_count_together_and_what_is_stored_late_counts
 
 #[test]
 fn what_an_old_connection_sent_before_it_was_first_seen_is_not_charged() {
-    let mut meter: Meter<u64> = Meter::new(50);
-    let stream = |held| Stream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
+    let mut meter: TrafficMeter<u64> = TrafficMeter::new(50);
+    let stream = |held| WrittenStream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
     let sending = |sent| [Sending { connection: 1, since: at(0), key: "a".to_owned(), role: None, sent }, idle()];
     assert_eq!(meter.look(at(10_000), &[stream(mib(0))], []), []);
     assert_eq!(meter.look(at(10_001), &[stream(mib(600))], sending(mib(5_000))), []);
@@ -294,8 +297,8 @@ fn what_an_old_connection_sent_before_it_was_first_seen_is_not_charged() {
 
 #[test]
 fn a_connection_that_one_look_misses_is_not_charged_twice() {
-    let mut meter: Meter<u64> = Meter::new(50);
-    let stream = |held| Stream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
+    let mut meter: TrafficMeter<u64> = TrafficMeter::new(50);
+    let stream = |held| WrittenStream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
     let sending = |sent| [Sending { connection: 1, since: at(100), key: "a".to_owned(), role: None, sent }, idle()];
     meter.look(at(100), &[stream(mib(0))], []);
     assert_eq!(meter.look(at(101), &[stream(mib(300))], sending(mib(300))), []);
@@ -306,8 +309,8 @@ fn a_connection_that_one_look_misses_is_not_charged_twice() {
 
 #[test]
 fn a_key_of_an_unknown_role_is_charged_with_any_streams_growth() {
-    let mut meter: Meter<u64> = Meter::new(50);
-    let stream = |held| Stream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
+    let mut meter: TrafficMeter<u64> = TrafficMeter::new(50);
+    let stream = |held| WrittenStream { name: "blobs".to_owned(), role: role::id(role::BUILDER), held, room: ROOM };
     let sending = Sending { connection: 1, since: at(100), key: "a".to_owned(), role: None, sent: mib(700) };
     meter.look(at(100), &[stream(mib(0))], []);
     assert_eq!(meter.look(at(101), &[stream(mib(700))], [sending, idle()]).len(), 1);
@@ -315,7 +318,7 @@ fn a_key_of_an_unknown_role_is_charged_with_any_streams_growth() {
 
 #[test]
 fn each_time_a_key_stays_out_for_longer_until_it_behaves_for_a_day() {
-    let mut meter: Meter<u64> = Meter::new(50);
+    let mut meter: TrafficMeter<u64> = TrafficMeter::new(50);
     let mut now = at(0);
     let mut hours = Vec::new();
     for _ in 0..7 {

@@ -17,7 +17,7 @@ type ByFile = BTreeMap<String, BTreeSet<String>>;
 
 /// What a reader of the report should look at: nothing of it fails a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct TestRemarks {
     /// Tests and what they use, with other bodies or attributes than on the base.
     pub rewritten: BTreeMap<String, BTreeSet<String>>,
     /// Tests that are not there any more.
@@ -34,7 +34,7 @@ impl Softened {
     /// One sentence on each kind of what was found, for people. None of it holds work up.
     #[must_use]
     pub fn doubts(&self) -> Vec<String> {
-        let Told { rewritten, gone, hooks, imports, unread } = &self.told;
+        let TestRemarks { rewritten, gone, hooks, imports, unread } = &self.told;
         let kinds = [
             ("tests in product files, or what they use, read otherwise than on the base", rewritten),
             ("tests in product files are not there any more", gone),
@@ -78,7 +78,7 @@ pub(super) struct Bodies {
 pub(super) struct Found {
     pub(super) emptied: BTreeSet<String>,
     pub(super) shadows: BTreeSet<String>,
-    pub(super) told: Told,
+    pub(super) told: TestRemarks,
 }
 
 impl Bodies {
@@ -95,7 +95,7 @@ impl Bodies {
     /// Compares each file with itself, and what is gone from it with what is anywhere.
     pub(super) fn compare(self) -> Found {
         let mut found = Found::default();
-        let Told { rewritten, gone, hooks, imports, .. } = &mut found.told;
+        let TestRemarks { rewritten, gone, hooks, imports, .. } = &mut found.told;
         for (path, before, after) in &self.files {
             for (name, was) in &before.bodies {
                 let note = |files: &mut ByFile| {

@@ -8,7 +8,7 @@ mod wrong_plans;
 use std::{fs, path::Path};
 
 use holdpoint_core::{
-    declared::{self, Source},
+    declared::{self, DeclaredFile},
     plan,
 };
 
@@ -65,7 +65,7 @@ fn every_whole_workflow_in_the_documentation_loads() {
     let workflows: Vec<&str> = blocks.filter(|block| block.starts_with("workflow:")).collect();
     assert!(!workflows.is_empty(), "the page shows a workflow");
     for block in workflows {
-        let source = Source { file: "docs/workflows.md", bytes: block.as_bytes() };
+        let source = DeclaredFile { file: "docs/workflows.md", bytes: block.as_bytes() };
         let checked = declared::check(&[source], None, None, &|_| Ok(()));
         assert!(checked.errors.is_empty(), "{:#?}", checked.errors);
     }

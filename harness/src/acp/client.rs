@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use super::{
     PROGRAM,
-    event::Event,
-    permission::Asked,
-    talk::{Do, Settings, Talk},
+    event::AcpEvent,
+    permission::PermissionRequest,
+    talk::{AcpConversation, AcpSettings, Do},
     wire,
 };
 use crate::{
@@ -96,7 +96,7 @@ enum Reached {
     Line(Vec<u8>),
     TooLong,
     Gone,
-    Answered { id: Value, asked: Asked, name: Option<String>, turn_is_over: bool },
+    Answered { id: Value, asked: PermissionRequest, name: Option<String>, turn_is_over: bool },
 }
 
 /// Both ways to and from an agent.
@@ -114,7 +114,7 @@ fn conversation(typed: Typed) -> io::Result<u8> {
     let tree = std::env::current_dir()?;
     let (mut agent, pipes) = Beside::start(&typed.command)?;
     let ways = ways(pipes);
-    let settings = Settings { prompt, tree: tree.clone(), session: typed.session, asks: typed.asks };
+    let settings = AcpSettings { prompt, tree: tree.clone(), session: typed.session, asks: typed.asks };
     let well = converse(settings, &tree, &ways)?;
     let Ways { sent, written, .. } = ways;
     // The end of its input tells the agent to end.
@@ -128,8 +128,8 @@ fn conversation(typed: Typed) -> io::Result<u8> {
 }
 
 /// Speaks until the conversation is over, and says whether the agent has answered.
-fn converse(settings: Settings, tree: &Path, ways: &Ways) -> io::Result<bool> {
-    let (mut talk, first) = Talk::begin(settings);
+fn converse(settings: AcpSettings, tree: &Path, ways: &Ways) -> io::Result<bool> {
+    let (mut talk, first) = AcpConversation::begin(settings);
     let mut todo = VecDeque::from(first);
     let (mut patience, mut since) = (talk.patience(), Instant::now());
     loop {
@@ -144,7 +144,7 @@ fn converse(settings: Settings, tree: &Path, ways: &Ways) -> io::Result<bool> {
                 Do::File(id, wanted) => {
                     let done = wanted.done(tree);
                     if let Err((_, why)) = &done {
-                        print(&Event::Refused { request: wanted.in_words(), why: why.clone() })?;
+                        print(&AcpEvent::Refused { request: wanted.in_words(), why: why.clone() })?;
                     }
                     todo.push_front(Do::Send(wire::answer(&id, done)));
                 }
@@ -213,7 +213,7 @@ fn listen(mut stdout: ChildStdout, hears: &SyncSender<Reached>) {
 }
 
 /// Asks a person, by way of the turn; the answer reaches the client like everything else.
-fn ask_a_person(id: Value, asked: Asked, answers: SyncSender<Reached>) {
+fn ask_a_person(id: Value, asked: PermissionRequest, answers: SyncSender<Reached>) {
     thread::spawn(move || {
         let line = std::env::var_os(SOCKET_VARIABLE).map(PathBuf::from);
         let became = line.map(|line| ask(asked.question(), &line));
@@ -228,7 +228,7 @@ fn ask_a_person(id: Value, asked: Asked, answers: SyncSender<Reached>) {
     });
 }
 
-fn print(event: &Event) -> io::Result<()> {
+fn print(event: &AcpEvent) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');
     let mut out = io::stdout().lock();

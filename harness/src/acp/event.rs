@@ -9,7 +9,7 @@ pub const UPDATE_BYTES_MAX: usize = 64 << 10;
 /// One line: something that the agent said, or what was done for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
+pub enum AcpEvent {
     /// The conversation is open.
     Session {
         /// Its id.
@@ -78,9 +78,9 @@ pub enum Event {
 
 /// An update as it is printed.
 #[must_use]
-pub fn of_update(update: Value, bytes: usize) -> Event {
+pub fn of_update(update: Value, bytes: usize) -> AcpEvent {
     if bytes <= UPDATE_BYTES_MAX {
-        return Event::Update { update };
+        return AcpEvent::Update { update };
     }
     let kept = ["sessionUpdate", "toolCallId", "name", "kind", "status"];
     let short = |value: &Value| value.as_str().is_none_or(|text| text.len() <= 256) && !value.is_object();
@@ -92,7 +92,7 @@ pub fn of_update(update: Value, bytes: usize) -> Event {
         about.insert("title".to_owned(), beginning(title, 256).into());
     }
     about.insert("leftOutBytes".to_owned(), bytes.into());
-    Event::Update { update: about.into() }
+    AcpEvent::Update { update: about.into() }
 }
 
 /// The beginning of a text, cut between characters.
@@ -111,10 +111,10 @@ mod tests {
     fn of_a_large_update_only_what_it_is_about_is_printed() {
         let update = json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "t".repeat(300), "rawInput": {"text": "x".repeat(UPDATE_BYTES_MAX)}});
         let bytes = update.to_string().len();
-        let Event::Update { update: kept } = of_update(update.clone(), bytes) else { panic!() };
+        let AcpEvent::Update { update: kept } = of_update(update.clone(), bytes) else { panic!() };
         assert_eq!(kept["toolCallId"], "c1");
         assert_eq!((kept["title"].as_str().unwrap().len(), &kept["leftOutBytes"]), (256, &json!(bytes)));
         assert!(kept.to_string().len() < 1_000);
-        assert_eq!(of_update(update.clone(), 10), Event::Update { update });
+        assert_eq!(of_update(update.clone(), 10), AcpEvent::Update { update });
     }
 }

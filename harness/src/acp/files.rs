@@ -21,7 +21,7 @@ const NO_WAIT: i32 = 0o4000;
 
 /// A request about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FileRequest {
     /// What is in it.
     Read {
         /// The file.
@@ -43,7 +43,7 @@ pub enum Wanted {
 /// Why a request is refused: the protocol's code, and words.
 type Refused = (i64, String);
 
-impl Wanted {
+impl FileRequest {
     /// What a request wants.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ mod tests {
 
     fn read_of(tree: &Path, path: &Path, line: u64, limit: u64) -> Result<Value, Refused> {
         let params = json!({"path": path, "line": line, "limit": limit});
-        Wanted::of("fs/read_text_file", &params).unwrap().done(tree)
+        FileRequest::of("fs/read_text_file", &params).unwrap().done(tree)
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path();
         let path = tree.join("new/deep/file.txt");
-        let written = Wanted::of("fs/write_text_file", &json!({"path": path, "content": "a\nb\nc\n"}));
+        let written = FileRequest::of("fs/write_text_file", &json!({"path": path, "content": "a\nb\nc\n"}));
         assert_eq!(written.unwrap().done(tree), Ok(json!({})));
         assert_eq!(read_of(tree, &path, 2, 1), Ok(json!({"content": "b\n"})));
         assert_eq!(read_of(tree, &path, 9, 1), Ok(json!({"content": ""})));
@@ -179,7 +179,7 @@ mod tests {
         ];
         for path in paths {
             assert!(read_of(&tree, &path, 1, 9).is_err(), "{}", path.display());
-            let write = Wanted::of("fs/write_text_file", &json!({"path": path, "content": "x"})).unwrap();
+            let write = FileRequest::of("fs/write_text_file", &json!({"path": path, "content": "x"})).unwrap();
             assert!(write.done(&tree).is_err(), "{}", path.display());
         }
         assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "s");
@@ -200,10 +200,11 @@ mod tests {
             assert!(refused.contains(why), "{name}: {refused}");
         }
         let content = "x".repeat(usize::try_from(FILE_BYTES_MAX).unwrap() + 1);
-        let write = Wanted::of("fs/write_text_file", &json!({"path": tree.join("w"), "content": content})).unwrap();
+        let write =
+            FileRequest::of("fs/write_text_file", &json!({"path": tree.join("w"), "content": content})).unwrap();
         assert!(write.done(&tree).unwrap_err().1.contains("at most"));
         for params in [json!({}), json!({"path": 7}), json!({"path": "/x"})] {
-            assert!(Wanted::of("fs/write_text_file", &params).is_err());
+            assert!(FileRequest::of("fs/write_text_file", &params).is_err());
         }
     }
 }

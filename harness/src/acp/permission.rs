@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::event::beginning;
 use crate::{
-    ask::message::{PATIENCE_DEFAULT, Wanted},
+    ask::message::{PATIENCE_DEFAULT, RequestKind},
     backend::question::{CONTEXT_BYTES_MAX, OPTION_BYTES_MAX, OPTIONS_MAX, QUESTION_BYTES_MAX},
 };
 
@@ -21,7 +21,7 @@ pub struct Choice {
 
 /// What an agent asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct PermissionRequest {
     /// For what, in a line.
     pub tool: String,
     /// What it would do.
@@ -32,14 +32,14 @@ pub struct Asked {
 
 /// What becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum PermissionDecision {
     /// This answer.
     Choose(Choice),
     /// A person says.
     Ask,
 }
 
-impl Asked {
+impl PermissionRequest {
     /// What a request asks for; `None`: it offers no answer.
     #[must_use]
     pub fn of(params: &Value) -> Option<Self> {
@@ -72,10 +72,10 @@ impl Asked {
 
     /// What becomes of it. A request that offers no way to allow is a question of another kind.
     #[must_use]
-    pub fn decide(&self, asks: bool) -> Decision {
+    pub fn decide(&self, asks: bool) -> PermissionDecision {
         match self.by(true) {
-            Some(choice) if !asks => Decision::Choose(choice.clone()),
-            _ => Decision::Ask,
+            Some(choice) if !asks => PermissionDecision::Choose(choice.clone()),
+            _ => PermissionDecision::Ask,
         }
     }
 
@@ -93,8 +93,8 @@ impl Asked {
 
     /// The question to a person.
     #[must_use]
-    pub fn question(&self) -> Wanted {
-        Wanted::Question {
+    pub fn question(&self) -> RequestKind {
+        RequestKind::Question {
             text: format!("The agent asks: {}", self.tool),
             options: self.choices.iter().map(|choice| choice.name.clone()).collect(),
             confidence: None,
@@ -117,26 +117,28 @@ pub fn outcome(choice: Option<&Choice>) -> Value {
 mod tests {
     use super::*;
 
-    fn asked(kinds: &[&str]) -> Option<Asked> {
+    fn asked(kinds: &[&str]) -> Option<PermissionRequest> {
         let options: Vec<Value> =
             kinds.iter().map(|kind| json!({"optionId": kind, "name": format!("{kind}!"), "kind": kind})).collect();
-        Asked::of(&json!({"toolCall": {"title": "Run ls", "rawInput": {"command": "ls"}}, "options": options}))
+        PermissionRequest::of(
+            &json!({"toolCall": {"title": "Run ls", "rawInput": {"command": "ls"}}, "options": options}),
+        )
     }
 
     #[test]
     fn inside_the_sandbox_the_narrowest_permission_is_given() {
         let asked = asked(&["allow_always", "reject_once", "allow_once"]).unwrap();
         assert_eq!(asked.by(true).unwrap().id, "allow_once");
-        assert!(matches!(asked.decide(false), Decision::Choose(choice) if choice.id == "allow_once"));
-        assert_eq!(asked.decide(true), Decision::Ask);
+        assert!(matches!(asked.decide(false), PermissionDecision::Choose(choice) if choice.id == "allow_once"));
+        assert_eq!(asked.decide(true), PermissionDecision::Ask);
         assert_eq!(asked.by(false).unwrap().id, "reject_once");
     }
 
     #[test]
     fn what_offers_no_permission_is_a_persons_to_answer() {
         let asked = asked(&["left", "right"]).unwrap();
-        assert_eq!(asked.decide(false), Decision::Ask);
-        let Wanted::Question { text, options, context, .. } = asked.question() else { panic!() };
+        assert_eq!(asked.decide(false), PermissionDecision::Ask);
+        let RequestKind::Question { text, options, context, .. } = asked.question() else { panic!() };
         assert_eq!((text.as_str(), context.as_str()), ("The agent asks: Run ls", r#"{"command":"ls"}"#));
         assert_eq!(options, ["left!", "right!"]);
         assert_eq!(outcome(asked.named("right!"))["outcome"]["optionId"], "right");
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn requests_without_a_usable_answer_are_none() {
         assert_eq!(asked(&[]), None);
-        assert_eq!(Asked::of(&json!({"options": [{"optionId": 7}]})), None);
+        assert_eq!(PermissionRequest::of(&json!({"options": [{"optionId": 7}]})), None);
         let many: Vec<String> = (0..100).map(|n| format!("o{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(asked(&many).unwrap().choices.len(), OPTIONS_MAX);

@@ -12,11 +12,11 @@ use std::{path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    chunks::{Chunks, Kind},
-    event::{self, Event, beginning},
+    chunks::{ChunkKind, Chunks},
+    event::{self, AcpEvent, beginning},
     files,
-    permission::{Asked, Decision, outcome},
-    wire::{self, BAD_PARAMS, Message, NO_METHOD},
+    permission::{PermissionDecision, PermissionRequest, outcome},
+    wire::{self, BAD_PARAMS, NO_METHOD, WireMessage},
 };
 
 /// The version of the protocol.
@@ -39,7 +39,7 @@ const LOST: &str = "This conversation is new: an earlier one about the same work
 
 /// What a conversation is about.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct AcpSettings {
     /// What the agent gets.
     pub prompt: String,
     /// Where it works.
@@ -56,11 +56,11 @@ pub enum Do {
     /// To send this to the agent.
     Send(Value),
     /// To print this.
-    Print(Event),
+    Print(AcpEvent),
     /// To do this for the request with this id.
-    File(Value, files::Wanted),
+    File(Value, files::FileRequest),
     /// To ask a person for the request with this id.
-    Ask(Value, Asked),
+    Ask(Value, PermissionRequest),
     /// To end: the agent has answered, or it failed.
     End {
         /// Whether it has answered.
@@ -81,8 +81,8 @@ enum Stage {
 
 /// One conversation.
 #[derive(Debug)]
-pub struct Talk {
-    settings: Settings,
+pub struct AcpConversation {
+    settings: AcpSettings,
     stage: Stage,
     /// The id of our open request.
     id: u64,
@@ -95,10 +95,10 @@ pub struct Talk {
     asked: Vec<Value>,
 }
 
-impl Talk {
+impl AcpConversation {
     /// Begins a conversation.
     #[must_use]
-    pub fn begin(settings: Settings) -> (Self, Vec<Do>) {
+    pub fn begin(settings: AcpSettings) -> (Self, Vec<Do>) {
         let mut talk = Self {
             settings,
             stage: Stage::Hello,
@@ -180,13 +180,19 @@ impl Talk {
 
     /// A person answered with the name of a choice; or with none, and then the turn may be over for this agent.
     #[must_use]
-    pub fn answered(&mut self, id: &Value, asked: &Asked, name: Option<&str>, turn_is_over: bool) -> Vec<Do> {
+    pub fn answered(
+        &mut self,
+        id: &Value,
+        asked: &PermissionRequest,
+        name: Option<&str>,
+        turn_is_over: bool,
+    ) -> Vec<Do> {
         self.asked.retain(|open| open != id);
         let choice = name.and_then(|name| asked.named(name)).or_else(|| asked.by(false));
         let choice = choice.filter(|_| !turn_is_over);
         let allowed = choice.is_some_and(|choice| choice.allows != Some(false));
         let mut done = vec![
-            Do::Print(Event::Permission { tool: asked.tool.clone(), allowed }),
+            Do::Print(AcpEvent::Permission { tool: asked.tool.clone(), allowed }),
             Do::Send(wire::answer(id, Ok(outcome(choice)))),
         ];
         if turn_is_over && self.stage == Stage::Prompted {
@@ -196,17 +202,17 @@ impl Talk {
         done
     }
 
-    fn take(&mut self, message: Message, bytes: usize) -> Vec<Do> {
+    fn take(&mut self, message: WireMessage, bytes: usize) -> Vec<Do> {
         match message {
-            Message::Answer { id, result } if id == json!(self.id) => match result {
+            WireMessage::Answer { id, result } if id == json!(self.id) => match result {
                 Ok(result) => self.granted(result),
                 Err((code, message)) => self.denied(code, message),
             },
-            Message::Answer { .. } => self.pass("it answers nothing that was asked", &[]),
-            Message::Notice { method, params } if method == "session/update" => self.update(params, bytes),
+            WireMessage::Answer { .. } => self.pass("it answers nothing that was asked", &[]),
+            WireMessage::Notice { method, params } if method == "session/update" => self.update(params, bytes),
             // What else is reported, now or in later versions of the protocol, is nothing to us.
-            Message::Notice { .. } => Vec::new(),
-            Message::Request { id, method, params } => self.wanted(id, &method, &params),
+            WireMessage::Notice { .. } => Vec::new(),
+            WireMessage::Request { id, method, params } => self.wanted(id, &method, &params),
         }
     }
 
@@ -226,7 +232,7 @@ impl Talk {
                 let stop_reason = result.get("stopReason").and_then(Value::as_str).unwrap_or("unknown");
                 let well = stop_reason == "end_turn" || self.stage == Stage::Cancelled;
                 let usage = result.get("usage").filter(|usage| usage.is_object()).cloned();
-                let end = Event::End { stop_reason: beginning(stop_reason, 64), usage };
+                let end = AcpEvent::End { stop_reason: beginning(stop_reason, 64), usage };
                 let mut done = self.end_of_message();
                 done.push(Do::Print(end));
                 done.extend(self.over(well));
@@ -282,7 +288,7 @@ impl Talk {
         let lost = if self.settings.session.is_some() && !continued { LOST } else { "" };
         let text = format!("{lost}{}", self.settings.prompt);
         let params = json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
-        let opened = Event::Session { session, agent: self.agent.clone(), continued };
+        let opened = AcpEvent::Session { session, agent: self.agent.clone(), continued };
         vec![Do::Print(opened), self.request("session/prompt", &params)]
     }
 
@@ -294,8 +300,8 @@ impl Talk {
         let Some(update) = params.get("update") else { return Vec::new() };
         let text = |path: &str| update.pointer(path).and_then(Value::as_str);
         let kind = match text("/sessionUpdate") {
-            Some("agent_message_chunk") => Kind::Message,
-            Some("agent_thought_chunk") => Kind::Thought,
+            Some("agent_message_chunk") => ChunkKind::Message,
+            Some("agent_thought_chunk") => ChunkKind::Thought,
             Some("user_message_chunk") | None => return Vec::new(),
             Some(_) => {
                 let mut done = self.end_of_message();
@@ -315,7 +321,7 @@ impl Talk {
         }
         let mut done = self.end_of_message();
         match method {
-            "fs/read_text_file" | "fs/write_text_file" => match files::Wanted::of(method, params) {
+            "fs/read_text_file" | "fs/write_text_file" => match files::FileRequest::of(method, params) {
                 Ok(wanted) => done.push(Do::File(id, wanted)),
                 Err(why) => done.push(refuse(&id, why)),
             },
@@ -326,20 +332,20 @@ impl Talk {
     }
 
     fn permission(&mut self, id: Value, params: &Value) -> Vec<Do> {
-        let Some(asked) = Asked::of(params) else {
+        let Some(asked) = PermissionRequest::of(params) else {
             let why = (BAD_PARAMS, "`options` has to have answers with `optionId` and `name`".to_owned());
             return vec![Do::Send(wire::answer(&id, Err(why)))];
         };
         match asked.decide(self.settings.asks) {
-            Decision::Choose(choice) => vec![
-                Do::Print(Event::Permission { tool: asked.tool, allowed: true }),
+            PermissionDecision::Choose(choice) => vec![
+                Do::Print(AcpEvent::Permission { tool: asked.tool, allowed: true }),
                 Do::Send(wire::answer(&id, Ok(outcome(Some(&choice))))),
             ],
-            Decision::Ask if self.asked.len() < ASKED_MAX => {
+            PermissionDecision::Ask if self.asked.len() < ASKED_MAX => {
                 self.asked.push(id.clone());
                 vec![Do::Ask(id, asked)]
             }
-            Decision::Ask => self.answered(&id, &asked, None, false),
+            PermissionDecision::Ask => self.answered(&id, &asked, None, false),
         }
     }
 
@@ -354,12 +360,12 @@ impl Talk {
             return Vec::new();
         }
         let line = line.get(..line.len().min(PASSED_BYTES)).unwrap_or_default();
-        vec![Do::Print(Event::Passed { why: why.to_owned(), line: String::from_utf8_lossy(line).into_owned() })]
+        vec![Do::Print(AcpEvent::Passed { why: why.to_owned(), line: String::from_utf8_lossy(line).into_owned() })]
     }
 
     fn fail(&mut self, message: String, code: Option<i64>) -> Vec<Do> {
         let mut done = self.end_of_message();
-        done.push(Do::Print(Event::Error { message: beginning(&message, 2 << 10), code }));
+        done.push(Do::Print(AcpEvent::Error { message: beginning(&message, 2 << 10), code }));
         done.extend(self.over(false));
         done
     }

@@ -13,7 +13,7 @@ pub const FAILED: i64 = -32_603;
 
 /// What an agent sent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub enum WireMessage {
     /// It wants something, and waits for an answer with this id.
     Request {
         /// The id: a number or a text.
@@ -43,7 +43,7 @@ pub enum Message {
 ///
 /// # Errors
 /// Why it is no message.
-pub fn read(line: &[u8]) -> Result<Message, &'static str> {
+pub fn read(line: &[u8]) -> Result<WireMessage, &'static str> {
     let mut value: Value = serde_json::from_slice(line).map_err(|_| "it is no JSON")?;
     let Some(object) = value.as_object_mut() else { return Err("it is no object") };
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -58,11 +58,11 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
     let params = object.remove("params").unwrap_or(Value::Null);
     let (result, error) = (object.remove("result"), object.remove("error"));
     match (method, id) {
-        (Some(method), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(method), None) => Ok(Message::Notice { method, params }),
+        (Some(method), Some(id)) => Ok(WireMessage::Request { id, method, params }),
+        (Some(method), None) => Ok(WireMessage::Notice { method, params }),
         (None, Some(id)) => match (result, error) {
-            (Some(result), None) => Ok(Message::Answer { id, result: Ok(result) }),
-            (_, Some(error)) => Ok(Message::Answer { id, result: Err(failure(&error)) }),
+            (Some(result), None) => Ok(WireMessage::Answer { id, result: Ok(result) }),
+            (_, Some(error)) => Ok(WireMessage::Answer { id, result: Err(failure(&error)) }),
             (None, None) => Err("it has neither a result nor an error"),
         },
         (None, None) => Err("it has neither a method nor an id"),
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn messages_are_told_apart() {
         let request = read(br#"{"jsonrpc":"2.0","id":"a","method":"fs/read_text_file","params":{"path":"/x"}}"#);
-        assert!(matches!(request, Ok(Message::Request { method, .. }) if method == "fs/read_text_file"));
+        assert!(matches!(request, Ok(WireMessage::Request { method, .. }) if method == "fs/read_text_file"));
         let notice = read(br#"{"jsonrpc":"2.0","method":"session/update"}"#);
-        assert_eq!(notice, Ok(Message::Notice { method: "session/update".to_owned(), params: Value::Null }));
+        assert_eq!(notice, Ok(WireMessage::Notice { method: "session/update".to_owned(), params: Value::Null }));
         let answer =
             read(br#"{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"no","data":{"details":"log in"}}}"#);
-        assert_eq!(answer, Ok(Message::Answer { id: json!(3), result: Err((-32_000, "no: log in".to_owned())) }));
+        assert_eq!(answer, Ok(WireMessage::Answer { id: json!(3), result: Err((-32_000, "no: log in".to_owned())) }));
     }
 
     #[test]

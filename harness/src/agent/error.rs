@@ -1,7 +1,7 @@
 //! Why an agent process does not run.
 
 use holdpoint_runtime::{
-    broker::BrokerError,
+    broker::BrokerConnectionError,
     metrics::MetricsError,
     process::{ProcessError, exit},
 };
@@ -11,7 +11,7 @@ use holdpoint_runtime::{
 pub enum AgentError {
     /// There is no connection, or it ended for good.
     #[error(transparent)]
-    Broker(#[from] BrokerError),
+    Broker(#[from] BrokerConnectionError),
     /// Metrics cannot be served.
     #[error("metrics.listen cannot be used")]
     Metrics(#[source] MetricsError),

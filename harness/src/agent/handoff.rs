@@ -24,7 +24,7 @@ use tracing::{Instrument as _, Span, info_span};
 
 use super::{
     job::Job,
-    worker::{Final, Plan},
+    worker::{Final, PlanHandoff},
 };
 use crate::exchange::Draft;
 use holdpoint_runtime::{
@@ -124,11 +124,11 @@ fn another_id(id: &str) -> String {
 
 impl Handoff {
     /// The plan shows the agent's JWT: it is what says who holds the turn.
-    pub(super) fn of_plan(job: &Job, plan: &Plan) -> Result<Self, HandoffError> {
+    pub(super) fn of_plan(job: &Job, plan: &PlanHandoff) -> Result<Self, HandoffError> {
         match plan {
-            Plan::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
-            Plan::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
-            Plan::Complete(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            PlanHandoff::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            PlanHandoff::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            PlanHandoff::Complete(artifact) => Self::new(job, artifact, ShowJwt::Yes),
         }
     }
 

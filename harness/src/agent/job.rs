@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 
-use super::{stop::StopSignal, talk::Talk};
+use super::{stop::StopSignal, talk::TurnTalk};
 use crate::live::Live;
 use holdpoint_runtime::{clock, fresh};
 
@@ -39,7 +39,7 @@ pub struct Job {
     pub traceparent: Option<String>,
     plan_ref: OnceLock<String>,
     note: Mutex<String>,
-    talk: Talk,
+    talk: TurnTalk,
     live: Live,
 }
 
@@ -69,13 +69,13 @@ impl Job {
     pub fn new(args: JobArgs) -> Self {
         let JobArgs { turn, turn_ref, delivery, agent, role, bus, stop, traceparent } = args;
         let (plan_ref, note) = (OnceLock::new(), Mutex::new(String::new()));
-        let (talk, live) = (Talk::default(), Live::of(turn.turn_id.clone()));
+        let (talk, live) = (TurnTalk::default(), Live::of(turn.turn_id.clone()));
         Self { turn, turn_ref, delivery, agent, role, bus, stop, traceparent, plan_ref, note, talk, live }
     }
 
     /// What was asked and answered in it.
     #[must_use]
-    pub fn talk(&self) -> &Talk {
+    pub fn talk(&self) -> &TurnTalk {
         &self.talk
     }
 

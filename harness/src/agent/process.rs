@@ -10,7 +10,7 @@ use super::{AgentError, Worker, tree};
 use holdpoint_runtime::{
     config::{Config, ConfigError},
     fresh,
-    process::{self, Ended, exit},
+    process::{self, ProcessEnd, exit},
     telemetry::{self, ErrorChain, TelemetryError},
 };
 
@@ -62,7 +62,7 @@ pub async fn run<W: Worker>(
     worker: W,
     properties: &[PropertyReport],
     config: &Config,
-) -> Result<Ended, RunError> {
+) -> Result<ProcessEnd, RunError> {
     for report in properties {
         let mechanism = report.mechanism.as_deref().unwrap_or("nothing");
         tracing::debug!(%role, property = %report.property, mechanism, "sandbox");
@@ -78,7 +78,7 @@ pub async fn run<W: Worker>(
 #[must_use]
 pub fn main<R>(role: &str, config_file: Option<&Path>, agent: impl FnOnce(Config) -> R) -> ExitCode
 where
-    R: Future<Output = Result<Ended, RunError>>,
+    R: Future<Output = Result<ProcessEnd, RunError>>,
 {
     match try_main(role, config_file, agent) {
         Ok(ended) => ExitCode::from(ended.exit_code()),
@@ -90,9 +90,9 @@ where
     }
 }
 
-fn try_main<R>(role: &str, config_file: Option<&Path>, agent: impl FnOnce(Config) -> R) -> Result<Ended, RunError>
+fn try_main<R>(role: &str, config_file: Option<&Path>, agent: impl FnOnce(Config) -> R) -> Result<ProcessEnd, RunError>
 where
-    R: Future<Output = Result<Ended, RunError>>,
+    R: Future<Output = Result<ProcessEnd, RunError>>,
 {
     let config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
     let runtime = process::runtime().map_err(RunError::Process)?;

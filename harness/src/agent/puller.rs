@@ -27,7 +27,7 @@ use super::{
     worker::Worker,
 };
 use holdpoint_runtime::{
-    supervise::{End, Exit, TaskFailed, Tasks},
+    supervise::{ActorTasks, ChildEnd, Exit, TaskFailed},
     telemetry::{ErrorChain, fields},
 };
 
@@ -82,11 +82,11 @@ pub(super) struct State<W> {
     phase: Phase,
     draining: bool,
     /// Opening, pulling: ends with the actor.
-    pulling: Tasks,
+    pulling: ActorTasks,
     /// Answers to deliveries that no runner gives.
     answering: JoinSet<()>,
     /// Listening for answers to plans: ends with the actor.
-    _listening: Tasks,
+    _listening: ActorTasks,
 }
 
 enum Phase {
@@ -103,7 +103,7 @@ impl<W: Worker> Actor for Puller<W> {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
         args.current.set(None);
-        let mut pulling = Tasks::default();
+        let mut pulling = ActorTasks::default();
         let AgentArgs { bus, role, pool, trust, .. } = args.agent.clone();
         pulling.run(&myself, "open the queue", async move {
             match TurnQueue::open(&bus, &role, &pool, trust).await {
@@ -112,7 +112,7 @@ impl<W: Worker> Actor for Puller<W> {
             }
         });
         let AgentArgs { bus, role, .. } = &args.agent;
-        let mut listening = Tasks::default();
+        let mut listening = ActorTasks::default();
         listening.run(&myself, "listen", listen(myself.clone(), bus.clone(), role.clone()));
         let (phase, answering) = (Phase::Pulling, JoinSet::new());
         Ok(State { args, phase, draining: false, pulling, answering, _listening: listening })
@@ -166,9 +166,9 @@ impl<W: Worker> Actor for Puller<W> {
         event: SupervisionEvent,
         state: &mut State<W>,
     ) -> Result<(), ActorProcessingErr> {
-        match End::of(&event) {
-            Some(End { exit: Exit::Normal, .. }) => state.run_over(&myself),
-            Some(End { exit: Exit::Failed, cause, .. }) => state.run_failed(&myself, &cause),
+        match ChildEnd::of(&event) {
+            Some(ChildEnd { exit: Exit::Normal, .. }) => state.run_over(&myself),
+            Some(ChildEnd { exit: Exit::Failed, cause, .. }) => state.run_failed(&myself, &cause),
             None => {}
         }
         Ok(())
@@ -246,7 +246,7 @@ impl<W: Worker> State<W> {
     fn drain(&mut self, myself: &ActorRef<Msg>, deadline: Duration) {
         self.draining = true;
         // A turn that is under way to us at this moment is delivered again after the acknowledgement wait.
-        self.pulling = Tasks::default();
+        self.pulling = ActorTasks::default();
         match self.phase {
             Phase::Pulling => self.stop_when_answered(myself),
             Phase::Running { .. } => drop(myself.send_after(deadline, || Msg::DrainOver)),

@@ -6,7 +6,7 @@ use holdpoint_bus::{
     auth::Trust,
     signals::{Forged, SignalError, Signals},
 };
-use holdpoint_core::lines::{LINES_A_MINUTE, Line, Lines};
+use holdpoint_core::lines::{LINES_A_MINUTE, LineCounts, LineFate};
 use holdpoint_protocol::{api::RefusedHandoff, ids::RoleId, subjects};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
@@ -38,7 +38,7 @@ pub(super) struct Refusals;
 pub(super) struct State {
     /// The task that listens, which ends with the actor.
     _listening: JoinSet<()>,
-    lines: Lines,
+    lines: LineCounts,
 }
 
 impl Actor for Refusals {
@@ -49,7 +49,7 @@ impl Actor for Refusals {
     async fn pre_start(&self, myself: ActorRef<Msg>, args: Args) -> Result<State, ActorProcessingErr> {
         let mut tasks = JoinSet::new();
         tasks.spawn(listen(myself, args));
-        Ok(State { _listening: tasks, lines: Lines::default() })
+        Ok(State { _listening: tasks, lines: LineCounts::default() })
     }
 
     async fn handle(&self, _: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -65,9 +65,9 @@ impl Actor for Refusals {
 }
 
 /// Logs a refusal, as often in a minute as one kind of them may be.
-fn say(lines: &mut Lines, text: &str, claimed: bool) {
+fn say(lines: &mut LineCounts, text: &str, claimed: bool) {
     let kind = if claimed { "claimed" } else { "own" };
-    let Line::Written { left_out } = lines.next(kind, clock::now()) else { return };
+    let LineFate::Written { left_out } = lines.next(kind, clock::now()) else { return };
     if left_out > 0 {
         tracing::warn!(kind, left_out, "refusals were left out of this log: more than {LINES_A_MINUTE} in a minute");
     }

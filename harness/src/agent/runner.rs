@@ -19,7 +19,7 @@ mod updates;
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use holdpoint_bus::turns::Delivery;
-use holdpoint_core::lines::{Line, Lines};
+use holdpoint_core::lines::{LineCounts, LineFate};
 use holdpoint_protocol::{
     Digest,
     api::{ProgressAnswer, ProgressNotice},
@@ -43,7 +43,7 @@ use super::{
 };
 use holdpoint_runtime::{
     clock, fresh, metrics,
-    supervise::{TaskFailed, Tasks},
+    supervise::{ActorTasks, TaskFailed},
     telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
 
@@ -117,12 +117,12 @@ pub(super) struct State<W> {
     span: Span,
     /// What is exported.
     trace: Span,
-    tasks: Tasks,
+    tasks: ActorTasks,
     heartbeats: JoinSet<()>,
     /// What is said of how far the work is, once it has begun.
     updates: Option<Updates>,
     /// How many log lines others caused.
-    lines: Lines,
+    lines: LineCounts,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -201,10 +201,10 @@ impl<W: Worker> State<W> {
             nonce: fresh::nonce(),
             span,
             trace,
-            tasks: Tasks::default(),
+            tasks: ActorTasks::default(),
             heartbeats: JoinSet::new(),
             updates: None,
-            lines: Lines::default(),
+            lines: LineCounts::default(),
         }
     }
 
@@ -234,10 +234,10 @@ impl<W: Worker> State<W> {
                 }
                 // Others of its role can have the broker send as many as they like.
                 None => match self.lines.next("answers", clock::now()) {
-                    Line::Written { left_out } => {
+                    LineFate::Written { left_out } => {
                         tracing::warn!(left_out, "an answer to no plan of this turn: ignored");
                     }
-                    Line::LeftOut => {}
+                    LineFate::LeftOut => {}
                 },
             },
             Msg::Planned(planned) => self.on_planned(myself, planned),
@@ -390,7 +390,7 @@ impl<W: Worker> State<W> {
         self.phase = Phase::Answering;
         metrics::turn(reply.word());
         // Aborts them.
-        self.tasks = Tasks::default();
+        self.tasks = ActorTasks::default();
         self.heartbeats.abort_all();
         let (delivery, job) = (self.delivery.clone(), self.job.clone());
         let pause = retry_pause(job.delivery);

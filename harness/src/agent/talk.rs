@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 
 /// Questions and answers of one delivery of a turn.
 #[derive(Debug, Default)]
-pub struct Talk(Mutex<Said>);
+pub struct TurnTalk(Mutex<Said>);
 
 #[derive(Debug, Default)]
 struct Said {
@@ -20,7 +20,7 @@ struct Said {
     waits: Option<Digest>,
 }
 
-impl Talk {
+impl TurnTalk {
     /// Takes in what an orchestrator said to who had `known` answers.
     pub(super) fn heard(&self, known: u32, going: &Going) {
         let mut said = self.lock();
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn answers_are_known_once_and_by_the_words_of_their_question() {
-        let talk = Talk::default();
+        let talk = TurnTalk::default();
         let words = |text: &str| Digest::of(text.as_bytes());
         assert!(talk.may_ask());
         talk.waits(words("a"));

@@ -14,11 +14,11 @@ use super::{
     worker::Worker,
 };
 use holdpoint_runtime::{
-    broker::{self, BrokerError},
-    config::{Config, Span},
+    broker::{self, BrokerConnectionError},
+    config::{Config, TimeSpan},
     health::Beat,
     metrics,
-    process::{self, DRAIN_DEADLINE, Ended},
+    process::{self, DRAIN_DEADLINE, ProcessEnd},
     supervise::{Child, ChildSpec, Started, Tree},
 };
 
@@ -56,7 +56,7 @@ impl<W> Clone for AgentArgs<W> {
 ///
 /// # Errors
 /// [`AgentError`], with its exit code.
-pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<Ended, AgentError> {
+pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<ProcessEnd, AgentError> {
     let (bus, trust) = broker::connect(config, &role).await?;
     let args = AgentArgs {
         role,
@@ -69,10 +69,10 @@ pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<
     let _metrics = metrics::publish_agent(args.role.as_str(), config).await.map_err(AgentError::Metrics)?;
     let tree = start(args).await.map_err(AgentError::Start)?;
     let _beat = Beat::begin(config.health.file.as_deref(), &bus);
-    let drain = config.agent.drain.map_or(DRAIN_DEADLINE, Span::duration);
+    let drain = config.agent.drain.map_or(DRAIN_DEADLINE, TimeSpan::duration);
     let ended = tokio::select! {
         ended = process::run_process(bus.name().as_str(), tree, drain) => ended.map_err(AgentError::Process),
-        () = bus.gone() => return Err(BrokerError::Gone { name: bus.name().clone() }.into()),
+        () = bus.gone() => return Err(BrokerConnectionError::Gone { name: bus.name().clone() }.into()),
     };
     bus.close().await;
     ended

@@ -12,7 +12,7 @@ use super::job::Job;
 /// What one role does with a turn.
 pub trait Worker: Send + Sync + 'static {
     /// What is going to be done. It is published before [`Worker::work`] starts. Quick and without I/O.
-    fn plan(&self, job: &Job) -> Plan;
+    fn plan(&self, job: &Job) -> PlanHandoff;
 
     /// Does the work, and returns what is to be handed off. It runs in a task of its own and is dropped when it does
     /// not heed [`Job::stop`] in time.
@@ -26,7 +26,7 @@ pub trait Worker: Send + Sync + 'static {
 /// The plan handoff of a turn.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one a turn, moved twice")]
-pub enum Plan {
+pub enum PlanHandoff {
     /// Of a turn that makes work.
     Build(BuildPlan),
     /// Of a verifier.

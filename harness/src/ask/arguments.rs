@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::message::{PATIENCE_DEFAULT, Wanted};
+use super::message::{PATIENCE_DEFAULT, RequestKind};
 use crate::{backend::question::confidence_word, context::pull::Slice};
 
 /// What `--help` prints.
@@ -54,7 +54,7 @@ pub enum Typed {
     /// Print the usage.
     Usage,
     /// Ask this.
-    Ask(Wanted),
+    Ask(RequestKind),
     /// Print the turn.
     Task,
     /// Print a part of the turn, or their names.
@@ -73,7 +73,7 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
         Some("complete") => complete(arguments).map(Typed::Ask),
         Some("question") => question(arguments).map(Typed::Ask),
         Some("help") => help(arguments).map(Typed::Ask),
-        Some("status") => nothing("status", arguments).map(|()| Typed::Ask(Wanted::Status)),
+        Some("status") => nothing("status", arguments).map(|()| Typed::Ask(RequestKind::Status)),
         Some("task") => nothing("task", arguments).map(|()| Typed::Task),
         Some("context") => context(arguments),
         Some(other) => {
@@ -83,7 +83,7 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
 }
 
 /// A completion, as it was typed: what is wrong with it is the harness's to say.
-fn complete(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
+fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
     let (mut completion, mut blockers) = (Map::new(), Vec::new());
     while let Some(argument) = arguments.next() {
         let (name, value) = option(&argument, &mut arguments);
@@ -111,7 +111,7 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, Strin
     if !blockers.is_empty() {
         completion.insert("blockers".to_owned(), blockers.into());
     }
-    Ok(Wanted::Complete { completion })
+    Ok(RequestKind::Complete { completion })
 }
 
 /// An option with its value, which follows `=` or is the next argument.
@@ -133,7 +133,7 @@ fn context(mut arguments: impl Iterator<Item = String>) -> Result<Typed, String>
     let part = arguments.next();
     if let Some((named, slice)) = part.as_deref().and_then(|part| Some((part, Slice::of(part)?))) {
         let name = one(&format!("context {named}"), arguments.collect())?;
-        return Ok(Typed::Ask(Wanted::Pull { slice, name }));
+        return Ok(Typed::Ask(RequestKind::Pull { slice, name }));
     }
     match arguments.next() {
         None => Ok(Typed::Context(part)),
@@ -141,7 +141,7 @@ fn context(mut arguments: impl Iterator<Item = String>) -> Result<Typed, String>
     }
 }
 
-fn question(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
+fn question(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
     let (mut texts, mut options, mut confidence, mut context) = (Vec::new(), Vec::new(), None, String::new());
     let mut waits = PATIENCE_DEFAULT;
     while let Some(argument) = arguments.next() {
@@ -164,12 +164,12 @@ fn question(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, Strin
             _ => texts.push(argument),
         }
     }
-    Ok(Wanted::Question { text: one("question", texts)?, options, confidence, context, patience: waits })
+    Ok(RequestKind::Question { text: one("question", texts)?, options, confidence, context, patience: waits })
 }
 
-fn help(arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
+fn help(arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
     let texts: Vec<String> = arguments.skip_while(|argument| argument == "--").collect();
-    Ok(Wanted::Help { text: one("help", texts)? })
+    Ok(RequestKind::Help { text: one("help", texts)? })
 }
 
 fn one(of: &str, texts: Vec<String>) -> Result<String, String> {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_question_has_options_confidence_and_context() {
-        let wanted = Wanted::Question {
+        let wanted = RequestKind::Question {
             text: "Which?".to_owned(),
             options: vec!["a=1".to_owned(), "b".to_owned()],
             confidence: Some(Confidence::Medium),
@@ -216,26 +216,26 @@ mod tests {
         assert_eq!(typed(&line), Ok(Typed::Ask(wanted)));
         let plain = |patience| {
             let (text, context) = ("--odd?".to_owned(), String::new());
-            Ok(Typed::Ask(Wanted::Question { text, options: vec![], confidence: None, context, patience }))
+            Ok(Typed::Ask(RequestKind::Question { text, options: vec![], confidence: None, context, patience }))
         };
         assert_eq!(typed(&["question", "--patience", "5m", "--", "--odd?"]), plain(300));
         assert_eq!(typed(&["question", "--patience=0s", "--", "--odd?"]), plain(0));
-        assert_eq!(typed(&["help", "stuck"]), Ok(Typed::Ask(Wanted::Help { text: "stuck".to_owned() })));
+        assert_eq!(typed(&["help", "stuck"]), Ok(Typed::Ask(RequestKind::Help { text: "stuck".to_owned() })));
     }
 
     #[test]
     fn a_completion_is_what_was_typed_however_wrong_it_is() {
         let line = ["complete", "--outcome", "maybe", "--blocker=a=1", "--blocker", "--odd", "--rejection-notes", "n"];
-        let Ok(Typed::Ask(Wanted::Complete { completion })) = typed(&line) else { panic!("a completion") };
+        let Ok(Typed::Ask(RequestKind::Complete { completion })) = typed(&line) else { panic!("a completion") };
         let expected = json!({"outcome": "maybe", "blockers": ["a=1", "--odd"], "rejectionNotes": "n"});
         assert_eq!(Value::from(completion), expected);
         let line = ["complete", "--summary=", "--metadata", r#"{"tokens": 7}"#];
-        let Ok(Typed::Ask(Wanted::Complete { completion })) = typed(&line) else { panic!("a completion") };
+        let Ok(Typed::Ask(RequestKind::Complete { completion })) = typed(&line) else { panic!("a completion") };
         assert_eq!(Value::from(completion), json!({"summary": "", "metadata": {"tokens": 7}}));
-        assert_eq!(typed(&["status"]), Ok(Typed::Ask(Wanted::Status)));
+        assert_eq!(typed(&["status"]), Ok(Typed::Ask(RequestKind::Status)));
         assert_eq!((typed(&["task"]), typed(&["context"])), (Ok(Typed::Task), Ok(Typed::Context(None))));
         assert_eq!(typed(&["context", "goal"]), Ok(Typed::Context(Some("goal".to_owned()))));
-        let pull = Wanted::Pull { slice: Slice::Search, name: "fn leave".to_owned() };
+        let pull = RequestKind::Pull { slice: Slice::Search, name: "fn leave".to_owned() };
         assert_eq!(typed(&["context", "search", "fn leave"]), Ok(Typed::Ask(pull)));
     }
 

@@ -9,18 +9,18 @@ use tokio::sync::oneshot;
 use super::{
     desk::Waited,
     inside::Inside,
-    line::{Asked, Line},
-    message::{Ask, Became, Call, Patient},
-    printed::Printed,
+    line::{AskLine, LineRequest},
+    message::{Ask, Became, Patient, ValidRequest},
+    printed::PrintListener,
 };
-use crate::backend::{markers::HelpCall, question::Question};
+use crate::backend::{markers::HelpCall, question::ValidQuestion};
 
 /// How long a program may go on after its question became the turn's result, to end in order.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// What was asked over the line, or called for in print.
 #[derive(Debug)]
-pub struct Heard {
+pub struct ProgramAsks {
     /// What was asked.
     pub ask: Ask,
     /// Everything that was there then is kept apart. If not, the program was ended before it heard of it, so nothing
@@ -49,13 +49,13 @@ pub fn ending() -> (Ending, impl Future<Output = ()> + Send + use<>) {
 /// worked; then the asker hears of it, and the program is ended after a grace. A call for help is reported at once. If
 /// it did not work, the program is ended at once. Neither `keep` nor `run` is polled any more once the run is over.
 pub async fn attend<T>(
-    line: &mut Line,
+    line: &mut AskLine,
     inside: &mut Inside<'_>,
-    printed: &Printed,
+    printed: &PrintListener,
     keep: impl Future<Output = bool>,
     ending: Ending,
     run: impl Future<Output = T>,
-) -> (T, Option<Heard>) {
+) -> (T, Option<ProgramAsks>) {
     let (mut heard, mut is_told) = (None, false);
     let desk = inside.desk();
     let listening = async {
@@ -72,7 +72,7 @@ pub async fn attend<T>(
             heard_first => heard_first,
         };
         let ask = seen_now(ask);
-        let heard = heard.insert(Heard { ask: ask.clone(), kept: false });
+        let heard = heard.insert(ProgramAsks { ask: ask.clone(), kept: false });
         let kept = &mut heard.kept;
         let keeping = async {
             *kept = keep.await;
@@ -110,9 +110,9 @@ pub async fn attend<T>(
 }
 
 /// The call of a program that has ended.
-fn called(heard: Option<&Heard>, printed: &Printed) -> Option<HelpCall> {
+fn called(heard: Option<&ProgramAsks>, printed: &PrintListener) -> Option<HelpCall> {
     match heard {
-        Some(Heard { ask: Ask::Help(call), .. }) => Some(call.clone()),
+        Some(ProgramAsks { ask: Ask::Help(call), .. }) => Some(call.clone()),
         Some(_) => None,
         None => printed.last_word(),
     }
@@ -131,18 +131,18 @@ fn seen_now(ask: Ask) -> Ask {
 }
 
 /// Answers requests until one has to end the turn.
-async fn ends_the_turn(line: &mut Line, inside: &mut Inside<'_>) -> (Asked, Ask) {
+async fn ends_the_turn(line: &mut AskLine, inside: &mut Inside<'_>) -> (LineRequest, Ask) {
     loop {
         let mut asked = line.asked().await;
         match asked.call.clone() {
-            Call::Ask(Patient { ask: Ask::Question(question), patience }) if !patience.is_zero() => {
+            ValidRequest::Ask(Patient { ask: Ask::Question(question), patience }) if !patience.is_zero() => {
                 match waited(line, inside, (question.clone(), patience), &asked).await {
                     Some(Came::Became(became)) => asked.became(became).await,
                     Some(Came::InVain) => return (asked, Ask::Question(question)),
                     None => tracing::info!("the program that asked no longer waits for the answer"),
                 }
             }
-            Call::Ask(Patient { ask, .. }) => return (asked, ask),
+            ValidRequest::Ask(Patient { ask, .. }) => return (asked, ask),
             call => asked.became(inside.reply(&call).await).await,
         }
         line.settled(asked);
@@ -159,10 +159,10 @@ enum Came {
 
 /// What came of waiting for an answer; `None` if the asker is gone. A question asked meanwhile is refused.
 async fn waited(
-    line: &mut Line,
+    line: &mut AskLine,
     inside: &mut Inside<'_>,
-    (question, patience): (Question, Duration),
-    asked: &Asked,
+    (question, patience): (ValidQuestion, Duration),
+    asked: &LineRequest,
 ) -> Option<Came> {
     let (desk, most) = (inside.desk(), inside.desk().patience_max());
     if patience > most {
@@ -184,7 +184,7 @@ async fn waited(
             () = &mut gone => return None,
             other = line.another() => {
                 let mut other = other?;
-                let became = if let Call::Ask(_) = other.call {
+                let became = if let ValidRequest::Ask(_) = other.call {
                     let why = "another question of this turn waits for its answer: ask when that one has it";
                     Became::Refused(why.to_owned())
                 } else {

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use super::{
     PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
     arguments::{self, Typed, USAGE},
-    message::{Became, Reply, Request, Wanted, checked},
-    parts::{Files, Listed, NoPart, Part, TURN_VARIABLE},
+    message::{Became, Reply, Request, RequestKind, checked},
+    parts::{Files, Listed, NoPart, TURN_VARIABLE, TurnPart},
 };
 use crate::{backend::question::BadQuestion, context::pull::Pulled, personality};
 use holdpoint_runtime::{fresh, process::exit};
@@ -95,7 +95,7 @@ impl Told {
     }
 }
 
-fn asked(wanted: Wanted, socket: Option<PathBuf>) -> Told {
+fn asked(wanted: RequestKind, socket: Option<PathBuf>) -> Told {
     let Some(socket) = socket else {
         // A request that cannot be asked anywhere is reported first.
         return match checked(wanted) {
@@ -143,7 +143,7 @@ fn context(files: &Files, part: Option<&str>) -> Result<String, NoPart> {
         let listed = files.list()?;
         return Ok(listed.iter().map(|Listed { part, bytes }| format!("{part} {bytes}\n")).collect());
     };
-    let Part { text, bytes, cut, .. } = files.part(part)?;
+    let TurnPart { text, bytes, cut, .. } = files.part(part)?;
     let text = text.trim_end();
     Ok(match cut {
         None => format!("{text}\n"),
@@ -161,7 +161,7 @@ fn lines(value: &Value) -> String {
 ///
 /// # Errors
 /// It breaks a bound, or nobody listens.
-pub fn ask(wanted: Wanted, line: &Path) -> Result<Became, Unasked> {
+pub fn ask(wanted: RequestKind, line: &Path) -> Result<Became, Unasked> {
     checked(wanted.clone())?;
     let request = Request { id: fresh::suffix(), wanted };
     exchange(line, request).map_err(|source| Unasked::Line { line: line.to_owned(), source })

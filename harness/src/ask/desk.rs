@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::handoff::{heard_help, waiting};
 use crate::{
     agent::{self, Job},
-    backend::{markers::HelpCall, question::Question},
+    backend::{markers::HelpCall, question::ValidQuestion},
     exchange::Draft,
     live::Live,
 };
@@ -45,7 +45,7 @@ pub trait Desk: Send + Sync {
     fn patience_max(&self) -> Duration;
 
     /// Asks, and waits for the answer.
-    fn ask(&self, question: Question, patience: Duration) -> Waiting<'_>;
+    fn ask(&self, question: ValidQuestion, patience: Duration) -> Waiting<'_>;
 
     /// Says at once that a program calls for help: whatever becomes of the program and of this process, the call is not lost
     /// (RETRY-11). Without anybody behind the desk nobody hears it.
@@ -79,7 +79,7 @@ impl Desk for Nobody {
         Duration::MAX
     }
 
-    fn ask(&self, _: Question, _: Duration) -> Waiting<'_> {
+    fn ask(&self, _: ValidQuestion, _: Duration) -> Waiting<'_> {
         Box::pin(std::future::ready(Waited::InVain))
     }
 }
@@ -98,7 +98,7 @@ impl<'a> TurnDesk<'a> {
         Self { job, patience_max }
     }
 
-    async fn answer(&self, question: Question, patience: Duration) -> Waited {
+    async fn answer(&self, question: ValidQuestion, patience: Duration) -> Waited {
         let until = Instant::now() + patience;
         let asked = waiting(self.job, question, clock::now().after(patience));
         let words = asked.words();
@@ -148,7 +148,7 @@ impl Desk for TurnDesk<'_> {
         self.patience_max
     }
 
-    fn ask(&self, question: Question, patience: Duration) -> Waiting<'_> {
+    fn ask(&self, question: ValidQuestion, patience: Duration) -> Waiting<'_> {
         Box::pin(self.answer(question, patience))
     }
 

@@ -15,7 +15,7 @@ use crate::{
     agent::{Final, Job},
     backend::{
         markers::{HelpCall, TEXT_BYTES_MAX, cut},
-        question::Question,
+        question::ValidQuestion,
     },
 };
 
@@ -45,7 +45,7 @@ pub fn handoff(
 }
 
 /// A question that waits in its turn until then. No work goes with it: the turn goes on.
-pub(super) fn waiting(job: &Job, asked: Question, until: Timestamp) -> ClarificationRequest {
+pub(super) fn waiting(job: &Job, asked: ValidQuestion, until: Timestamp) -> ClarificationRequest {
     let asked = question(job, asked, None, job.origin());
     ClarificationRequest { waits_until: Some(until), ..asked }
 }
@@ -55,13 +55,18 @@ pub(super) fn heard_help(job: &Job, call: HelpCall) -> HelpRequest {
     HelpRequest { running: true, ..help(job, call, None, job.origin()) }
 }
 
-fn clarification(job: &Job, asked: Question, work: Option<WorkInProgress>, output: Digest) -> ClarificationRequest {
+fn clarification(
+    job: &Job,
+    asked: ValidQuestion,
+    work: Option<WorkInProgress>,
+    output: Digest,
+) -> ClarificationRequest {
     let asked = question(job, asked, work, origin_with(job, output));
     ClarificationRequest { waited: job.talk().waited(&asked.words()), ..asked }
 }
 
-fn question(job: &Job, asked: Question, work: Option<WorkInProgress>, origin: Origin) -> ClarificationRequest {
-    let Question { question, decision_context, confidence, options } = asked;
+fn question(job: &Job, asked: ValidQuestion, work: Option<WorkInProgress>, origin: Origin) -> ClarificationRequest {
+    let ValidQuestion { question, decision_context, confidence, options } = asked;
     ClarificationRequest::new(
         origin,
         ClarificationRequestBody {

@@ -3,7 +3,7 @@
 //! Pure: what is in the turn and what was said in it. A completion is held against the rule by which orchestrators take
 //! one, so that its program corrects it in the same turn.
 
-use holdpoint_core::completion::{self, Said};
+use holdpoint_core::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Timestamp,
     artifact::Clarified,
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::{
     desk::Desk,
-    message::{Became, Call, Recorded},
+    message::{Became, Recorded, ValidRequest},
 };
 use crate::{complete_turn, context::pull::Repository};
 
@@ -40,7 +40,7 @@ const COMPLETES: &str =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completed {
     /// What it says.
-    pub said: Said,
+    pub said: ValidCompletion,
     /// Whether it names its outcome itself.
     pub named: bool,
 }
@@ -56,7 +56,7 @@ pub struct Inside<'a> {
 
 /// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct TurnStanding {
     /// The flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flight: Option<FlightId>,
@@ -136,22 +136,22 @@ impl<'a> Inside<'a> {
     }
 
     /// Answers what is asked about the turn or its repository, and takes its completion.
-    pub(super) async fn reply(&mut self, call: &Call) -> Became {
-        let Call::Pull(slice, name) = call else { return self.answer(call) };
+    pub(super) async fn reply(&mut self, call: &ValidRequest) -> Became {
+        let ValidRequest::Pull(slice, name) = call else { return self.answer(call) };
         let Some(repository) = self.repository else {
             return Became::Refused("there is no repository to look into in this turn".to_owned());
         };
         repository.pull(*slice, name).await.map_or_else(Became::Refused, Became::Pulled)
     }
 
-    fn answer(&mut self, call: &Call) -> Became {
+    fn answer(&mut self, call: &ValidRequest) -> Became {
         match call {
-            Call::Complete(object) => match self.complete(object) {
+            ValidRequest::Complete(object) => match self.complete(object) {
                 Ok(recorded) => Became::Completed(Box::new(recorded)),
                 Err(wrong) => Became::Wrong(wrong),
             },
-            Call::Status => Became::Status(Box::new(self.standing())),
-            Call::Ask(_) | Call::Pull(..) => Became::Refused("this is not about the turn".to_owned()),
+            ValidRequest::Status => Became::Status(Box::new(self.standing())),
+            ValidRequest::Ask(_) | ValidRequest::Pull(..) => Became::Refused("this is not about the turn".to_owned()),
         }
     }
 
@@ -173,9 +173,13 @@ impl<'a> Inside<'a> {
         if let TurnRequest::Complete(request) = &turn.request { Some((turn, request)) } else { None }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> TurnStanding {
         let Some(turn) = self.turn else {
-            return Standing { ends_with: JUDGES.1.to_owned(), answered: self.answered.clone(), ..Standing::default() };
+            return TurnStanding {
+                ends_with: JUDGES.1.to_owned(),
+                answered: self.answered.clone(),
+                ..TurnStanding::default()
+            };
         };
         let (feedback, ends_with) = match &turn.request {
             TurnRequest::Build(request) => (request.feedback.as_ref(), MAKES.1),
@@ -188,7 +192,7 @@ impl<'a> Inside<'a> {
             summary: said.summary.clone(),
             blockers: said.blockers.clone(),
         };
-        Standing {
+        TurnStanding {
             flight: Some(turn.flight.clone()),
             waypoint: Some(turn.waypoint.clone()),
             gate: Some(turn.gate.clone()),

@@ -29,7 +29,7 @@ use crate::acp;
 
 use super::{
     PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
-    message::{self, Became, Call, REQUEST_BYTES_MAX, Reply},
+    message::{self, Became, REQUEST_BYTES_MAX, Reply, ValidRequest},
 };
 
 /// Requests that are heard in a turn. A program that sends more has something other in mind than asking.
@@ -61,7 +61,7 @@ pub struct Access {
 
 /// An open line. Nobody listens any more once it is dropped.
 #[derive(Debug)]
-pub struct Line {
+pub struct AskLine {
     access: Access,
     end: End,
     left: usize,
@@ -69,15 +69,15 @@ pub struct Line {
 
 #[derive(Debug)]
 enum End {
-    Socket { listener: UnixListener, open: JoinSet<Option<Asked>> },
+    Socket { listener: UnixListener, open: JoinSet<Option<LineRequest>> },
     Pipes { requests: BufReader<Receiver>, replies: Option<Sender> },
 }
 
 /// What was asked, and the way back to the asker.
 #[derive(Debug)]
-pub struct Asked {
+pub struct LineRequest {
     /// What was asked.
-    pub call: Call,
+    pub call: ValidRequest,
     reached: Reached,
 }
 
@@ -97,7 +97,7 @@ enum Way {
     },
 }
 
-impl Line {
+impl AskLine {
     /// Opens a line in the folder `dir`, which is made, for a program that gets this network in this sandbox.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Line {
 
     /// Another request, while one waits for its reply. `None`: over pipes one asks at a time, so the first asker is
     /// gone.
-    pub async fn another(&mut self) -> Option<Asked> {
+    pub async fn another(&mut self) -> Option<LineRequest> {
         if let End::Pipes { requests, .. } = &mut self.end {
             // It stays where it is, to be heard next. The pipe is never closed.
             let _ = requests.fill_buf().await;
@@ -151,7 +151,7 @@ impl Line {
     }
 
     /// Nobody waits for a reply to this request any more: another may come.
-    pub fn settled(&mut self, asked: Asked) {
+    pub fn settled(&mut self, asked: LineRequest) {
         if let (End::Pipes { replies, .. }, Way::Pipe { replies: back, .. }) = (&mut self.end, asked.reached.way) {
             *replies = Some(back);
         }
@@ -159,7 +159,7 @@ impl Line {
 
     /// The next valid request. Others are refused, and their askers hear why. Never, if none comes. Over pipes none
     /// comes before the last one is settled.
-    pub async fn asked(&mut self) -> Asked {
+    pub async fn asked(&mut self) -> LineRequest {
         match &mut self.end {
             End::Socket { listener, open } => loop {
                 let free = open.len() < CONNECTIONS_MAX;
@@ -187,7 +187,7 @@ impl Line {
                         Ok(call) => {
                             let Some(replies) = replies.take() else { break };
                             let way = Way::Pipe { replies, requests: self.access.dir.join(SOCKET) };
-                            return Asked { call, reached: Reached { id, way } };
+                            return LineRequest { call, reached: Reached { id, way } };
                         }
                         Err(why) => reply(way, id, Became::Refused(why)).await,
                     }
@@ -198,7 +198,7 @@ impl Line {
     }
 }
 
-impl Asked {
+impl LineRequest {
     /// Answers the asker with what became of its request.
     pub async fn became(&mut self, became: Became) {
         let id = self.reached.id.clone();
@@ -249,12 +249,12 @@ impl Access {
 }
 
 /// One request over a connection of its own.
-async fn hear_once(stream: UnixStream, hears: bool) -> Option<Asked> {
+async fn hear_once(stream: UnixStream, hears: bool) -> Option<LineRequest> {
     let mut stream = BufReader::new(stream);
     let line = timeout(REQUEST_TIME, request(&mut stream)).await.ok()?.ok()?;
     let (id, asked) = heard(&line, hears).await;
     match asked {
-        Ok(call) => Some(Asked { call, reached: Reached { id, way: Way::Socket(stream) } }),
+        Ok(call) => Some(LineRequest { call, reached: Reached { id, way: Way::Socket(stream) } }),
         Err(why) => {
             reply(&mut stream, id, Became::Refused(why)).await;
             None
@@ -263,7 +263,7 @@ async fn hear_once(stream: UnixStream, hears: bool) -> Option<Asked> {
 }
 
 /// What is wanted, or why it is not heard. A request over the bound is answered after a pause.
-async fn heard(line: &[u8], hears: bool) -> (String, Result<Call, String>) {
+async fn heard(line: &[u8], hears: bool) -> (String, Result<ValidRequest, String>) {
     let (id, asked) = message::read(line);
     if hears {
         return (id, asked);

@@ -12,11 +12,11 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::inside::Standing;
+use super::inside::TurnStanding;
 use crate::{
     backend::{
         markers::HelpCall,
-        question::{BadQuestion, Question, help_text},
+        question::{BadQuestion, ValidQuestion, help_text},
     },
     context::pull::{NAME_BYTES_MAX, Pulled, Slice},
 };
@@ -39,13 +39,13 @@ pub struct Request {
     pub id: String,
     /// What is wanted.
     #[serde(flatten)]
-    pub wanted: Wanted,
+    pub wanted: RequestKind,
 }
 
 /// What a request wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Wanted {
+pub enum RequestKind {
     /// An answer.
     Question {
         /// The question.
@@ -109,7 +109,7 @@ pub enum Became {
     /// The completion cannot be taken: `{"error": CODE, "message": …, …}` (GATE-22). The turn goes on.
     Wrong(Value),
     /// How the turn stands.
-    Status(Box<Standing>),
+    Status(Box<TurnStanding>),
     /// A slice of the repository.
     Pulled(Pulled),
 }
@@ -128,7 +128,7 @@ pub struct Recorded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// An answer.
-    Question(Question),
+    Question(ValidQuestion),
     /// Help.
     Help(HelpCall),
 }
@@ -144,7 +144,7 @@ pub struct Patient {
 
 /// A request that keeps to the bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Call {
+pub enum ValidRequest {
     /// A question or a call for help.
     Ask(Patient),
     /// A completion, which the harness holds against the turn.
@@ -156,7 +156,7 @@ pub enum Call {
 }
 
 /// Reads a request as it came: its id, and what is wanted or why that cannot be.
-pub fn read(line: &[u8]) -> (String, Result<Call, String>) {
+pub fn read(line: &[u8]) -> (String, Result<ValidRequest, String>) {
     if line.len() > REQUEST_BYTES_MAX {
         return (String::new(), Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes")));
     }
@@ -175,20 +175,23 @@ pub fn read(line: &[u8]) -> (String, Result<Call, String>) {
 ///
 /// # Errors
 /// [`BadQuestion`].
-pub fn checked(wanted: Wanted) -> Result<Call, BadQuestion> {
+pub fn checked(wanted: RequestKind) -> Result<ValidRequest, BadQuestion> {
     Ok(match wanted {
-        Wanted::Question { text, options, confidence, context, patience } => {
+        RequestKind::Question { text, options, confidence, context, patience } => {
             let confidence = confidence.unwrap_or(Confidence::Low);
-            let question = Question { question: text, decision_context: context, confidence, options };
-            Call::Ask(Patient { ask: Ask::Question(question.checked()?), patience: Duration::from_secs(patience) })
+            let question = ValidQuestion { question: text, decision_context: context, confidence, options };
+            ValidRequest::Ask(Patient {
+                ask: Ask::Question(question.checked()?),
+                patience: Duration::from_secs(patience),
+            })
         }
-        Wanted::Help { text } => {
+        RequestKind::Help { text } => {
             let ask = Ask::Help(HelpCall::of_line(help_text(&text)?));
-            Call::Ask(Patient { ask, patience: Duration::ZERO })
+            ValidRequest::Ask(Patient { ask, patience: Duration::ZERO })
         }
-        Wanted::Complete { completion } => Call::Complete(completion),
-        Wanted::Status => Call::Status,
-        Wanted::Pull { slice, name } => Call::Pull(slice, named(name)?),
+        RequestKind::Complete { completion } => ValidRequest::Complete(completion),
+        RequestKind::Status => ValidRequest::Status,
+        RequestKind::Pull { slice, name } => ValidRequest::Pull(slice, named(name)?),
     })
 }
 
@@ -212,19 +215,26 @@ mod tests {
     fn a_request_is_read_with_its_id() {
         let line = br#"{"id": "7", "ask": "question", "text": "Which?", "options": ["a", "b"], "confidence": "high"}"#;
         let (id, asked) = read(line);
-        let Ok(Call::Ask(Patient { ask: Ask::Question(question), patience })) = asked else { panic!("{asked:?}") };
+        let Ok(ValidRequest::Ask(Patient { ask: Ask::Question(question), patience })) = asked else {
+            panic!("{asked:?}")
+        };
         assert_eq!(patience.as_secs(), PATIENCE_DEFAULT, "it does not say");
         assert_eq!((id.as_str(), question.question.as_str(), question.options.len()), ("7", "Which?", 2));
         assert_eq!(question.confidence, Confidence::High);
         let (_, asked) = read(br#"{"id": "8", "ask": "help", "text": "stuck"}"#);
-        assert!(matches!(asked, Ok(Call::Ask(Patient { ask: Ask::Help(call), .. })) if call.raw_line == "stuck"));
+        assert!(
+            matches!(asked, Ok(ValidRequest::Ask(Patient { ask: Ask::Help(call), .. })) if call.raw_line == "stuck")
+        );
         let (_, asked) = read(br#"{"id": "9", "ask": "question", "text": "Which?", "patience": 5}"#);
-        assert!(matches!(asked, Ok(Call::Ask(asked)) if asked.patience == Duration::from_secs(5)));
+        assert!(matches!(asked, Ok(ValidRequest::Ask(asked)) if asked.patience == Duration::from_secs(5)));
         let (_, asked) = read(br#"{"id": "10", "ask": "complete", "completion": {"outcome": 7}}"#);
-        assert!(matches!(asked, Ok(Call::Complete(said)) if said["outcome"] == 7), "the harness says what is wrong");
-        assert_eq!(read(br#"{"id": "11", "ask": "status"}"#), ("11".to_owned(), Ok(Call::Status)));
+        assert!(
+            matches!(asked, Ok(ValidRequest::Complete(said)) if said["outcome"] == 7),
+            "the harness says what is wrong"
+        );
+        assert_eq!(read(br#"{"id": "11", "ask": "status"}"#), ("11".to_owned(), Ok(ValidRequest::Status)));
         let (_, asked) = read(br#"{"id": "12", "ask": "pull", "slice": "file", "name": "a.rs"}"#);
-        assert_eq!(asked, Ok(Call::Pull(Slice::File, "a.rs".to_owned())));
+        assert_eq!(asked, Ok(ValidRequest::Pull(Slice::File, "a.rs".to_owned())));
     }
 
     #[test]

@@ -62,7 +62,7 @@ const PARTS: [(&str, &[&str]); 9] = [
 
 /// A part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct TurnPart {
     /// Its name.
     pub part: &'static str,
     /// What it says: words as they are, anything else as JSON.
@@ -176,7 +176,7 @@ impl Files {
     ///
     /// # Errors
     /// [`NoPart`].
-    pub fn part(&self, name: &str) -> Result<Part, NoPart> {
+    pub fn part(&self, name: &str) -> Result<TurnPart, NoPart> {
         let file = match name {
             MAP => Some((MAP, Some(self.map()).filter(|map| map.exists()))),
             DIFF => Some((DIFF, self.diff.clone())),
@@ -192,10 +192,10 @@ impl Files {
         let text = text(&self.task()?, fields).ok_or_else(|| self.not_here(part))?;
         let bytes = text.len() as u64;
         if text.len() <= PART_BYTES_MAX {
-            return Ok(Part { part, text, bytes, cut: None });
+            return Ok(TurnPart { part, text, bytes, cut: None });
         }
         let begins = text.get(..text.floor_char_boundary(PART_BYTES_MAX)).unwrap_or_default().to_owned();
-        Ok(Part { part, text: begins, bytes, cut: Some(self.turn.clone()) })
+        Ok(TurnPart { part, text: begins, bytes, cut: Some(self.turn.clone()) })
     }
 
     fn map(&self) -> PathBuf {
@@ -213,13 +213,13 @@ impl Files {
 }
 
 /// The beginning of a file as text.
-fn beginning(part: &'static str, file: &Path) -> io::Result<Part> {
+fn beginning(part: &'static str, file: &Path) -> io::Result<TurnPart> {
     let opened = File::open(file)?;
     let bytes = opened.metadata()?.len();
     let mut read = Vec::new();
     opened.take(PART_BYTES_MAX as u64).read_to_end(&mut read)?;
     let cut = (bytes > PART_BYTES_MAX as u64).then(|| file.to_owned());
-    Ok(Part { part, text: String::from_utf8_lossy(&read).into_owned(), bytes, cut })
+    Ok(TurnPart { part, text: String::from_utf8_lossy(&read).into_owned(), bytes, cut })
 }
 
 /// The fields of a part as text; `None` where it says nothing.

@@ -11,12 +11,12 @@ use std::{
 use holdpoint_core::handed::HELP_EVENTS_MAX;
 use holdpoint_protocol::artifact::HelpEvent;
 use holdpoint_runtime::clock;
-use holdpoint_sandbox::{Stream, Tap};
+use holdpoint_sandbox::{OutputStream, Tap};
 use tokio::sync::Notify;
 
 use crate::{
     backend::markers::{HelpCall, Listening},
-    dialect::{Continuation, Dialect, Reader},
+    dialect::{Continuation, Dialect, DialectReader},
 };
 
 /// How long the line after a call is waited for, which may be its context.
@@ -24,7 +24,7 @@ const CONTEXT_TIME: Duration = Duration::from_millis(100);
 
 /// Listens to one run of a program; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Printed(Arc<Shared>);
+pub struct PrintListener(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -35,7 +35,7 @@ struct Shared {
 #[derive(Debug)]
 struct Heard {
     /// What the agent says in a dialect, and how much of it was listened to.
-    said: Option<(Reader, usize)>,
+    said: Option<(DialectReader, usize)>,
     out: Listening,
     err: Listening,
     calls: Vec<Call>,
@@ -44,17 +44,17 @@ struct Heard {
 /// A call, and where it was heard.
 #[derive(Debug)]
 struct Call {
-    stream: Stream,
+    stream: OutputStream,
     /// Which call of its stream, from 0.
     number: usize,
     event: HelpEvent,
 }
 
-impl Printed {
+impl PrintListener {
     /// Listens to a run of a program that got `prompt` and goes on in this conversation, if in any.
     #[must_use]
     pub fn of(dialect: Dialect, before: Option<&Continuation>, prompt: &str) -> Self {
-        let said = (!dialect.is_plain()).then(|| (Reader::new(dialect, before), 0));
+        let said = (!dialect.is_plain()).then(|| (DialectReader::new(dialect, before), 0));
         let heard = Heard { said, out: Listening::of(prompt), err: Listening::of(prompt), calls: Vec::new() };
         Self(Arc::new(Shared { heard: Mutex::new(heard), more: Notify::new() }))
     }
@@ -122,7 +122,7 @@ impl Printed {
         (first, awaits)
     }
 
-    fn hear(&self, stream: Stream, bytes: &[u8]) {
+    fn hear(&self, stream: OutputStream, bytes: &[u8]) {
         self.lock().hear(stream, bytes);
         // One waits, and looks again by itself.
         self.0.more.notify_one();
@@ -138,11 +138,11 @@ impl Heard {
         self.calls.iter().map(|call| call.event.clone()).collect()
     }
 
-    fn hear(&mut self, stream: Stream, bytes: &[u8]) {
+    fn hear(&mut self, stream: OutputStream, bytes: &[u8]) {
         match (stream, &mut self.said) {
-            (Stream::Stderr, _) => self.err.push(bytes),
-            (Stream::Stdout, None) => self.out.push(bytes),
-            (Stream::Stdout, Some((reader, listened))) => {
+            (OutputStream::Stderr, _) => self.err.push(bytes),
+            (OutputStream::Stdout, None) => self.out.push(bytes),
+            (OutputStream::Stdout, Some((reader, listened))) => {
                 reader.push(bytes);
                 let text = &reader.said().text;
                 self.out.push(text.get(*listened..).unwrap_or_default());
@@ -165,7 +165,7 @@ impl Heard {
     /// Notes calls that are new, and contexts that came behind their calls.
     fn note(&mut self) {
         let Self { out, err, calls, .. } = self;
-        for (stream, listening) in [(Stream::Stdout, &*out), (Stream::Stderr, &*err)] {
+        for (stream, listening) in [(OutputStream::Stdout, &*out), (OutputStream::Stderr, &*err)] {
             for (number, HelpCall { raw_line, context, .. }) in listening.calls().iter().enumerate() {
                 if let Some(known) = calls.iter_mut().find(|call| call.stream == stream && call.number == number) {
                     known.event.context.clone_from(context);

@@ -12,21 +12,21 @@ use std::{
 
 use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
 use holdpoint_sandbox::{
-    Command, Ended, Input, Limits, Network, Profile, PropertyReport, Sandbox, ToolchainPaths, toolchain_paths,
+    Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, ToolchainPaths, toolchain_paths,
 };
 
 use super::{
     Backend, BackendError, BackendResult, BackendTask,
     environment::{Sources, environment},
     installed::{readable_of, with_targets},
-    own_settings::{Wanted, lay_out},
+    own_settings::{SettingsCopy, lay_out},
     program::{program_files, readable},
     sessions::Sessions,
     transcript::{self, Transcript},
 };
 use crate::{
     acp,
-    ask::Line,
+    ask::AskLine,
     build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
 };
@@ -147,7 +147,7 @@ impl CommandBackend {
     }
 
     /// The rights of a program with these trees; one that `looks` only reads what is configured to be written.
-    fn profile(&self, read: Vec<PathBuf>, write: Vec<PathBuf>, looks: bool, limits: Limits) -> Profile {
+    fn profile(&self, read: Vec<PathBuf>, write: Vec<PathBuf>, looks: bool, limits: RunLimits) -> Profile {
         let CommandSettings { program, hidden, own_env, .. } = &self.settings;
         let mut profile =
             Profile { read, write, deny: self.toolchains.deny.clone(), network: network(program), limits };
@@ -161,12 +161,12 @@ impl CommandBackend {
         profile
     }
 
-    fn limits(&self, wall: Option<Duration>, output_bytes: Option<u64>) -> Limits {
+    fn limits(&self, wall: Option<Duration>, output_bytes: Option<u64>) -> RunLimits {
         let program = &self.settings.program;
-        Limits {
+        RunLimits {
             wall: wall.unwrap_or_else(|| program.wall.duration()),
             output_bytes: usize::try_from(output_bytes.unwrap_or_else(|| program.output.bytes())).unwrap_or(usize::MAX),
-            ..Limits::default()
+            ..RunLimits::default()
         }
     }
 
@@ -209,7 +209,7 @@ impl CommandBackend {
         let kept = (self.resumes() && task.keeps).then(|| sessions.folder(&task.flight));
         let kept = kept.transpose().map_err(io)?;
         let from = program.settings_dir.as_deref();
-        let wanted = Wanted { folder, from, with_login: program.with_login, sessions: kept.as_deref() };
+        let wanted = SettingsCopy { folder, from, with_login: program.with_login, sessions: kept.as_deref() };
         lay_out(wanted, &task.settings).map_err(io)?;
         Ok(kept)
     }
@@ -273,7 +273,7 @@ impl CommandBackend {
         if let Some(line) = &task.line {
             line.grant(&mut command);
         }
-        command.stdin = Input::Bytes(task.prompt.clone().into_bytes());
+        command.stdin = ProgramInput::Bytes(task.prompt.clone().into_bytes());
         command
     }
 }
@@ -316,7 +316,7 @@ impl Backend for CommandBackend {
     }
 
     fn limits(&self, task: &BackendTask) -> (Duration, u64) {
-        let Limits { wall, output_bytes, .. } = self.limits(task.wall, task.output_bytes);
+        let RunLimits { wall, output_bytes, .. } = self.limits(task.wall, task.output_bytes);
         (wall, output_bytes as u64)
     }
 
@@ -360,13 +360,13 @@ impl Backend for CommandBackend {
         Ok(())
     }
 
-    async fn line(&self, dir: &Path) -> Result<Line, BackendError> {
-        let opened = Line::open(dir, &self.sandbox, network(&self.settings.program)).await;
+    async fn line(&self, dir: &Path) -> Result<AskLine, BackendError> {
+        let opened = AskLine::open(dir, &self.sandbox, network(&self.settings.program)).await;
         opened.map_err(|source| BackendError::Io { path: dir.to_owned(), source })
     }
 
     async fn copy(&self, from: &Path, to: &Path) -> bool {
-        let limits = Limits { wall: COPY_TIME, disk_bytes: Some(COPY_BYTES_MAX), ..Limits::default() };
+        let limits = RunLimits { wall: COPY_TIME, disk_bytes: Some(COPY_BYTES_MAX), ..RunLimits::default() };
         let profile = Profile {
             read: vec![from.to_owned()],
             write: vec![to.to_owned()],

@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 pub(crate) use visible::closing as closing_fence;
 use visible::{At, Fences, Visible};
 
-use super::question::{BadQuestion, Question};
+use super::question::{BadQuestion, ValidQuestion};
 
 /// The most of any one text that is taken over, in bytes: more is prose that nobody reads.
 pub const TEXT_BYTES_MAX: usize = 2 << 10;
@@ -42,7 +42,7 @@ pub const TEXT_BYTES_MAX: usize = 2 << 10;
 pub const MARKERS_MAX: usize = 32;
 
 /// A question, or why it is none.
-pub type Asked = Result<Question, BadQuestion>;
+pub type PrintedQuestion = Result<ValidQuestion, BadQuestion>;
 
 /// Everything found in an output.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,9 +50,9 @@ pub struct Found {
     /// The markers, without those in code fences.
     pub markers: Markers,
     /// The last answer envelope.
-    pub envelope: Option<Printed>,
+    pub envelope: Option<PrintedResult>,
     /// The first question; one as an object comes before one as an element.
-    pub question: Option<Asked>,
+    pub question: Option<PrintedQuestion>,
     /// The first call for help, of either stream, or of the final object.
     pub help: Option<HelpCall>,
     /// Markers and calls for help that say nothing where they are.
@@ -111,7 +111,7 @@ pub struct Claim {
 
 /// An object that a program printed as its result (RETRY-1), before anything is held against it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Printed {
+pub enum PrintedResult {
     /// A whole one.
     Whole(Map<String, Value>),
     /// One that is not.

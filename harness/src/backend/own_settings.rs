@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What of a program's settings a turn gets.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct SettingsCopy<'a> {
     /// What the preset says of them.
     pub folder: &'a SettingsFolder,
     /// The user's own, if there are any.
@@ -33,12 +33,12 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// The folder or a copy cannot be made, or a file of the user's is there and cannot be read.
-pub fn lay_out(wanted: Wanted<'_>, to: &Path) -> io::Result<()> {
+pub fn lay_out(wanted: SettingsCopy<'_>, to: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(to) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         made => made?,
     }
-    let Wanted { folder, from, with_login, sessions } = wanted;
+    let SettingsCopy { folder, from, with_login, sessions } = wanted;
     if let Some(sessions) = sessions {
         symlink(sessions, to.join(folder.sessions))?;
     }
@@ -88,14 +88,14 @@ mod tests {
             names
         };
         let sessions = dir.path().join("kept");
-        let wanted = Wanted { folder, from: Some(&from), with_login: false, sessions: Some(&sessions) };
+        let wanted = SettingsCopy { folder, from: Some(&from), with_login: false, sessions: Some(&sessions) };
         let to = dir.path().join("one");
         lay_out(wanted, &to).unwrap();
         assert_eq!(names(&to), ["config.toml", "sessions"]);
         assert_eq!(fs::read_link(to.join("sessions")).unwrap(), sessions);
         assert_eq!(to.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         let to = dir.path().join("other");
-        lay_out(Wanted { with_login: true, sessions: None, ..wanted }, &to).unwrap();
+        lay_out(SettingsCopy { with_login: true, sessions: None, ..wanted }, &to).unwrap();
         assert_eq!(names(&to), ["auth.json", "config.toml"]);
         assert_eq!(to.join("auth.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
@@ -109,7 +109,7 @@ mod tests {
         fs::create_dir(&to).unwrap();
         symlink(&target, to.join("settings.json")).unwrap();
         let folder = PresetName::Claude.preset().settings.as_ref().unwrap();
-        lay_out(Wanted { folder, from: Some(&from), with_login: false, sessions: None }, &to).unwrap();
+        lay_out(SettingsCopy { folder, from: Some(&from), with_login: false, sessions: None }, &to).unwrap();
         assert!(!target.exists());
     }
 }

@@ -19,14 +19,14 @@ use parts::{
     push_tests,
 };
 
-use crate::context::{Context, Guide};
+use crate::context::{Guide, RepositoryContext};
 
 /// How much of a map a prompt shows.
 const MAP_SHOWN_BYTES: usize = 3 << 10;
 
 /// The prompt of a build or repair turn.
 #[must_use]
-pub fn prompt(turn: &Turn, request: &BuildRequest, context: &Context) -> String {
+pub fn prompt(turn: &Turn, request: &BuildRequest, context: &RepositoryContext) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "# {}\n", one_line(&request.title));
     let _ = writeln!(
@@ -257,7 +257,7 @@ fn push_guidance(text: &mut String, guidance: &GuidancePacket, request: &BuildRe
 }
 
 /// What the repository says itself, and the beginning of its map. In blocks: they are its words.
-fn push_context(text: &mut String, context: &Context) {
+fn push_context(text: &mut String, context: &RepositoryContext) {
     for Guide { path, text: said, cut } in &context.guides {
         let more = if *cut { " (its beginning)" } else { "" };
         let _ = writeln!(text, "## {} says{more}\n", code_span(path));

@@ -19,7 +19,7 @@ pub const OPTION_BYTES_MAX: usize = 512;
 
 /// A question that keeps to the bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct ValidQuestion {
     /// The question.
     pub question: String,
     /// What depends on the answer.
@@ -74,7 +74,7 @@ pub enum BadQuestion {
     },
 }
 
-impl Question {
+impl ValidQuestion {
     /// The question, if it keeps to the bounds. Space around its parts and what moves a terminal's cursor is dropped.
     ///
     /// # Errors
@@ -158,10 +158,10 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(question: &str, context: &str, options: &[&str]) -> Result<Question, BadQuestion> {
+    fn asked(question: &str, context: &str, options: &[&str]) -> Result<ValidQuestion, BadQuestion> {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
         let (question, decision_context) = (question.to_owned(), context.to_owned());
-        Question { question, decision_context, confidence: Confidence::Low, options }.checked()
+        ValidQuestion { question, decision_context, confidence: Confidence::Low, options }.checked()
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
     fn a_question_over_a_bound_is_refused_and_not_cut() {
         let too_many = vec!["x"; OPTIONS_MAX + 1];
         let long = |length: usize| "x".repeat(length + 1);
-        let cases: [(Result<Question, BadQuestion>, &str); 7] = [
+        let cases: [(Result<ValidQuestion, BadQuestion>, &str); 7] = [
             (asked(" \n", "", &[]), "no text"),
             (asked(&long(QUESTION_BYTES_MAX), "", &[]), "its question has 2049 bytes"),
             (asked("q", &long(CONTEXT_BYTES_MAX), &[]), "its context has"),

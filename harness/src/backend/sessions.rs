@@ -98,7 +98,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Usage;
+    use crate::dialect::AgentUsage;
 
     #[test]
     fn a_conversation_is_known_in_its_flight_and_waypoint_only() {
@@ -106,7 +106,7 @@ mod tests {
         let sessions = Sessions::new(dir.path().join("sessions"));
         let flight = |name: &str| name.parse::<FlightId>().unwrap();
         let (w1, w2) = ("w1".parse().unwrap(), "w2".parse().unwrap());
-        let used = Some(Usage { input: 3, ..Usage::default() });
+        let used = Some(AgentUsage { input: 3, ..AgentUsage::default() });
         let last = Continuation { session: "s-1".to_owned(), used, cost_micro_usd: Some(7) };
         sessions.folder(&flight("f1")).unwrap();
         sessions.remember(&flight("f1"), &w1, Some(&last));

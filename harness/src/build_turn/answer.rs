@@ -25,12 +25,14 @@ use crate::{
     ask::Ask,
     backend::{
         BackendResult,
-        markers::{self, COMPLETE, Claim, Completion, Found, HelpCall, IGNORED_MAX, Markers, Printed, first_word},
+        markers::{
+            self, COMPLETE, Claim, Completion, Found, HelpCall, IGNORED_MAX, Markers, PrintedResult, first_word,
+        },
         program::{last_argument, program_words},
-        question::{Question, confidence_share, confidence_word},
+        question::{ValidQuestion, confidence_share, confidence_word},
     },
     exchange::{
-        Expected, Problem,
+        Expected, ResultProblem,
         envelope::{self, Before, Whole, words},
     },
 };
@@ -43,22 +45,22 @@ const NOT_FOUND: i32 = 127;
 
 /// What a program's end and output say.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum ProgramAnswer {
     /// It is ready for handoff.
-    Ready(Said),
+    Ready(WorkClaims),
     /// The turn failed.
     Failed(Failure),
     /// It handed over something that cannot be used.
-    Unusable(Problem),
+    Unusable(ResultProblem),
     /// It asks.
-    Clarify(Question),
+    Clarify(ValidQuestion),
     /// It calls for help.
     Help(HelpCall),
 }
 
 /// What a ready program says of its work; claims only.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct WorkClaims {
     /// Criteria it says it met.
     pub claims: Vec<CoverageClaim>,
     /// Commands it says it ran.
@@ -71,7 +73,7 @@ pub struct Said {
 
 /// What a turn wants of an answer.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
+pub struct AnswerRules<'a> {
     /// The waypoint whose completion counts.
     pub waypoint: &'a WaypointId,
     /// What an envelope has to hold, and the criteria that can be claimed.
@@ -84,52 +86,58 @@ pub struct Wanted<'a> {
 
 /// Reads a program's end and output.
 #[must_use]
-pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
+pub fn answer(result: &BackendResult, wanted: &AnswerRules<'_>) -> ProgramAnswer {
     let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
     if let Some(call) = called(&found, result, wanted.waypoint) {
         // Also from a program that crashed or hung after it: the call is not lost.
-        return Answer::Help(call);
+        return ProgramAnswer::Help(call);
     }
     let Found { markers, envelope, question, .. } = found;
     let well = bad_end(result).is_none();
     if let Ended::Exited(_) = result.ended {
         match question {
-            Some(Ok(question)) => return Answer::Clarify(question),
+            Some(Ok(question)) => return ProgramAnswer::Clarify(question),
             Some(Err(bad)) => {
                 let what = format!("the program's question cannot be asked: {bad}");
                 return if well {
-                    Answer::Unusable(Problem::new(ExchangeErrorKind::Malformed, what))
+                    ProgramAnswer::Unusable(ResultProblem::new(ExchangeErrorKind::Malformed, what))
                 } else {
-                    Answer::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) })
+                    ProgramAnswer::Failed(Failure {
+                        reason: ReasonCode::HandoffInvalid,
+                        detail: with_output(&what, result),
+                    })
                 };
             }
             None => {}
         }
         // The author's doubts are asked about, no matter what else is wrong with it.
-        if let Some(Printed::Whole(map)) = &envelope
+        if let Some(PrintedResult::Whole(map)) = &envelope
             && let Ok(Some(confidence)) = markers::sure(map)
             && is_unsure(Some(confidence), wanted.ask_below)
         {
             let data = map.get("data").and_then(Value::as_object).unwrap_or(map);
-            return Answer::Clarify(doubt(confidence, &markers::cut(words(data, &SUMMARY_KEYS).unwrap_or_default())));
+            return ProgramAnswer::Clarify(doubt(
+                confidence,
+                &markers::cut(words(data, &SUMMARY_KEYS).unwrap_or_default()),
+            ));
         }
     }
     if let Some(failure) = failed_by_end(result) {
-        return Answer::Failed(failure);
+        return ProgramAnswer::Failed(failure);
     }
     // A program that was asked for an envelope may print it in a code block, as models do.
     let reply = || if wanted.before.asked { markers::reply(&result.said.text) } else { None };
     let printed = envelope.or_else(reply);
     if printed.is_none() && markers.any() && !wanted.expected.required {
         return match validate(&markers, wanted) {
-            Ok(said) => doubtful(&said, wanted.ask_below).map_or(Answer::Ready(said), Answer::Clarify),
-            Err(problem) => Answer::Unusable(problem),
+            Ok(said) => doubtful(&said, wanted.ask_below).map_or(ProgramAnswer::Ready(said), ProgramAnswer::Clarify),
+            Err(problem) => ProgramAnswer::Unusable(problem),
         };
     }
     match envelope::read(printed.as_ref(), wanted.expected, wanted.before) {
-        Ok(None) => Answer::Ready(Said::default()),
+        Ok(None) => ProgramAnswer::Ready(WorkClaims::default()),
         Ok(Some(whole)) => of_envelope(&whole, &markers, wanted, result),
-        Err(problem) => Answer::Unusable(problem),
+        Err(problem) => ProgramAnswer::Unusable(problem),
     }
 }
 
@@ -161,7 +169,7 @@ pub(crate) fn said_nothing(result: &BackendResult, waypoint: &WaypointId) -> Vec
 }
 
 /// What a whole envelope says: ready, or failed.
-fn of_envelope(whole: &Whole, markers: &Markers, wanted: &Wanted<'_>, result: &BackendResult) -> Answer {
+fn of_envelope(whole: &Whole, markers: &Markers, wanted: &AnswerRules<'_>, result: &BackendResult) -> ProgramAnswer {
     let Whole { status, data } = whole;
     let is = |key: &str, word: bool| data.get(key).and_then(Value::as_bool) == Some(word);
     if *status == EnvelopeStatus::Failure || is("success", false) {
@@ -169,19 +177,19 @@ fn of_envelope(whole: &Whole, markers: &Markers, wanted: &Wanted<'_>, result: &B
         let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
         let why = words(data, &SUMMARY_KEYS).map_or_else(|| errors.join("; "), str::to_owned);
         let what = format!("the program says that it failed: {}", markers::cut(&why));
-        return Answer::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) });
+        return ProgramAnswer::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) });
     }
     if is("completed_normally", false) {
         let what = "`completed_normally` is false: finish the work, then hand over the result";
-        return Answer::Unusable(Problem::new(ExchangeErrorKind::Partial, what));
+        return ProgramAnswer::Unusable(ResultProblem::new(ExchangeErrorKind::Partial, what));
     }
-    let mut said = Said { completion: words(data, &SUMMARY_KEYS).map(markers::cut), ..Said::default() };
+    let mut said = WorkClaims { completion: words(data, &SUMMARY_KEYS).map(markers::cut), ..WorkClaims::default() };
     let confidence = data.get("confidence").filter(|value| !value.is_null());
     if let Some(value) = confidence {
         let word = value.as_str().and_then(confidence_word).or_else(|| value.as_f64().and_then(confidence_share));
         let Some(word) = word else {
             let what = "`data.confidence` has to be `low`, `medium`, `high` or a number from 0 to 1";
-            return Answer::Unusable(Problem::new(ExchangeErrorKind::Semantic, what));
+            return ProgramAnswer::Unusable(ResultProblem::new(ExchangeErrorKind::Semantic, what));
         };
         said.confidence = Some(word);
     }
@@ -191,13 +199,13 @@ fn of_envelope(whole: &Whole, markers: &Markers, wanted: &Wanted<'_>, result: &B
         text: markers::cut(claim.get("claim").and_then(Value::as_str).unwrap_or_default()),
     });
     match claimed(claims.collect::<Vec<_>>().iter().chain(&markers.claims), wanted) {
-        Ok(claims) => Answer::Ready(Said { claims, ledger: ledger(markers), ..said }),
-        Err(problem) => Answer::Unusable(problem),
+        Ok(claims) => ProgramAnswer::Ready(WorkClaims { claims, ledger: ledger(markers), ..said }),
+        Err(problem) => ProgramAnswer::Unusable(problem),
     }
 }
 
 /// The question that a completion becomes if its author doubts it.
-fn doubtful(said: &Said, ask_below: Option<Confidence>) -> Option<Question> {
+fn doubtful(said: &WorkClaims, ask_below: Option<Confidence>) -> Option<ValidQuestion> {
     let confidence = said.confidence.filter(|_| is_unsure(said.confidence, ask_below))?;
     Some(doubt(confidence, said.completion.as_deref().unwrap_or_default()))
 }
@@ -247,7 +255,7 @@ fn named(command: &str) -> String {
 }
 
 /// The markers of a program that exited with 0: none at all, or a completion of this waypoint with valid claims.
-fn validate(markers: &Markers, wanted: &Wanted<'_>) -> Result<Said, Problem> {
+fn validate(markers: &Markers, wanted: &AnswerRules<'_>) -> Result<WorkClaims, ResultProblem> {
     let claims = claimed(markers.claims.iter(), wanted)?;
     let is_ours = |said: &&Completion| first_word(&said.text).0 == wanted.waypoint.as_str();
     let completion = markers.completions.iter().find(is_ours);
@@ -258,26 +266,29 @@ fn validate(markers: &Markers, wanted: &Wanted<'_>) -> Result<Said, Problem> {
             Markers { completions, .. } if !completions.is_empty() => ExchangeErrorKind::Semantic,
             _ => ExchangeErrorKind::MissingField,
         };
-        return Err(Problem::new(kind, what));
+        return Err(ResultProblem::new(kind, what));
     }
     let confidence = completion.and_then(|said| said.confidence.as_deref()).map(|word| {
         let unknown = || {
             let what = format!("the confidence of <waypoint-complete> is not low, medium or high: {word:?}");
-            Problem::new(ExchangeErrorKind::Semantic, what)
+            ResultProblem::new(ExchangeErrorKind::Semantic, what)
         };
         confidence_word(word.trim()).ok_or_else(unknown)
     });
     let completion = completion.map(|said| said.text.clone());
-    Ok(Said { claims, ledger: ledger(markers), completion, confidence: confidence.transpose()? })
+    Ok(WorkClaims { claims, ledger: ledger(markers), completion, confidence: confidence.transpose()? })
 }
 
 /// The criteria that are claimed; the last word on each counts.
-fn claimed<'a>(said: impl Iterator<Item = &'a Claim>, wanted: &Wanted<'_>) -> Result<Vec<CoverageClaim>, Problem> {
+fn claimed<'a>(
+    said: impl Iterator<Item = &'a Claim>,
+    wanted: &AnswerRules<'_>,
+) -> Result<Vec<CoverageClaim>, ResultProblem> {
     let mut claims: Vec<CoverageClaim> = Vec::new();
     for claim in said {
         let Some(criterion) = wanted.expected.criteria.iter().find(|id| id.as_str() == claim.id) else {
             let what = format!("the program claims a criterion that does not exist: {:?}", claim.id);
-            return Err(Problem::new(ExchangeErrorKind::Semantic, what));
+            return Err(ResultProblem::new(ExchangeErrorKind::Semantic, what));
         };
         claims.retain(|earlier| &earlier.criterion != criterion);
         claims.push(CoverageClaim { criterion: criterion.clone(), claim: claim.text.clone() });

@@ -6,9 +6,9 @@ use holdpoint_protocol::{
     ids::AgentName,
     turn::{BuildRequest, Turn},
 };
-use holdpoint_workspace::{Error as GitError, Mirror};
+use holdpoint_workspace::{Mirror, WorkspaceError};
 
-use super::capture::{Capture, Files, Work};
+use super::capture::{Capture, CapturedWork, Files};
 
 /// What is in a person's clone of a turn, as one commit on the turn's base, in a bundle that is written to this file.
 /// `None`: nothing differs from the base. In place of the work, why the files cannot be handed in.
@@ -21,7 +21,7 @@ pub async fn capture(
     mirror: &Mirror,
     clone: &Path,
     bundle: &Path,
-) -> Result<Result<Option<Work>, String>, GitError> {
+) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
     let files = Files::Copy(clone.to_owned());
     Capture { turn, request, agent: person, mirror, bundle: bundle.to_owned(), files }.by_hand().await
 }

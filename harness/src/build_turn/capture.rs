@@ -11,10 +11,10 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     turn::{BuildRequest, Turn},
 };
-use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, Error as GitError, HANDOFF_REF, Mirror, Oid};
+use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, HANDOFF_REF, Mirror, ObjectId, WorkspaceError};
 
 use super::{
-    answer::{Said, with_output},
+    answer::{WorkClaims, with_output},
     hazards::stuck_ignore_file,
 };
 use crate::backend::BackendResult;
@@ -40,19 +40,19 @@ const MACHINE_IS_SHORT: [&str; 5] = [
 #[derive(Debug)]
 pub struct Ready {
     /// The commit on the base, and the thin bundle that brings it; `None` when nothing differs from the base.
-    pub work: Option<Work>,
+    pub work: Option<CapturedWork>,
     /// The tree as the program left it.
-    pub tree: Oid,
+    pub tree: ObjectId,
     /// What differs from the base.
     pub touched: Vec<facts::PathChange>,
     /// How much.
     pub diff: facts::DiffSummary,
     /// What the program says of it.
-    pub said: Said,
+    pub said: WorkClaims,
 }
 
 /// A commit on the turn's base, and the thin bundle that brings it.
-pub type Work = (Oid, Bundle);
+pub type CapturedWork = (ObjectId, Bundle);
 
 /// Where the files are that are captured.
 #[derive(Debug)]
@@ -78,9 +78,9 @@ impl Capture<'_> {
     /// What is handed off, or why the files cannot be.
     pub(super) async fn finished(
         &self,
-        said: Said,
+        said: WorkClaims,
         result: &BackendResult,
-    ) -> Result<Result<Ready, Failure>, GitError> {
+    ) -> Result<Result<Ready, Failure>, WorkspaceError> {
         let invalid = |why: &dyn Display| {
             let what = format!("what the program left cannot be handed off: {why}");
             Ok(Err(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) }))
@@ -97,12 +97,12 @@ impl Capture<'_> {
 
     /// The work so far. `None` when nothing differs from the base, and when the files cannot be handed off: the question
     /// counts all the same.
-    pub(super) async fn unfinished(&self) -> Result<Option<Work>, GitError> {
+    pub(super) async fn unfinished(&self) -> Result<Option<CapturedWork>, WorkspaceError> {
         if let Some(why) = self.hazard().await {
             tracing::info!(%why, "a question goes without the work that was there");
             return Ok(None);
         }
-        match self.ready(Said::default()).await {
+        match self.ready(WorkClaims::default()).await {
             Ok(ready) => Ok(ready.work),
             Err(error) if blames_the_files(&error) => {
                 tracing::info!(why = %ErrorChain(&error), "a question goes without the work that was there");
@@ -113,11 +113,11 @@ impl Capture<'_> {
     }
 
     /// The work of a person, or why the files cannot be handed in.
-    pub(super) async fn by_hand(&self) -> Result<Result<Option<Work>, String>, GitError> {
+    pub(super) async fn by_hand(&self) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
         if let Some(why) = self.hazard().await {
             return Ok(Err(why));
         }
-        match self.ready(Said::default()).await {
+        match self.ready(WorkClaims::default()).await {
             Ok(ready) => Ok(Ok(ready.work)),
             Err(error) if blames_the_files(&error) => Ok(Err(ErrorChain(&error).to_string())),
             Err(error) => Err(error),
@@ -137,7 +137,7 @@ impl Capture<'_> {
         }
     }
 
-    async fn ready(&self, said: Said) -> Result<Ready, GitError> {
+    async fn ready(&self, said: WorkClaims) -> Result<Ready, WorkspaceError> {
         let _at = holdpoint_faults::at(Step::Capture);
         let base = from_wire(&self.request.base);
         let tree = match &self.files {
@@ -168,13 +168,14 @@ impl Capture<'_> {
 }
 
 /// Whether the program's files are at fault and not our machine: trying the same again would give the same.
-fn blames_the_files(error: &GitError) -> bool {
-    let about_git = matches!(error, GitError::Git { .. } | GitError::Unexpected { .. }) && !error.is_retryable();
+fn blames_the_files(error: &WorkspaceError) -> bool {
+    let about_git =
+        matches!(error, WorkspaceError::Git { .. } | WorkspaceError::Unexpected { .. }) && !error.is_retryable();
     error.is_refusal() || (about_git && !is_short_of_something(error))
 }
 
 /// Whether git says that the machine has no room left.
-fn is_short_of_something(error: &GitError) -> bool {
+fn is_short_of_something(error: &WorkspaceError) -> bool {
     let text = ErrorChain(error).to_string();
     MACHINE_IS_SHORT.iter().any(|words| text.contains(words))
 }

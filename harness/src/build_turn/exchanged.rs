@@ -13,20 +13,20 @@ use holdpoint_sandbox::Ended;
 
 use super::{
     answer::{bad_end, with_output},
-    bench::{BenchError, Workbench},
     folder::TurnFolder,
     output::evidence,
+    workbench::{BuildError, Workbench},
 };
 use crate::{
-    ask::{Ask, Completed, Desk, Heard, Inside},
+    ask::{Ask, Completed, Desk, Inside, ProgramAsks},
     backend::{Backend, BackendResult, BackendTask},
     context::pull::Repository,
     exchange::{
-        After, Again, End, Exchange, Expected, Problem, Tried,
+        After, Again, EndedRun, Exchange, ExchangeEnd, Expected, ResultProblem,
         envelope::Before,
         stall::{Patiently, Stall},
     },
-    meter::{self, Meter},
+    meter::{self, RunMeter},
 };
 
 /// What a program comes to by its output.
@@ -34,7 +34,7 @@ pub(crate) enum Read<A> {
     /// It can be used.
     Good(A),
     /// It cannot, because of this.
-    Bad(Problem),
+    Bad(ResultProblem),
     /// The program ended badly, or says that it failed.
     Failed(Failure),
 }
@@ -54,7 +54,7 @@ pub(crate) struct Exchanged<A> {
 /// What the last run came to.
 pub(crate) enum Came<A> {
     /// A request over the line ended the turn.
-    Asked(Heard),
+    Asked(ProgramAsks),
     /// What it handed over.
     Good(A),
     /// Nothing more is tried.
@@ -97,7 +97,7 @@ impl<B: Backend> Workbench<B> {
             impl Fn(&BackendResult, Before<'_>, Option<&Completed>) -> Read<A>,
             impl Fn(&A) -> bool,
         ),
-    ) -> Result<Exchanged<A>, BenchError> {
+    ) -> Result<Exchanged<A>, BuildError> {
         let Course { turn, agent, desk, folder, repository, expected, instead } = *course;
         let allowance = turn.allowance.as_ref();
         let limits = self.backend.limits(first);
@@ -109,7 +109,7 @@ impl<B: Backend> Workbench<B> {
         let (mut task, mut runs) = (first.clone(), 0);
         loop {
             let may_use = metering::left(allowance, &metered);
-            let meter = Meter::new((self.backend.dialect(), self.backend.price()), task.go_on.as_ref(), may_use);
+            let meter = RunMeter::new((self.backend.dialect(), self.backend.price()), task.go_on.as_ref(), may_use);
             let shown = desk.live().tap(self.backend.dialect());
             let stall = Stall::new(stall_limit).metered(meter).showing(shown);
             let patient = Patiently { desk, stall: stall.clone() };
@@ -130,7 +130,7 @@ impl<B: Backend> Workbench<B> {
             }
             if heard.is_none() && is_limited(&read, &result) {
                 if !exchange.waits(result.duration, result.said.rate_limited).await {
-                    return Err(BenchError::RateLimited);
+                    return Err(BuildError::RateLimited);
                 }
                 let (wall, bytes) = exchange.left();
                 task = BackendTask { wall: Some(wall), output_bytes: Some(bytes), ..task };
@@ -142,7 +142,7 @@ impl<B: Backend> Workbench<B> {
                 (None, Read::Bad(problem)) => (Some(problem.clone()), false),
                 (None, Read::Failed(failure)) => of_bad_end(failure, &result, stall.is_stuck()),
             };
-            let tried = Tried {
+            let tried = EndedRun {
                 command: &result.command,
                 output: if result.stdout.is_empty() { &result.stderr } else { &result.stdout },
                 evidence: &whole,
@@ -177,8 +177,8 @@ fn is_limited<A>(read: &Read<A>, result: &BackendResult) -> bool {
     result.said.rate_limited.is_some() && !matches!(read, Read::Good(_))
 }
 
-fn is_full() -> Problem {
-    Problem::new(
+fn is_full() -> ResultProblem {
+    ResultProblem::new(
         ExchangeErrorKind::ContextWindow,
         "the program's conversation no longer fits into the context of its model",
     )
@@ -186,20 +186,20 @@ fn is_full() -> Problem {
 
 /// The problem that a bad end is to the exchange, and whether such a program may be started afresh. A failure that a program
 /// reports itself is none: it was handed over as it should be.
-fn of_bad_end(failure: &Failure, result: &BackendResult, stuck: bool) -> (Option<Problem>, bool) {
+fn of_bad_end(failure: &Failure, result: &BackendResult, stuck: bool) -> (Option<ResultProblem>, bool) {
     let details = failure.detail.lines().next().unwrap_or_default();
-    let crashed = || Problem::new(ExchangeErrorKind::Crashed, details);
+    let crashed = || ResultProblem::new(ExchangeErrorKind::Crashed, details);
     match result.ended {
-        _ if stuck => (Some(Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")), true),
+        _ if stuck => (Some(ResultProblem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")), true),
         Ended::Signalled(_) => (Some(crashed()), true),
-        Ended::TimedOut => (Some(Problem::new(ExchangeErrorKind::Stuck, details)), false),
+        Ended::TimedOut => (Some(ResultProblem::new(ExchangeErrorKind::Stuck, details)), false),
         Ended::Exited(0) if result.tree_ended => (None, false),
         Ended::Exited(_) | Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit => (Some(crashed()), false),
     }
 }
 
-fn came<A>(read: Read<A>, end: Option<End>, result: &BackendResult, stall: &Stall) -> Came<A> {
-    let why = end.map_or("", End::why);
+fn came<A>(read: Read<A>, end: Option<ExchangeEnd>, result: &BackendResult, stall: &Stall) -> Came<A> {
+    let why = end.map_or("", ExchangeEnd::why);
     match read {
         Read::Good(good) => Came::Good(good),
         Read::Failed(_) if stall.is_stuck() => {

@@ -34,7 +34,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Why folders cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub enum AgentFolderError {
     /// Another process works in it.
     #[error("{} is in use by another agent: every agent needs a state folder of its own", dir.display())]
     InUse {
@@ -52,7 +52,7 @@ pub enum FolderError {
     },
 }
 
-impl FolderError {
+impl AgentFolderError {
     /// Whether the disk is full, which passes: the folder itself is right.
     #[must_use]
     pub fn lacks_room(&self) -> bool {
@@ -77,12 +77,12 @@ impl TurnFolders {
     /// Takes the folder, which is made where it does not exist, and removes what a crash left in it.
     ///
     /// # Errors
-    /// [`FolderError`].
-    pub async fn open(dir: &Path) -> Result<Self, FolderError> {
+    /// [`AgentFolderError`].
+    pub async fn open(dir: &Path) -> Result<Self, AgentFolderError> {
         Self::open_within(dir, LOCK_PATIENCE).await
     }
 
-    async fn open_within(dir: &Path, patience: Duration) -> Result<Self, FolderError> {
+    async fn open_within(dir: &Path, patience: Duration) -> Result<Self, AgentFolderError> {
         make(dir)?;
         spread(dir);
         let dir = dir.canonicalize().map_err(io_error(dir))?;
@@ -93,8 +93,8 @@ impl TurnFolders {
             match lock.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => tokio::time::sleep(LOCK_PAUSE).await,
-                Err(TryLockError::WouldBlock) => return Err(FolderError::InUse { dir }),
-                Err(TryLockError::Error(source)) => return Err(FolderError::Io { path, source }),
+                Err(TryLockError::WouldBlock) => return Err(AgentFolderError::InUse { dir }),
+                Err(TryLockError::Error(source)) => return Err(AgentFolderError::Io { path, source }),
             }
         }
         for entry in std::fs::read_dir(&dir).map_err(io_error(&dir))? {
@@ -112,20 +112,20 @@ impl TurnFolders {
     /// Folders for trying something out, as a turn has them.
     ///
     /// # Errors
-    /// [`FolderError::Io`].
-    pub fn trial(&self) -> Result<TurnFolder, FolderError> {
+    /// [`AgentFolderError::Io`].
+    pub fn trial(&self) -> Result<TurnFolder, AgentFolderError> {
         self.create_named("trial")
     }
 
     /// Makes the folders of a turn about this waypoint; what an earlier one left is removed first.
     ///
     /// # Errors
-    /// [`FolderError::Io`].
-    pub fn create(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<TurnFolder, FolderError> {
+    /// [`AgentFolderError::Io`].
+    pub fn create(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<TurnFolder, AgentFolderError> {
         self.create_named(&format!("{flight}~{waypoint}"))
     }
 
-    fn create_named(&self, name: &str) -> Result<TurnFolder, FolderError> {
+    fn create_named(&self, name: &str) -> Result<TurnFolder, AgentFolderError> {
         let root = self.dir.join(name);
         put_away(&root).map_err(io_error(&root))?;
         let folder = TurnFolder { root };
@@ -183,12 +183,12 @@ impl Drop for TurnFolder {
     }
 }
 
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> AgentFolderError {
     let path = path.to_owned();
-    move |source| FolderError::Io { path, source }
+    move |source| AgentFolderError::Io { path, source }
 }
 
-fn make(dir: &Path) -> Result<(), FolderError> {
+fn make(dir: &Path) -> Result<(), AgentFolderError> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(dir).map_err(io_error(dir))
 }
 
@@ -235,10 +235,10 @@ mod tests {
 
     #[test]
     fn only_a_full_disk_is_a_lack_of_room() {
-        let error = |kind: io::ErrorKind| FolderError::Io { path: PathBuf::from("turns"), source: kind.into() };
+        let error = |kind: io::ErrorKind| AgentFolderError::Io { path: PathBuf::from("turns"), source: kind.into() };
         assert!(error(io::ErrorKind::StorageFull).lacks_room() && error(io::ErrorKind::QuotaExceeded).lacks_room());
         assert!(!error(io::ErrorKind::PermissionDenied).lacks_room());
-        assert!(!FolderError::InUse { dir: PathBuf::from("turns") }.lacks_room());
+        assert!(!AgentFolderError::InUse { dir: PathBuf::from("turns") }.lacks_room());
     }
 
     #[tokio::test]
@@ -246,6 +246,6 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let _first = TurnFolders::open(temp.path()).await.unwrap();
         let second = TurnFolders::open_within(temp.path(), 2 * LOCK_PAUSE).await;
-        assert!(matches!(second, Err(FolderError::InUse { .. })));
+        assert!(matches!(second, Err(AgentFolderError::InUse { .. })));
     }
 }

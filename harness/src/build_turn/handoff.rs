@@ -11,9 +11,9 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    answer::Said,
-    bench::{Built, Outcome},
-    capture::{Ready, Work as CommitOnBase},
+    answer::WorkClaims,
+    capture::{CapturedWork, Ready},
+    workbench::{BuildTurnOutcome, Built},
 };
 use crate::{
     agent::{Final, Job},
@@ -60,17 +60,17 @@ pub(super) fn final_handoff(
         evidence: Some(output),
     };
     let work = match built.outcome {
-        Outcome::Ready(ready) => Work::ready(job, *ready, bundle),
-        Outcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
-        Outcome::Stopped(failure, work) => Work {
+        BuildTurnOutcome::Ready(ready) => Work::ready(job, *ready, bundle),
+        BuildTurnOutcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
+        BuildTurnOutcome::Stopped(failure, work) => Work {
             failure: Some(failure),
             bundle: work.zip(bundle).map(|(work, digest)| stored(job, &work, digest)),
             ..Work::default()
         },
-        Outcome::Clarify(question, work) => {
+        BuildTurnOutcome::Clarify(question, work) => {
             return asked(job, (Ask::Question(question), built.metered), work, (output, bundle), conversation);
         }
-        Outcome::Help(call, work) => {
+        BuildTurnOutcome::Help(call, work) => {
             return asked(job, (Ask::Help(call), built.metered), work, (output, bundle), conversation);
         }
     };
@@ -107,7 +107,7 @@ struct Work {
     bundle: Option<BundleRef>,
     touched: Vec<PathChange>,
     diff: DiffSummary,
-    said: Said,
+    said: WorkClaims,
 }
 
 impl Work {
@@ -119,7 +119,7 @@ impl Work {
 }
 
 /// The commit of a work whose bundle is stored under this digest.
-fn stored(job: &Job, (commit, bundle): &CommitOnBase, digest: Digest) -> BundleRef {
+fn stored(job: &Job, (commit, bundle): &CapturedWork, digest: Digest) -> BundleRef {
     let blob = BlobRef { role: job.role.clone(), digest, bytes: bundle.bytes };
     BundleRef { blob, tip: to_wire(commit), index: None }
 }
@@ -128,7 +128,7 @@ fn stored(job: &Job, (commit, bundle): &CommitOnBase, digest: Digest) -> BundleR
 fn asked(
     job: &Job,
     (ask, metered): (Ask, Metered),
-    work: Option<CommitOnBase>,
+    work: Option<CapturedWork>,
     (output, bundle): (Digest, Option<Digest>),
     conversation: Option<Conversation>,
 ) -> Final {

@@ -8,8 +8,8 @@ use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::Mirror;
 
 use super::{
-    bench::{BenchError, write},
     folder::TurnFolder,
+    workbench::{BuildError, write},
 };
 use crate::backend::prompt::parts::push_fenced;
 
@@ -30,7 +30,7 @@ pub(super) enum SoFar {
 
 impl SoFar {
     /// What is between the base and where the turn starts, with its file next to the turn's.
-    pub(super) async fn of(mirror: &Mirror, request: &BuildRequest, folder: &TurnFolder) -> Result<Self, BenchError> {
+    pub(super) async fn of(mirror: &Mirror, request: &BuildRequest, folder: &TurnFolder) -> Result<Self, BuildError> {
         if request.base == request.start {
             return Ok(Self::Nothing);
         }

@@ -9,8 +9,8 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    bench::{BenchError, write},
     folder::TurnFolder,
+    workbench::{BuildError, write},
 };
 use crate::{ask::parts::MAP_FILE, backend::BackendTask};
 
@@ -32,7 +32,7 @@ pub(crate) struct Brief<'a> {
 }
 
 /// Writes the turn's input files and says what the program has to do.
-pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result<BackendTask, BenchError> {
+pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result<BackendTask, BuildError> {
     let Brief { feedback, prompt, budget, looks, keeps, diff_file } = brief;
     let turn_file = folder.input().join("turn.json");
     write(&turn_file, &json(turn))?;

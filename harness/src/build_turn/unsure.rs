@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::artifact::Confidence;
 
-use crate::backend::question::{CONTEXT_BYTES_MAX, Question};
+use crate::backend::question::{CONTEXT_BYTES_MAX, ValidQuestion};
 
 /// What a person can answer to a doubtful answer.
 const OPTIONS: [&str; 2] = ["go on with it", "take another way"];
@@ -19,8 +19,8 @@ pub fn is_unsure(confidence: Option<Confidence>, ask_below: Option<Confidence>) 
 
 /// The question that a doubtful answer becomes.
 #[must_use]
-pub fn doubt(confidence: Confidence, said: &str) -> Question {
-    Question {
+pub fn doubt(confidence: Confidence, said: &str) -> ValidQuestion {
+    ValidQuestion {
         question: format!("The confidence in this answer is {}. Is the work on the right way?", word(confidence)),
         decision_context: said.get(..said.floor_char_boundary(CONTEXT_BYTES_MAX)).unwrap_or_default().to_owned(),
         confidence,

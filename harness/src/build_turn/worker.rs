@@ -1,4 +1,4 @@
-//! The worker of every role but the verifier: a turn with the broker around the bench. The turn says whether work is
+//! The worker of every role but the verifier: a turn with the broker around the workbench. The turn says whether work is
 //! made or looked at.
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
 };
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_outline::Helper;
+use holdpoint_outline::OutlineHelper;
 use holdpoint_protocol::{
     Digest,
     artifact::{BuildPlan, BuildPlanBody},
@@ -16,16 +16,16 @@ use holdpoint_protocol::{
     turn::{BuildRequest, CompletionRequest, TurnRequest},
 };
 use holdpoint_sandbox::{PropertyReport, Sandbox};
-use holdpoint_workspace::Limits;
+use holdpoint_workspace::InputLimits;
 use tracing::{Instrument as _, info_span};
 
 use super::{
-    bench::{BenchError, Built, Outcome, Workbench},
-    folder::{FolderError, TurnFolders},
+    folder::{AgentFolderError, TurnFolders},
     handoff, talk,
+    workbench::{BuildError, BuildTurnOutcome, Built, Workbench},
 };
 use crate::{
-    agent::{Final, Job, Plan, WorkError, Worker},
+    agent::{Final, Job, PlanHandoff, WorkError, Worker},
     ask::TurnDesk,
     backend::{
         Backend, BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment,
@@ -46,7 +46,7 @@ const STATE_DIR_VARIABLE: &str = "HOLDPOINT_STATE_DIR";
 
 /// Why an agent does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum AgentStartError {
     /// No program can do what the role does, or none is configured for it.
     #[error("no program is configured for the role {role}: set `command` in [agents.{role}]")]
     NotABuilder {
@@ -58,7 +58,7 @@ pub enum StartError {
     Settings(#[from] SettingsError),
     /// The state folder cannot be used.
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] AgentFolderError),
     /// A configured path cannot be made absolute.
     #[error("cannot use {}", path.display())]
     Io {
@@ -73,7 +73,7 @@ pub enum StartError {
     Sandbox(#[source] BackendError),
 }
 
-impl StartError {
+impl AgentStartError {
     /// The exit code of a process that fails with this.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
@@ -88,7 +88,7 @@ impl StartError {
 /// Does the turns of one role with a program.
 #[derive(Debug)]
 pub struct BuildWorker<B = CommandBackend> {
-    bench: Workbench<B>,
+    workbench: Workbench<B>,
     mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
     /// The longest that a question may wait.
@@ -104,8 +104,8 @@ impl BuildWorker {
     /// A worker by the configuration, whose sandbox was tried.
     ///
     /// # Errors
-    /// [`StartError`].
-    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, StartError> {
+    /// [`AgentStartError`].
+    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, AgentStartError> {
         let state_dir = absolute(&config.agent.state_dir)?;
         let own_env = own_environment();
         // Where a local fleet keeps its keys, its broker and the other agents.
@@ -125,21 +125,22 @@ impl BuildWorker {
         )?;
         let folders = TurnFolders::open(&state_dir.join("turns")).await?;
         let trial = folders.trial()?;
-        let properties = backend.prove(&trial.scratch()).await.map_err(StartError::Sandbox)?;
+        let properties = backend.prove(&trial.scratch()).await.map_err(AgentStartError::Sandbox)?;
         drop(trial);
-        let outline =
-            Helper::own().map_err(|error| tracing::warn!(error = %ErrorChain(&error), "maps have no symbols")).ok();
-        let mirrors = MirrorStore::new(state_dir.join("mirrors"), Limits::default());
+        let outline = OutlineHelper::own()
+            .map_err(|error| tracing::warn!(error = %ErrorChain(&error), "maps have no symbols"))
+            .ok();
+        let mirrors = MirrorStore::new(state_dir.join("mirrors"), InputLimits::default());
         let patience = config.agent.question_patience.duration();
-        Ok(Self { bench: Workbench::new(backend, folders).outlining(outline), mirrors, properties, patience })
+        Ok(Self { workbench: Workbench::new(backend, folders).outlining(outline), mirrors, properties, patience })
     }
 }
 
 impl<B: Backend> BuildWorker<B> {
-    /// A worker whose programs run in this bench, with mirrors of its own.
+    /// A worker whose programs run in this workbench, with mirrors of its own.
     #[must_use]
-    pub fn at(bench: Workbench<B>, mirrors: MirrorStore, patience: Duration) -> Self {
-        Self { bench, mirrors, properties: Vec::new(), patience }
+    pub fn at(workbench: Workbench<B>, mirrors: MirrorStore, patience: Duration) -> Self {
+        Self { workbench, mirrors, properties: Vec::new(), patience }
     }
 
     /// What the sandbox promises to the program, and who keeps it here.
@@ -161,8 +162,8 @@ impl<B: Backend> BuildWorker<B> {
         };
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
-        let looked = self.bench.complete(&turn, &job.agent, mirror.as_ref(), &desk).await;
-        let looked = looked.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        let looked = self.workbench.complete(&turn, &job.agent, mirror.as_ref(), &desk).await;
+        let looked = looked.map_err(|error: BuildError| WorkError::new("do the turn", error))?;
         job.note("storing the output");
         let stored = blobs::put_file(&job.bus, &job.role, &looked.output);
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
@@ -176,12 +177,12 @@ impl<B: Backend> BuildWorker<B> {
         let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
         let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
         if let Some(talk) = &request.conversation {
-            talk::take_up(job, talk, &self.bench.backend).await;
+            talk::take_up(job, talk, &self.workbench.backend).await;
         }
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
-        let built = self.bench.run(&turn, &job.agent, &mirror, &desk).await;
-        let built = built.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        let built = self.workbench.run(&turn, &job.agent, &mirror, &desk).await;
+        let built = built.map_err(|error: BuildError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
         let (output, bundle) = stored.map_err(|error| WorkError::new("store the result", error))?;
@@ -191,12 +192,12 @@ impl<B: Backend> BuildWorker<B> {
 }
 
 impl<B: Backend> Worker for BuildWorker<B> {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         match &job.turn.request {
-            TurnRequest::Build(request) => Plan::Build(handoff::plan(job, request)),
-            TurnRequest::Complete(_) => Plan::Complete(complete_turn::handoff::plan(job)),
+            TurnRequest::Build(request) => PlanHandoff::Build(handoff::plan(job, request)),
+            TurnRequest::Complete(_) => PlanHandoff::Complete(complete_turn::handoff::plan(job)),
             // `work` gives such a turn back.
-            TurnRequest::Verify(_) => Plan::Build(empty_plan(job)),
+            TurnRequest::Verify(_) => PlanHandoff::Build(empty_plan(job)),
         }
     }
 
@@ -205,7 +206,7 @@ impl<B: Backend> Worker for BuildWorker<B> {
             match &job.turn.request {
                 TurnRequest::Build(request) => self.build(&job, request).await,
                 TurnRequest::Complete(request) => Box::pin(self.complete(&job, request)).await,
-                TurnRequest::Verify(_) => Err(WorkError::new("do the turn", BenchError::NotOurs)),
+                TurnRequest::Verify(_) => Err(WorkError::new("do the turn", BuildError::NotOurs)),
             }
         };
         tokio::select! {
@@ -236,18 +237,20 @@ fn empty_plan(job: &Job) -> BuildPlan {
 async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
     let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
     let work = match &built.outcome {
-        Outcome::Ready(ready) => ready.work.as_ref(),
-        Outcome::Clarify(_, work) | Outcome::Help(_, work) | Outcome::Stopped(_, work) => work.as_ref(),
-        Outcome::Failed(_) => None,
+        BuildTurnOutcome::Ready(ready) => ready.work.as_ref(),
+        BuildTurnOutcome::Clarify(_, work) | BuildTurnOutcome::Help(_, work) | BuildTurnOutcome::Stopped(_, work) => {
+            work.as_ref()
+        }
+        BuildTurnOutcome::Failed(_) => None,
     };
     let Some((_, bundle)) = work else { return Ok((output, None)) };
     Ok((output, Some(blobs::put_file(&job.bus, &job.role, &bundle.path).await?)))
 }
 
-fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, StartError> {
-    config.agents.program(role).ok_or_else(|| StartError::NotABuilder { role: role.clone() })
+fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, AgentStartError> {
+    config.agents.program(role).ok_or_else(|| AgentStartError::NotABuilder { role: role.clone() })
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, StartError> {
-    std::path::absolute(path).map_err(|source| StartError::Io { path: path.to_owned(), source })
+fn absolute(path: &Path) -> Result<PathBuf, AgentStartError> {
+    std::path::absolute(path).map_err(|source| AgentStartError::Io { path: path.to_owned(), source })
 }

@@ -4,7 +4,7 @@
 //! last words are the summary (GATE-7). A completion that says too little fails the turn with what it has to say (GATE-22).
 
 use holdpoint_core::{
-    completion::{self, Lesson, Said, Wanted},
+    completion::{self, CompletionRules, Lesson, ValidCompletion},
     handed,
 };
 use holdpoint_protocol::{
@@ -22,7 +22,7 @@ use crate::{
     ask::{Ask, Completed},
     backend::{
         BackendResult,
-        markers::{self, BadCompletion, Found, Printed},
+        markers::{self, BadCompletion, Found, PrintedResult},
     },
     build_turn::{
         answer::{called, with_output},
@@ -30,7 +30,7 @@ use crate::{
         output::last_words,
     },
     exchange::{
-        Expected, Problem,
+        Expected, ResultProblem,
         envelope::{self, Before, Whole, words},
     },
 };
@@ -42,11 +42,11 @@ const SILENT: &str = "The program ended well and printed nothing.";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     /// The gate is completed.
-    Completed { said: Said, named: bool },
+    Completed { said: ValidCompletion, named: bool },
     /// The turn failed.
     Failed(Failure),
     /// It handed over something that cannot be used.
-    Unusable(Problem),
+    Unusable(ResultProblem),
     /// It asks, or calls for help.
     Asks(Ask),
 }
@@ -83,7 +83,7 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
             (Err(_), Some(failure)) => Answer::Failed(failure),
             (Err(bad), None) => {
                 let what = format!("the program's question cannot be asked: {bad}");
-                Answer::Unusable(Problem::new(ExchangeErrorKind::Malformed, what))
+                Answer::Unusable(ResultProblem::new(ExchangeErrorKind::Malformed, what))
             }
         };
     }
@@ -116,7 +116,7 @@ fn advised(result: &BackendResult, held: Held<'_>) -> Answer {
 
 /// Why there is no completion.
 enum Bad {
-    Unusable(Problem),
+    Unusable(ResultProblem),
     /// The program says that it failed.
     Failed(String),
 }
@@ -124,7 +124,7 @@ enum Bad {
 /// The completion as the program printed it: by itself, as an envelope's data, or as its last words.
 fn object(
     completion: Option<Result<Map<String, Value>, BadCompletion>>,
-    envelope: Option<Printed>,
+    envelope: Option<PrintedResult>,
     result: &BackendResult,
     held: Held<'_>,
 ) -> Result<Map<String, Value>, Bad> {
@@ -134,7 +134,7 @@ fn object(
         Some(Ok(object)) if !expected.required => return Ok(object),
         Some(Err(bad)) => {
             let kind = if bad.cut_off { ExchangeErrorKind::Partial } else { ExchangeErrorKind::Malformed };
-            return Err(Bad::Unusable(Problem::new(kind, bad.to_string())));
+            return Err(Bad::Unusable(ResultProblem::new(kind, bad.to_string())));
         }
         Some(Ok(_)) | None => {}
     }
@@ -173,10 +173,10 @@ fn of_data(mut data: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// What a lesson is to the exchange: something is missing, or it is wrong.
-fn of_lesson(lesson: &Lesson) -> Problem {
+fn of_lesson(lesson: &Lesson) -> ResultProblem {
     let missing = lesson.to_json().get("requiredField").and_then(Value::as_str).map(|field| format!("data.{field}"));
     let kind = if missing.is_some() { ExchangeErrorKind::MissingField } else { ExchangeErrorKind::Semantic };
-    Problem { missing: missing.into_iter().collect(), ..Problem::new(kind, lesson.to_string()) }
+    ResultProblem { missing: missing.into_iter().collect(), ..ResultProblem::new(kind, lesson.to_string()) }
 }
 
 /// Holds a completion against its turn, by the rule by which orchestrators take one.
@@ -189,7 +189,8 @@ pub(crate) fn completed(
     request: &CompletionRequest,
 ) -> Result<Completed, Lesson> {
     let default = request.default_outcome.unwrap_or(Outcome::Complete);
-    let wanted = Wanted { waypoint: &turn.waypoint, gate: &turn.gate, can_reject: request.can_reject, default };
+    let wanted =
+        CompletionRules { waypoint: &turn.waypoint, gate: &turn.gate, can_reject: request.can_reject, default };
     let said = completion::read(object, wanted)?;
     if let Some(size) = handed::oversized(&Handed::Act(super::handoff::sized(turn, &said))) {
         return Err(completion::too_long(&size));

@@ -1,13 +1,13 @@
 //! Handoffs of a turn that is completed.
 
-use holdpoint_core::completion::{self, Said};
+use holdpoint_core::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, Metered, Origin},
     turn::Turn,
 };
 
-use super::bench::Outcome;
+use super::workbench::CompleteTurnOutcome;
 use crate::{
     agent::{Final, Job},
     ask,
@@ -22,13 +22,13 @@ pub fn plan(job: &Job) -> CompletionPlan {
 
 /// The final handoff. `output` is the digest of the program's whole output, `metered` what it used up.
 #[must_use]
-pub fn of(job: &Job, outcome: Outcome, (output, metered): (Digest, Option<Metered>)) -> Final {
+pub fn of(job: &Job, outcome: CompleteTurnOutcome, (output, metered): (Digest, Option<Metered>)) -> Final {
     let of_agent = || CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
     let body = || CompletionBody { metered: metered.clone(), ..of_agent() };
     let body = match outcome {
-        Outcome::Asks(ask) => return ask::handoff(job, ask, None, (output, metered)),
-        Outcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body() },
-        Outcome::Completed { said, named } => {
+        CompleteTurnOutcome::Asks(ask) => return ask::handoff(job, ask, None, (output, metered)),
+        CompleteTurnOutcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body() },
+        CompleteTurnOutcome::Completed { said, named } => {
             if let Some(warning) = completion::warning(&said.blockers) {
                 tracing::warn!(%warning, "blockers are vague");
             }
@@ -40,13 +40,13 @@ pub fn of(job: &Job, outcome: Outcome, (output, metered): (Digest, Option<Metere
     Final::Complete(Box::new(Completion::new(origin, body)))
 }
 
-fn with(body: CompletionBody, said: Said, named: bool) -> CompletionBody {
-    let Said { outcome, summary, blockers, rejection_notes, metadata } = said;
+fn with(body: CompletionBody, said: ValidCompletion, named: bool) -> CompletionBody {
+    let ValidCompletion { outcome, summary, blockers, rejection_notes, metadata } = said;
     CompletionBody { outcome: named.then_some(outcome), summary, blockers, rejection_notes, metadata, ..body }
 }
 
 /// The completion as it would be handed off, to be measured.
-pub(super) fn sized(turn: &Turn, said: &Said) -> Act {
+pub(super) fn sized(turn: &Turn, said: &ValidCompletion) -> Act {
     let origin = Origin {
         artifact_id: turn.guidance.artifact_id.clone(),
         waypoint_id: turn.waypoint.clone(),

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdpoint_core::{map::Outline, shown};
-use holdpoint_workspace::{Error as GitError, Mirror, Oid};
+use holdpoint_workspace::{Mirror, ObjectId, WorkspaceError};
 use serde::{Deserialize, Serialize};
 
 use holdpoint_runtime::telemetry::ErrorChain;
@@ -60,7 +60,7 @@ pub struct Pulled {
 #[derive(Debug)]
 pub struct Repository<'a> {
     mirror: &'a Mirror,
-    commit: Oid,
+    commit: ObjectId,
     outlines: &'a [Outline],
     given: AtomicUsize,
 }
@@ -68,7 +68,7 @@ pub struct Repository<'a> {
 impl<'a> Repository<'a> {
     /// The commit that a turn starts from, with what is known of its definitions.
     #[must_use]
-    pub fn new(mirror: &'a Mirror, commit: Oid, outlines: &'a [Outline]) -> Self {
+    pub fn new(mirror: &'a Mirror, commit: ObjectId, outlines: &'a [Outline]) -> Self {
         Self { mirror, commit, outlines, given: AtomicUsize::new(0) }
     }
 
@@ -97,7 +97,7 @@ impl<'a> Repository<'a> {
         Ok(pulled)
     }
 
-    async fn file(&self, path: &str) -> Result<Result<String, String>, GitError> {
+    async fn file(&self, path: &str) -> Result<Result<String, String>, WorkspaceError> {
         let entries = self.mirror.list_tree(&self.commit).await?;
         let Some(entry) = entries.iter().find(|entry| entry.path.as_str() == Some(path)) else {
             return Ok(Err(format!("there is no file {path:?} on commit {}", self.commit)));
@@ -109,7 +109,7 @@ impl<'a> Repository<'a> {
         Ok(String::from_utf8(text).map_err(|_| format!("{path:?} is no text")))
     }
 
-    async fn search(&self, text: &str) -> Result<Result<String, String>, GitError> {
+    async fn search(&self, text: &str) -> Result<Result<String, String>, WorkspaceError> {
         if text.contains('\n') {
             return Ok(Err("lines are searched: look for one line".to_owned()));
         }
@@ -144,13 +144,13 @@ fn bounded(text: &str) -> Pulled {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::map::Symbol;
+    use holdpoint_core::map::MapSymbol;
 
     use super::*;
 
     #[test]
     fn definitions_are_found_by_a_part_of_their_names_and_otherwise_it_says_where_was_looked() {
-        let symbol = |name: &str| Symbol { line: 7, kind: "function".to_owned(), name: name.to_owned() };
+        let symbol = |name: &str| MapSymbol { line: 7, kind: "function".to_owned(), name: name.to_owned() };
         let outlines = [Outline { path: "a.ts".to_owned(), symbols: vec![symbol("leaveGate"), symbol("enter")] }];
         assert_eq!(super::symbols(&outlines, "GATE"), Ok("a.ts:7 function leaveGate\n".to_owned()));
         let refused = super::symbols(&outlines, "merge").unwrap_err();

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::{Continuation, Said, Usage, count, failure, text, words};
-use crate::acp::event::Event;
+use super::{AgentUsage, Continuation, Said, count, failure, text, words};
+use crate::acp::event::AcpEvent;
 
 /// Tool calls that are remembered, so that what is reported of one twice is no second call.
 const CALLS_MAX: usize = 64;
@@ -16,7 +16,7 @@ const MICRO: f64 = 1_000_000.0;
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// What the conversation had used up before.
-    before: Usage,
+    before: AgentUsage,
     cost_before: u64,
     /// A message goes on.
     open: bool,
@@ -31,29 +31,29 @@ impl State {
     }
 
     pub(super) fn take(&mut self, event: &Value, said: &mut Said) {
-        let Ok(event) = serde_json::from_value::<Event>(event.clone()) else { return };
-        if !matches!(event, Event::Message { .. }) && std::mem::take(&mut self.open) {
+        let Ok(event) = serde_json::from_value::<AcpEvent>(event.clone()) else { return };
+        if !matches!(event, AcpEvent::Message { .. }) && std::mem::take(&mut self.open) {
             words::close(&mut said.text, said.last);
         }
         match event {
-            Event::Session { session, continued, .. } => {
+            AcpEvent::Session { session, continued, .. } => {
                 said.set_session(&session);
                 said.tool_calls.get_or_insert(0);
                 if !continued {
-                    (self.before, self.cost_before) = (Usage::default(), 0);
+                    (self.before, self.cost_before) = (AgentUsage::default(), 0);
                 }
             }
-            Event::Message { text, begins } => self.message(&text, begins, said),
-            Event::Update { update } => self.update(&update, said),
-            Event::Permission { tool, allowed: false } => said.deny(&tool),
-            Event::Refused { request, .. } => said.deny(&request),
-            Event::Passed { .. } => said.unread = said.unread.saturating_add(1),
-            Event::Error { message, .. } => {
+            AcpEvent::Message { text, begins } => self.message(&text, begins, said),
+            AcpEvent::Update { update } => self.update(&update, said),
+            AcpEvent::Permission { tool, allowed: false } => said.deny(&tool),
+            AcpEvent::Refused { request, .. } => said.deny(&request),
+            AcpEvent::Passed { .. } => said.unread = said.unread.saturating_add(1),
+            AcpEvent::Error { message, .. } => {
                 said.finished = true;
                 failure::failed(Some(&message), said);
             }
-            Event::End { stop_reason, usage } => self.end(&stop_reason, usage.as_ref(), said),
-            Event::Permission { .. } | Event::Thought { .. } => {}
+            AcpEvent::End { stop_reason, usage } => self.end(&stop_reason, usage.as_ref(), said),
+            AcpEvent::Permission { .. } | AcpEvent::Thought { .. } => {}
         }
     }
 
@@ -118,8 +118,8 @@ fn beyond(total: u64, before: u64) -> u64 {
     total.checked_sub(before).unwrap_or(total)
 }
 
-fn of_usage(usage: &Value) -> Usage {
-    Usage {
+fn of_usage(usage: &Value) -> AgentUsage {
+    AgentUsage {
         input: count(usage, "inputTokens"),
         output: count(usage, "outputTokens").saturating_add(count(usage, "thoughtTokens")),
         cache_read: count(usage, "cachedReadTokens"),

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::{Limited, Said, Usage, count, text, words};
+use super::{AgentUsage, Limited, Said, count, text, words};
 
 /// Statuses by which a provider says: not now.
 const NOT_NOW: [u16; 3] = [429, 503, 529];
@@ -21,9 +21,9 @@ const MICRO: f64 = 1_000_000.0;
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The message whose tokens were counted last, and what of them was.
-    counted: Option<(String, Usage)>,
+    counted: Option<(String, AgentUsage)>,
     /// Results so far, of a run that has several.
-    results: Option<Usage>,
+    results: Option<AgentUsage>,
     cost: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl State {
         let (id, usage) = (text(event, "/message/id").unwrap_or_default(), of_usage(usage));
         let before = match &self.counted {
             Some((counted, of_it)) if counted == id => *of_it,
-            _ => Usage::default(),
+            _ => AgentUsage::default(),
         };
         let total = said.usage.unwrap_or_default().plus(usage.beyond(before));
         said.usage = Some(total);
@@ -150,9 +150,9 @@ enum Cost {
 }
 
 /// What a result says was used up, by the most exact of its accounts.
-fn spent(event: &Value) -> (Option<Usage>, Option<Cost>) {
+fn spent(event: &Value) -> (Option<AgentUsage>, Option<Cost>) {
     if let Some(models) = event.get("model_usage_since_last_result").and_then(Value::as_object) {
-        let usage = models.values().map(of_model).fold(Usage::default(), Usage::plus);
+        let usage = models.values().map(of_model).fold(AgentUsage::default(), AgentUsage::plus);
         let dollars = models.values().filter_map(|model| model.get("costUSD")?.as_f64()).sum();
         return (Some(usage), micro(dollars).map(Cost::Since));
     }
@@ -160,8 +160,8 @@ fn spent(event: &Value) -> (Option<Usage>, Option<Cost>) {
     (event.get("usage").map(of_usage), total)
 }
 
-fn of_usage(usage: &Value) -> Usage {
-    Usage {
+fn of_usage(usage: &Value) -> AgentUsage {
+    AgentUsage {
         input: count(usage, "input_tokens"),
         output: count(usage, "output_tokens"),
         cache_read: count(usage, "cache_read_input_tokens"),
@@ -169,8 +169,8 @@ fn of_usage(usage: &Value) -> Usage {
     }
 }
 
-fn of_model(model: &Value) -> Usage {
-    Usage {
+fn of_model(model: &Value) -> AgentUsage {
+    AgentUsage {
         input: count(model, "inputTokens"),
         output: count(model, "outputTokens"),
         cache_read: count(model, "cacheReadInputTokens"),

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Usage, count, failure::failed, text, words};
+use super::{AgentUsage, Said, count, failure::failed, text, words};
 
 /// Items that are calls of tools.
 const TOOLS: [&str; 5] = ["command_execution", "mcp_tool_call", "web_search", "file_change", "collab_tool_call"];
@@ -18,12 +18,12 @@ const OPEN_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct State {
     /// What the thread had used up before.
-    before: Usage,
+    before: AgentUsage,
     open: Vec<String>,
 }
 
 impl State {
-    pub(super) fn new(before: Option<Usage>) -> Self {
+    pub(super) fn new(before: Option<AgentUsage>) -> Self {
         Self { before: before.unwrap_or_default(), open: Vec::new() }
     }
 
@@ -95,8 +95,8 @@ fn detail(event: &Value) -> &str {
     direct.or_else(|| text(event, "/item/changes/0/path")).unwrap_or_default()
 }
 
-fn of_usage(usage: &Value) -> Usage {
+fn of_usage(usage: &Value) -> AgentUsage {
     let (cache_read, cache_write) = (count(usage, "cached_input_tokens"), count(usage, "cache_write_input_tokens"));
     let input = count(usage, "input_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
-    Usage { input, output: count(usage, "output_tokens"), cache_read, cache_write }
+    AgentUsage { input, output: count(usage, "output_tokens"), cache_read, cache_write }
 }

@@ -4,23 +4,23 @@ use holdpoint_core::live;
 use holdpoint_protocol::live::LiveKind;
 
 use super::{
-    Dialect, Reader,
+    Dialect, DialectReader,
     lines::{Line, Lines},
 };
 
 /// Listens to one run's standard output piece by piece.
 #[derive(Debug)]
-pub struct Listener {
+pub struct DialectListener {
     lines: Lines,
     /// For a dialect of JSON lines.
-    reader: Option<Reader>,
+    reader: Option<DialectReader>,
 }
 
-impl Listener {
+impl DialectListener {
     /// Listens to a program of this dialect.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
-        let reader = (!dialect.is_plain()).then(|| Reader::new(dialect, None));
+        let reader = (!dialect.is_plain()).then(|| DialectReader::new(dialect, None));
         Self { lines: Lines::default(), reader }
     }
 
@@ -38,7 +38,7 @@ impl Listener {
 }
 
 /// Reports what an event says: an agent's message line by line, and the tool call that it ends with.
-fn of_event(reader: &mut Reader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
+fn of_event(reader: &mut DialectReader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
     let calls = reader.said().tool_calls;
     reader.push(event);
     reader.push(b"\n");
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn heard(dialect: Dialect, output: &str, piece: usize) -> Vec<String> {
-        let (mut listener, mut told) = (Listener::new(dialect), Vec::new());
+        let (mut listener, mut told) = (DialectListener::new(dialect), Vec::new());
         for bytes in output.as_bytes().chunks(piece) {
             listener.push(bytes, |kind, text| told.push(format!("{} {text}", kind.as_str())));
         }

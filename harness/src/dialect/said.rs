@@ -25,9 +25,9 @@ pub struct Said {
     /// The session that can be gone on with. Safe as an argument.
     pub session: Option<String>,
     /// Tokens of this run; `None`: the program did not say.
-    pub usage: Option<Usage>,
+    pub usage: Option<AgentUsage>,
     /// Tokens of the whole session, where the program counts those.
-    pub session_usage: Option<Usage>,
+    pub session_usage: Option<AgentUsage>,
     /// Cost of this run in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
     /// Whether that is an estimate from a price ([`Said::priced`]).
@@ -54,7 +54,7 @@ pub struct Said {
 
 /// Tokens, each kind counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct AgentUsage {
     /// Read by the model, without those from a cache.
     pub input: u64,
     /// Written by the model.
@@ -65,13 +65,13 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
-impl From<Usage> for TokenUsage {
-    fn from(Usage { input, output, cache_read, cache_write }: Usage) -> Self {
+impl From<AgentUsage> for TokenUsage {
+    fn from(AgentUsage { input, output, cache_read, cache_write }: AgentUsage) -> Self {
         Self { input, output, cache_read, cache_write }
     }
 }
 
-impl From<TokenUsage> for Usage {
+impl From<TokenUsage> for AgentUsage {
     fn from(TokenUsage { input, output, cache_read, cache_write }: TokenUsage) -> Self {
         Self { input, output, cache_read, cache_write }
     }
@@ -92,7 +92,7 @@ pub struct Continuation {
     /// The session's id.
     pub session: String,
     /// What the session had used up by then, where the program counts whole sessions.
-    pub used: Option<Usage>,
+    pub used: Option<AgentUsage>,
     /// What it had cost by then, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
@@ -159,7 +159,7 @@ impl Said {
     }
 }
 
-impl Usage {
+impl AgentUsage {
     /// All tokens.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -189,7 +189,7 @@ impl Usage {
     }
 }
 
-impl fmt::Display for Usage {
+impl fmt::Display for AgentUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { input, output, cache_read, cache_write } = self;
         write!(f, "{input} in, {output} out, {cache_read} read from and {cache_write} put into the cache")

@@ -23,8 +23,8 @@ fn words(said: &Said) -> &str {
     std::str::from_utf8(&said.text).unwrap()
 }
 
-fn tokens(input: u64, output: u64) -> Option<Usage> {
-    Some(Usage { input, output, ..Usage::default() })
+fn tokens(input: u64, output: u64) -> Option<AgentUsage> {
+    Some(AgentUsage { input, output, ..AgentUsage::default() })
 }
 
 #[test]
@@ -194,7 +194,7 @@ proptest! {
             (Dialect::Codex, recorded!("codex-done")),
             (Dialect::Plain, recorded!("codex-overloaded")),
         ][which];
-        let mut reader = Reader::new(dialect, None);
+        let mut reader = DialectReader::new(dialect, None);
         let mut rest = bytes;
         for cut in cuts.iter().cycle() {
             if rest.is_empty() {
@@ -231,12 +231,12 @@ fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
         json!({"type": "end", "stop_reason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 4, "thoughtTokens": 1, "cachedReadTokens": 7}}),
     ];
     let output: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let used = Some(Usage { input: 20, output: 2, cache_read: 7, cache_write: 0 });
+    let used = Some(AgentUsage { input: 20, output: 2, cache_read: 7, cache_write: 0 });
     let before = Continuation { session: "s-1".to_owned(), used, cost_micro_usd: Some(200_000) };
     let whole = read(Dialect::Acp, output.as_bytes(), Some(&before));
     assert_eq!(String::from_utf8_lossy(&whole.text), "I look.\n```sh\nls\n```\n\nDone.\n");
     assert_eq!(whole.answer(), b"Done.\n");
-    assert_eq!(whole.usage, Some(Usage { input: 10, output: 3, ..Usage::default() }));
+    assert_eq!(whole.usage, Some(AgentUsage { input: 10, output: 3, ..AgentUsage::default() }));
     assert_eq!((whole.cost_micro_usd, whole.tool_calls), (Some(300_000), Some(1)));
     assert_eq!(whole.doing.as_deref(), Some("execute Run ls"));
     assert_eq!(whole.permission, ["Run rm"]);
@@ -244,7 +244,7 @@ fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
     let next = whole.continuation().unwrap();
     assert_eq!((next.session.as_str(), next.cost_micro_usd), ("s-1", Some(500_000)));
     for piece in [1, 7, 100] {
-        let mut reader = Reader::new(Dialect::Acp, Some(&before));
+        let mut reader = DialectReader::new(Dialect::Acp, Some(&before));
         output.as_bytes().chunks(piece).for_each(|bytes| reader.push(bytes));
         assert_eq!(reader.finish(), whole);
     }

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     ids::CriterionId,
 };
 
-use super::problem::Problem;
+use super::problem::ResultProblem;
 
 /// Characters of output that a record shows.
 const SAMPLE_CHARS: usize = 500;
@@ -38,7 +38,7 @@ pub struct Draft {
 
 /// One run of a program, as it is written down.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub struct ProgramRun<'a> {
     /// When it began.
     pub at: Timestamp,
     /// The command line.
@@ -79,7 +79,7 @@ impl Book {
     }
 
     /// Writes a run down; `problem` is what was wrong with it. Of a first run that was right nothing is written.
-    pub fn write(&mut self, run: &Run<'_>, problem: Option<&Problem>, session: Option<&str>) {
+    pub fn write(&mut self, run: &ProgramRun<'_>, problem: Option<&ResultProblem>, session: Option<&str>) {
         let error = problem.map(|problem| error(problem, run));
         let Some(draft) = &mut self.draft else {
             self.draft = error.map(|original_error| Draft {
@@ -114,7 +114,7 @@ impl Book {
     }
 }
 
-fn error(problem: &Problem, run: &Run<'_>) -> ExchangeError {
+fn error(problem: &ResultProblem, run: &ProgramRun<'_>) -> ExchangeError {
     ExchangeError {
         kind: problem.kind,
         details: text(&problem.details, DETAILS_BYTES),
@@ -148,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    fn run<'a>(prompt: &'a str, output: &'a [u8]) -> Run<'a> {
-        Run { at: Timestamp::from_millis(1), command: "agent", prompt, output, stored: Some(Digest::of(output)) }
+    fn run<'a>(prompt: &'a str, output: &'a [u8]) -> ProgramRun<'a> {
+        ProgramRun { at: Timestamp::from_millis(1), command: "agent", prompt, output, stored: Some(Digest::of(output)) }
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         let mut book = Book::new("x".to_owned(), "builder");
         book.write(&run("p", b"good"), None, None);
         assert_eq!(book.draft(None), None);
-        let problem = Problem::new(ExchangeErrorKind::Malformed, "no JSON");
+        let problem = ResultProblem::new(ExchangeErrorKind::Malformed, "no JSON");
         book.write(&run("p", "ä\x1b[2J".repeat(400).as_bytes()), Some(&problem), None);
         book.write(&run("again", b"worse"), Some(&problem), Some("s-1"));
         book.write(&run("once more", b"good"), None, Some("s-1"));
@@ -174,7 +174,7 @@ mod tests {
         let mut book = Book::new("x".to_owned(), "builder");
         let long = "\u{202e}".repeat(100_000);
         let missing = vec![long.clone(); 1000];
-        let problem = Problem { missing, ..Problem::new(ExchangeErrorKind::MissingField, long.clone()) };
+        let problem = ResultProblem { missing, ..ResultProblem::new(ExchangeErrorKind::MissingField, long.clone()) };
         book.write(&run(&long, long.as_bytes()), Some(&problem), Some(&long));
         book.write(&run(&long, long.as_bytes()), Some(&problem), Some(&long));
         let draft = book.draft(None).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::exchange::{Component, Field, HandoffRules, Kind, Settings, Shape};
+use holdpoint_core::exchange::{Component, ExchangeSettings, Field, HandoffRules, JsonType, Shape};
 use holdpoint_protocol::{
     envelope::ENVELOPE_VERSION,
     ids::{CriterionId, RoleId, WaypointId},
@@ -32,7 +32,7 @@ pub struct Expected {
     /// Whether a result without an envelope has failed.
     pub required: bool,
     /// How failures go on.
-    pub settings: Settings,
+    pub settings: ExchangeSettings,
 }
 
 impl Expected {
@@ -40,13 +40,13 @@ impl Expected {
     #[must_use]
     pub fn work(role: &RoleId, waypoint: &WaypointId, criteria: BTreeSet<CriterionId>, rules: &HandoffRules) -> Self {
         let shape = Shape::new([
-            (TASK, Field::required(Kind::String)),
-            ("success", Field::required(Kind::Boolean)),
-            ("completed_normally", Field::required(Kind::Boolean)),
-            ("todos", Field::required(Kind::Array)),
-            ("summary", Field::optional(Kind::String)),
-            ("errors", Field::optional(Kind::Array)),
-            ("claims", Field::optional(Kind::Array)),
+            (TASK, Field::required(JsonType::String)),
+            ("success", Field::required(JsonType::Boolean)),
+            ("completed_normally", Field::required(JsonType::Boolean)),
+            ("todos", Field::required(JsonType::Array)),
+            ("summary", Field::optional(JsonType::String)),
+            ("errors", Field::optional(JsonType::Array)),
+            ("claims", Field::optional(JsonType::Array)),
         ]);
         Self::new(&[role.as_str(), AGENT], Some(waypoint), criteria, shape, rules)
     }
@@ -55,11 +55,11 @@ impl Expected {
     #[must_use]
     pub fn judge(rules: &HandoffRules) -> Self {
         let shape = Shape::new([
-            ("verdict", Field::required(Kind::String).among(&["pass", "fail", "inconclusive"])),
-            ("evidence", Field::required(Kind::Array)),
-            ("doubts", Field::required(Kind::Array)),
-            ("findings", Field::optional(Kind::String)),
-            ("issues_found", Field::optional(Kind::Array)),
+            ("verdict", Field::required(JsonType::String).among(&["pass", "fail", "inconclusive"])),
+            ("evidence", Field::required(JsonType::Array)),
+            ("doubts", Field::required(JsonType::Array)),
+            ("findings", Field::optional(JsonType::String)),
+            ("issues_found", Field::optional(JsonType::Array)),
         ]);
         Self::new(&JUDGES, None, BTreeSet::new(), shape, rules)
     }
@@ -68,9 +68,9 @@ impl Expected {
     #[must_use]
     pub fn decision(role: &RoleId, waypoint: &WaypointId, rules: &HandoffRules) -> Self {
         let shape = Shape::new([
-            (TASK, Field::optional(Kind::String)),
-            ("action", Field::optional(Kind::String).among(&["execute", "complete", "review", "error"])),
-            ("blockers", Field::optional(Kind::Array)),
+            (TASK, Field::optional(JsonType::String)),
+            ("action", Field::optional(JsonType::String).among(&["execute", "complete", "review", "error"])),
+            ("blockers", Field::optional(JsonType::Array)),
         ]);
         Self::new(&[role.as_str(), AGENT, DECIDES], Some(waypoint), BTreeSet::new(), shape, rules)
     }

@@ -5,21 +5,21 @@
 
 use std::time::Duration;
 
-use holdpoint_core::exchange::{Settings, settings::FRESH_STARTS_MAX};
+use holdpoint_core::exchange::{ExchangeSettings, settings::FRESH_STARTS_MAX};
 use holdpoint_protocol::{
     Digest,
     artifact::{ExchangeErrorKind, ExchangeStatus},
 };
 
 use super::{
-    problem::Problem,
-    prompt::{self, Ask},
+    problem::ResultProblem,
+    prompt::{self, PromptRequest},
 };
 
 /// How far an exchange is.
 #[derive(Debug, Clone)]
-pub struct Course {
-    settings: Settings,
+pub struct ExchangeCourse {
+    settings: ExchangeSettings,
     /// Format retries so far.
     retries: u32,
     /// Fresh starts so far.
@@ -50,12 +50,12 @@ pub enum Next {
         delay: Duration,
     },
     /// Nothing more is tried in this turn.
-    End(End),
+    End(ExchangeEnd),
 }
 
 /// Why nothing more is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ExchangeEnd {
     /// The program ended badly.
     BadEnd,
     /// It was stuck or killed after each fresh start.
@@ -70,7 +70,7 @@ pub enum End {
     TurnUsedUp,
 }
 
-impl End {
+impl ExchangeEnd {
     /// What a record says of it.
     #[must_use]
     pub fn status(self) -> ExchangeStatus {
@@ -94,10 +94,10 @@ impl End {
     }
 }
 
-impl Course {
+impl ExchangeCourse {
     /// An exchange that has not failed yet.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: ExchangeSettings) -> Self {
         Self { settings, retries: 0, fresh: 0, last: None, prompt_bytes: usize::MAX, least: false }
     }
 
@@ -110,10 +110,10 @@ impl Course {
     /// What is done about this failure. `can_start` says that a program which ended so may be started afresh; `chance` is a
     /// random number from 0 to 1.
     #[must_use]
-    pub fn next(&mut self, problem: &Problem, can_start: bool, ask: &Ask<'_>, chance: f64) -> Next {
+    pub fn next(&mut self, problem: &ResultProblem, can_start: bool, ask: &PromptRequest<'_>, chance: f64) -> Next {
         match problem.kind {
             ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed if can_start => self.fresh(chance),
-            ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed => Next::End(End::BadEnd),
+            ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed => Next::End(ExchangeEnd::BadEnd),
             ExchangeErrorKind::Malformed
             | ExchangeErrorKind::MissingField
             | ExchangeErrorKind::Semantic
@@ -124,19 +124,19 @@ impl Course {
 
     fn fresh(&mut self, chance: f64) -> Next {
         if self.fresh >= FRESH_STARTS_MAX {
-            return Next::End(End::FreshStartsUsedUp);
+            return Next::End(ExchangeEnd::FreshStartsUsedUp);
         }
         self.fresh += 1;
         Next::Fresh { delay: self.settings.delay(self.fresh, chance) }
     }
 
-    fn retry(&mut self, problem: &Problem, ask: &Ask<'_>, chance: f64) -> Next {
+    fn retry(&mut self, problem: &ResultProblem, ask: &PromptRequest<'_>, chance: f64) -> Next {
         let digest = problem.digest();
         if self.last.replace(digest) == Some(digest) {
-            return Next::End(End::SameErrorTwice);
+            return Next::End(ExchangeEnd::SameErrorTwice);
         }
         if self.retries >= self.settings.max_json_retries {
-            return Next::End(End::RetriesUsedUp);
+            return Next::End(ExchangeEnd::RetriesUsedUp);
         }
         self.retries += 1;
         let is_full = problem.kind == ExchangeErrorKind::ContextWindow;
@@ -146,7 +146,7 @@ impl Course {
             return Next::Ask { prompt: prompt::whole(problem, ask), delay, same_conversation };
         }
         if self.least {
-            return Next::End(End::NothingShorter);
+            return Next::End(ExchangeEnd::NothingShorter);
         }
         let is_last = self.retries == self.settings.max_json_retries;
         let longer =

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::exchange::Settings;
+use holdpoint_core::exchange::ExchangeSettings;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ExchangeErrorKind, ExchangeStatus},
@@ -13,13 +13,13 @@ use holdpoint_runtime::{clock, fresh, metrics};
 use serde_json::{Map, Value};
 
 use super::{
-    book::{Book, Run},
+    book::{Book, ProgramRun},
     component::Expected,
-    course::{Course, End, Next},
+    course::{ExchangeCourse, ExchangeEnd, Next},
     envelope::Before,
     limits,
-    problem::Problem,
-    prompt::Ask,
+    problem::ResultProblem,
+    prompt::PromptRequest,
 };
 use crate::{ask::Desk, dialect::Limited};
 
@@ -29,7 +29,7 @@ const CONTEXT: &str = "What this is about is in the JSON file that `$HOLDPOINT_T
 
 /// One run of a program that ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Tried<'a> {
+pub struct EndedRun<'a> {
     /// The command line.
     pub command: &'a str,
     /// Its standard output, or, if that is empty, its standard error.
@@ -50,7 +50,7 @@ pub struct Tried<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     /// Nothing: it was good, or nothing more is tried because of this.
-    Over(Option<End>),
+    Over(Option<ExchangeEnd>),
     /// Another run, at once.
     Again(Again),
 }
@@ -74,7 +74,7 @@ pub struct Exchange<'a> {
     instead: &'a str,
     /// Whether the program goes on in its conversation when it is asked again.
     resumes: bool,
-    course: Course,
+    course: ExchangeCourse,
     book: Book,
     wall: Duration,
     output: u64,
@@ -101,7 +101,7 @@ impl<'a> Exchange<'a> {
             expected,
             instead,
             resumes: false,
-            course: Course::new(expected.settings.clone()),
+            course: ExchangeCourse::new(expected.settings.clone()),
             book: Book::new(fresh::nonce(), expected.name()),
             wall,
             output,
@@ -152,7 +152,7 @@ impl<'a> Exchange<'a> {
 
     /// A run ended, with this problem or well. Stores the record of a failure before anything else is tried, and waits
     /// as long as the next try has to.
-    pub async fn after(&mut self, tried: &Tried<'_>, problem: Option<&Problem>) -> After {
+    pub async fn after(&mut self, tried: &EndedRun<'_>, problem: Option<&ResultProblem>) -> After {
         self.wall = self.wall.saturating_sub(tried.duration);
         self.output = self.output.saturating_sub(tried.printed);
         self.write(tried, problem).await;
@@ -192,7 +192,7 @@ impl<'a> Exchange<'a> {
         tracing::info!(event = "help_requested", component = self.expected.name(), "a program calls for help");
     }
 
-    fn settings(&self) -> &Settings {
+    fn settings(&self) -> &ExchangeSettings {
         &self.expected.settings
     }
 
@@ -201,32 +201,33 @@ impl<'a> Exchange<'a> {
         u32::try_from(self.book.attempts() + 1).unwrap_or(u32::MAX)
     }
 
-    fn next(&mut self, problem: &Problem, can_start: bool) -> Next {
+    fn next(&mut self, problem: &ResultProblem, can_start: bool) -> Next {
         let (whole, missing) = (self.expected.template(), self.expected.template_of(&problem.missing));
         let goes_on = self.resumes && problem.kind != ExchangeErrorKind::ContextWindow;
         let context = if goes_on { "" } else { CONTEXT };
-        let ask = Ask { whole: &whole, missing: &missing, instead: self.instead, context };
+        let ask = PromptRequest { whole: &whole, missing: &missing, instead: self.instead, context };
         let next = self.course.next(problem, can_start, &ask, chance());
         let delay = match &next {
             Next::Ask { delay, .. } | Next::Fresh { delay } => *delay,
             Next::End(_) => return next,
         };
-        if delay >= self.wall || self.output == 0 { Next::End(End::TurnUsedUp) } else { next }
+        if delay >= self.wall || self.output == 0 { Next::End(ExchangeEnd::TurnUsedUp) } else { next }
     }
 
-    async fn write(&mut self, tried: &Tried<'_>, problem: Option<&Problem>) {
+    async fn write(&mut self, tried: &EndedRun<'_>, problem: Option<&ResultProblem>) {
         let keeps = problem.is_some() && self.settings().save_failed_handoffs;
         let stored = if keeps { self.desk.keep(tried.evidence.to_vec()).await } else { None };
-        let run = Run { at: self.begun, command: tried.command, prompt: &self.prompt, output: tried.output, stored };
+        let run =
+            ProgramRun { at: self.begun, command: tried.command, prompt: &self.prompt, output: tried.output, stored };
         self.book.write(&run, problem, tried.session);
     }
 
-    async fn end(&self, end: Option<End>) {
-        let status = end.map_or(ExchangeStatus::Recovered, End::status);
+    async fn end(&self, end: Option<ExchangeEnd>) {
+        let status = end.map_or(ExchangeStatus::Recovered, ExchangeEnd::status);
         let failed = self.book.has_failed();
         let result = if failed { status.as_str() } else { "success" };
         metrics::exchange(self.expected.name(), result, self.course.retries());
-        if end == Some(End::SameErrorTwice) {
+        if end == Some(ExchangeEnd::SameErrorTwice) {
             metrics::exchange_circular(self.expected.name());
         }
         if self.settings().log_all_handoffs {

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::{
     component::Expected,
-    problem::Problem,
+    problem::ResultProblem,
     salvage::{merged, salvage},
 };
-use crate::backend::markers::Printed;
+use crate::backend::markers::PrintedResult;
 
 /// How many todos of a partial result are passed on.
 const TODOS_SHOWN: usize = 8;
@@ -40,32 +40,45 @@ pub struct Whole {
 ///
 /// # Errors
 /// What is wrong with it, all fields that are missing at once.
-pub fn read(printed: Option<&Printed>, expected: &Expected, before: Before<'_>) -> Result<Option<Whole>, Problem> {
+pub fn read(
+    printed: Option<&PrintedResult>,
+    expected: &Expected,
+    before: Before<'_>,
+) -> Result<Option<Whole>, ResultProblem> {
     match printed {
         None if before.asked || expected.required => Err(none(expected, before)),
         None => Ok(None),
-        Some(Printed::Broken { cut_off, details, start }) => Err(broken(*cut_off, details, start, expected, before)),
-        Some(Printed::Whole(object)) => {
+        Some(PrintedResult::Broken { cut_off, details, start }) => {
+            Err(broken(*cut_off, details, start, expected, before))
+        }
+        Some(PrintedResult::Whole(object)) => {
             let object = before.kept.map_or_else(|| object.clone(), |kept| merged(kept.clone(), object.clone()));
             whole(object, expected).map(Some)
         }
     }
 }
 
-fn none(expected: &Expected, before: Before<'_>) -> Problem {
+fn none(expected: &Expected, before: Before<'_>) -> ResultProblem {
     let missing = before.kept.map_or_else(
         || vec!["component".to_owned(), "status".to_owned(), "data".to_owned()],
         |kept| missing(kept, expected),
     );
     let details = "the program exited and printed no envelope: one JSON object with `component`, `status` and `data`, which begins \
                    a line";
-    Problem { missing, kept: before.kept.cloned(), ..Problem::new(ExchangeErrorKind::MissingField, details) }
+    ResultProblem {
+        missing,
+        kept: before.kept.cloned(),
+        ..ResultProblem::new(ExchangeErrorKind::MissingField, details)
+    }
 }
 
-fn broken(cut_off: bool, details: &str, start: &str, expected: &Expected, before: Before<'_>) -> Problem {
+fn broken(cut_off: bool, details: &str, start: &str, expected: &Expected, before: Before<'_>) -> ResultProblem {
     if !cut_off {
         let details = format!("the envelope is no JSON: {details}");
-        return Problem { kept: before.kept.cloned(), ..Problem::new(ExchangeErrorKind::Malformed, details) };
+        return ResultProblem {
+            kept: before.kept.cloned(),
+            ..ResultProblem::new(ExchangeErrorKind::Malformed, details)
+        };
     }
     let recovered = if expected.settings.enable_partial_recovery { salvage(start) } else { None };
     let kept = match (before.kept.cloned(), recovered) {
@@ -74,7 +87,7 @@ fn broken(cut_off: bool, details: &str, start: &str, expected: &Expected, before
     };
     let missing = kept.as_ref().map(|kept| missing(kept, expected)).unwrap_or_default();
     let details = format!("the envelope was cut off: {details}");
-    Problem { missing, kept, ..Problem::new(ExchangeErrorKind::Partial, details) }
+    ResultProblem { missing, kept, ..ResultProblem::new(ExchangeErrorKind::Partial, details) }
 }
 
 /// The required fields that an object does not have.
@@ -117,7 +130,7 @@ fn lacks(object: &Map<String, Value>, expected: &Expected) -> Vec<Lack> {
     lacks
 }
 
-fn whole(object: Map<String, Value>, expected: &Expected) -> Result<Whole, Problem> {
+fn whole(object: Map<String, Value>, expected: &Expected) -> Result<Whole, ResultProblem> {
     let lacks = lacks(&object, expected);
     let told = |lacks: &[&Lack]| -> String {
         lacks.iter().map(|lack| format!("`{}` {}", lack.field, lack.what)).collect::<Vec<_>>().join("; ")
@@ -126,7 +139,11 @@ fn whole(object: Map<String, Value>, expected: &Expected) -> Result<Whole, Probl
     if !absent.is_empty() {
         let missing: Vec<String> = absent.iter().map(|lack| lack.field.clone()).collect();
         let details = format!("of the required fields {} cannot be used: {}", missing.len(), told(&absent));
-        return Err(Problem { missing, kept: Some(object), ..Problem::new(ExchangeErrorKind::MissingField, details) });
+        return Err(ResultProblem {
+            missing,
+            kept: Some(object),
+            ..ResultProblem::new(ExchangeErrorKind::MissingField, details)
+        });
     }
     if !lacks.is_empty() {
         return Err(semantic(told(&lacks.iter().collect::<Vec<_>>())));
@@ -134,13 +151,13 @@ fn whole(object: Map<String, Value>, expected: &Expected) -> Result<Whole, Probl
     let status = checked_head(&object, expected)?;
     let Some(Value::Object(data)) = object.get("data") else { return Err(semantic("`data` is no object".to_owned())) };
     if status == EnvelopeStatus::Partial {
-        return Err(Problem::new(ExchangeErrorKind::Partial, not_done(data)));
+        return Err(ResultProblem::new(ExchangeErrorKind::Partial, not_done(data)));
     }
     Ok(Whole { status, data: data.clone() })
 }
 
 /// Version, component, waypoint and status.
-fn checked_head(object: &Map<String, Value>, expected: &Expected) -> Result<EnvelopeStatus, Problem> {
+fn checked_head(object: &Map<String, Value>, expected: &Expected) -> Result<EnvelopeStatus, ResultProblem> {
     let text =
         |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().chars().take(80).collect::<String>();
     if let Some(version) = object.get("version").filter(|version| !version.is_null()) {
@@ -174,8 +191,8 @@ fn checked_head(object: &Map<String, Value>, expected: &Expected) -> Result<Enve
     }
 }
 
-fn semantic(details: String) -> Problem {
-    Problem::new(ExchangeErrorKind::Semantic, details)
+fn semantic(details: String) -> ResultProblem {
+    ResultProblem::new(ExchangeErrorKind::Semantic, details)
 }
 
 /// What a partial result says is left: with other words each time it makes progress, with the same it stalls.

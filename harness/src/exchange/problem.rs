@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// What is wrong with a program's result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
+pub struct ResultProblem {
     /// Its kind.
     pub kind: ExchangeErrorKind,
     /// What is wrong, in words for the program and for people.
@@ -16,7 +16,7 @@ pub struct Problem {
     pub kept: Option<Map<String, Value>>,
 }
 
-impl Problem {
+impl ResultProblem {
     /// A problem without more than its words.
     #[must_use]
     pub fn new(kind: ExchangeErrorKind, details: impl Into<String>) -> Self {

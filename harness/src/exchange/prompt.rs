@@ -5,14 +5,14 @@
 
 use std::fmt::Write;
 
-use super::problem::Problem;
+use super::problem::ResultProblem;
 
 /// Bytes of what is wrong that the first retry quotes; each later one quotes half as much.
 const DETAILS_BYTES: usize = 2 << 10;
 
 /// What is asked for, whatever is wrong.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct PromptRequest<'a> {
     /// A template of the whole result.
     pub whole: &'a str,
     /// A template of the fields that are missing.
@@ -25,13 +25,13 @@ pub struct Ask<'a> {
 
 /// The longest prompt.
 #[must_use]
-pub fn whole(problem: &Problem, ask: &Ask<'_>) -> String {
+pub fn whole(problem: &ResultProblem, ask: &PromptRequest<'_>) -> String {
     at(problem, ask, 1, DETAILS_BYTES)
 }
 
 /// The prompt of a retry, from 1, that has fewer than `most` bytes; `None`: only [`least`] may.
 #[must_use]
-pub fn shorter(problem: &Problem, ask: &Ask<'_>, retry: u32, most: usize) -> Option<String> {
+pub fn shorter(problem: &ResultProblem, ask: &PromptRequest<'_>, retry: u32, most: usize) -> Option<String> {
     let room = DETAILS_BYTES >> retry.saturating_sub(1).min(16);
     let fixed = at(problem, ask, retry, 0).len();
     // The words "what is wrong" take some room of their own.
@@ -43,7 +43,7 @@ pub fn shorter(problem: &Problem, ask: &Ask<'_>, retry: u32, most: usize) -> Opt
 
 /// The template of what is missing, and nothing else.
 #[must_use]
-pub fn least(problem: &Problem, ask: &Ask<'_>) -> String {
+pub fn least(problem: &ResultProblem, ask: &PromptRequest<'_>) -> String {
     fenced(if problem.kept.is_some() { ask.missing } else { ask.whole })
 }
 
@@ -54,7 +54,7 @@ fn fenced(template: &str) -> String {
 const WRONG: &str = "Error: \n\n";
 
 /// A prompt with at most this many bytes of what is wrong. Words around it get fewer with each retry.
-fn at(problem: &Problem, ask: &Ask<'_>, retry: u32, details: usize) -> String {
+fn at(problem: &ResultProblem, ask: &PromptRequest<'_>, retry: u32, details: usize) -> String {
     let mut text = String::new();
     let kept = problem.kept.is_some();
     match retry {
@@ -96,13 +96,18 @@ mod tests {
 
     use super::*;
 
-    const ASK: Ask<'_> =
-        Ask { whole: "{\"a\": <text>, \"b\": <text>}", missing: "{\"b\": <text>}", instead: "", context: "Look." };
+    const ASK: PromptRequest<'_> = PromptRequest {
+        whole: "{\"a\": <text>, \"b\": <text>}",
+        missing: "{\"b\": <text>}",
+        instead: "",
+        context: "Look.",
+    };
 
     #[test]
     fn the_first_prompt_says_what_is_wrong_and_the_least_only_what_is_missing() {
         let kept = Some(serde_json::Map::new());
-        let problem = Problem { kept, ..Problem::new(ExchangeErrorKind::MissingField, "data.b is missing") };
+        let problem =
+            ResultProblem { kept, ..ResultProblem::new(ExchangeErrorKind::MissingField, "data.b is missing") };
         let first = shorter(&problem, &ASK, 1, usize::MAX).unwrap();
         assert!(first.contains("Error: data.b is missing") && first.contains("Look."), "{first}");
         assert!(first.contains("{\"b\": <text>}") && !first.contains("\"a\""), "{first}");

@@ -4,7 +4,7 @@ use holdpoint_core::{
     exchange::{FILE, FILE_BYTES_MAX, HandoffRules},
     plan::PlanErrors,
 };
-use holdpoint_workspace::{Error as GitError, Mirror, Oid, RepoPath};
+use holdpoint_workspace::{Mirror, ObjectId, RepoPath, WorkspaceError};
 
 /// Why the rules cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -17,19 +17,19 @@ pub enum RulesError {
     TooLarge,
     /// Git failed us.
     #[error("git failed")]
-    Git(#[source] GitError),
+    Git(#[source] WorkspaceError),
 }
 
 /// The rules at a commit; the defaults where the project says nothing.
 ///
 /// # Errors
 /// [`RulesError`].
-pub async fn rules_at(mirror: &Mirror, commit: &Oid) -> Result<HandoffRules, RulesError> {
+pub async fn rules_at(mirror: &Mirror, commit: &ObjectId) -> Result<HandoffRules, RulesError> {
     let path = RepoPath::new(FILE.as_bytes()).expect("a literal path");
     match mirror.file_at(commit, &path, FILE_BYTES_MAX).await {
         Ok(None) => Ok(HandoffRules::default()),
         Ok(Some(bytes)) => HandoffRules::read(&bytes, FILE).map_err(RulesError::Wrong),
-        Err(GitError::BlobOverCap { .. }) => Err(RulesError::TooLarge),
+        Err(WorkspaceError::BlobOverCap { .. }) => Err(RulesError::TooLarge),
         Err(error) => Err(RulesError::Git(error)),
     }
 }

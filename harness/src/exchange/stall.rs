@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::book::Draft;
 use crate::{
     ask::{Desk, Recording, Storing, Waiting},
-    backend::{markers::HelpCall, question::Question},
+    backend::{markers::HelpCall, question::ValidQuestion},
     live::Live,
-    meter::Meter,
+    meter::RunMeter,
 };
 
 /// How often it is looked whether a question still waits.
@@ -28,7 +28,7 @@ pub struct Stall {
     limit: Option<Duration>,
     shown: Option<Tap>,
     seen: Arc<Seen>,
-    meter: Option<Meter>,
+    meter: Option<RunMeter>,
 }
 
 #[derive(Debug)]
@@ -59,14 +59,14 @@ impl Stall {
 
     /// Ends the program as well when it reaches a limit.
     #[must_use]
-    pub fn metered(self, meter: Meter) -> Self {
+    pub fn metered(self, meter: RunMeter) -> Self {
         Self { meter: Some(meter), ..self }
     }
 
     /// Whether the program reached a limit.
     #[must_use]
     pub fn has_reached_limit(&self) -> bool {
-        self.meter.as_ref().is_some_and(Meter::is_reached)
+        self.meter.as_ref().is_some_and(RunMeter::is_reached)
     }
 
     /// The program did something.
@@ -157,7 +157,7 @@ impl Desk for Patiently<'_> {
         self.desk.patience_max()
     }
 
-    fn ask(&self, question: Question, patience: Duration) -> Waiting<'_> {
+    fn ask(&self, question: ValidQuestion, patience: Duration) -> Waiting<'_> {
         Box::pin(async move {
             let _paused = self.stall.pause();
             self.desk.ask(question, patience).await

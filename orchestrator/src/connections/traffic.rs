@@ -10,7 +10,7 @@ use holdpoint_bus::{
     connections::Connection,
     topology::{self, TopologyError},
 };
-use holdpoint_core::traffic::{Bound, Flooders, Load, Meter, Over, Sending, Stream, Term, User};
+use holdpoint_core::traffic::{Flooders, Load, Over, Sending, Term, TrafficBound, TrafficMeter, User, WrittenStream};
 use holdpoint_protocol::streams;
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 
@@ -36,7 +36,7 @@ type Number = (String, u64);
 /// See the module.
 pub(super) struct Traffic {
     shell: Shell,
-    meter: Meter<Number>,
+    meter: TrafficMeter<Number>,
     users: HashMap<String, User>,
     flooders: Flooders,
     /// Connections that ended since they were last compared.
@@ -49,7 +49,7 @@ impl Traffic {
     pub(super) fn new(shell: Shell, room_per_key: u32) -> Self {
         Self {
             shell,
-            meter: Meter::new(room_per_key),
+            meter: TrafficMeter::new(room_per_key),
             users: HashMap::new(),
             flooders: Flooders::default(),
             went: VecDeque::new(),
@@ -59,7 +59,7 @@ impl Traffic {
     }
 
     /// The streams, if connections are to be compared with them now.
-    pub(super) async fn due(&mut self) -> Option<Vec<Stream>> {
+    pub(super) async fn due(&mut self) -> Option<Vec<WrittenStream>> {
         let passed = |since: Option<Instant>, span| since.is_none_or(|since| since.elapsed() >= span);
         if !passed(self.looked, STREAMS_EVERY) {
             return None;
@@ -103,7 +103,7 @@ impl Traffic {
     }
 
     /// Compares what connections sent with what streams grew by. Who stored too much is out.
-    pub(super) fn compare(&mut self, streams: &[Stream], all: &[&Connection]) {
+    pub(super) fn compare(&mut self, streams: &[WrittenStream], all: &[&Connection]) {
         self.compared = Some(Instant::now());
         let users = &self.users;
         let went = std::mem::take(&mut self.went);
@@ -160,8 +160,8 @@ impl Traffic {
         let agent = user.map_or_else(|| "unknown".to_owned(), |(_, name)| name.to_string());
         if let Some((role, _)) = user {
             let why = match bound {
-                Bound::Bytes => CutOff::Bytes,
-                Bound::Messages => CutOff::Messages,
+                TrafficBound::Bytes => CutOff::Bytes,
+                TrafficBound::Messages => CutOff::Messages,
             };
             self.shell.metrics.cut_off(role, why);
         }
@@ -175,14 +175,14 @@ impl Traffic {
 }
 
 /// The streams that agents and people write.
-async fn look(shell: &Shell) -> Result<Vec<Stream>, TopologyError> {
+async fn look(shell: &Shell) -> Result<Vec<WrittenStream>, TopologyError> {
     let roles = shell.roles();
     let mut all = Vec::new();
     for role in roles.handing() {
         for name in [streams::blob(&role), streams::handoff(&role)] {
             let room = topology::room(&shell.bus, &name).await?;
             let most = |most: Option<u64>| most.unwrap_or(u64::MAX);
-            all.push(Stream {
+            all.push(WrittenStream {
                 name,
                 role: role.clone(),
                 held: Load { bytes: room.bytes, messages: room.messages },

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_bus::api::Failure;
+use holdpoint_bus::api::ApiFailure;
 use holdpoint_core::{
-    engine::{self, Answering, BuildOutcome, HandingIn, Input, Refusal, Releasing, Retrying, Taking},
+    engine::{self, BuildOutcome, HandingIn, Input, PersonAnswer, Refusal, Releasing, Retrying, Taking},
     flight::{self, Course},
 };
 use holdpoint_protocol::{
@@ -247,37 +247,37 @@ impl State {
         Ok(match act {
             Act::Answer(response) => {
                 let (asked, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
-                let body = Box::new(Answering::to(asked.as_ref(), *response, turn));
-                Input::Answered(engine::Act { by, cause, overtaken, body })
+                let body = Box::new(PersonAnswer::to(asked.as_ref(), *response, turn));
+                Input::Answered(engine::PersonAct { by, cause, overtaken, body })
             }
-            Act::Complete(body) => Input::Completed(engine::Act { by, cause, overtaken, body }),
+            Act::Complete(body) => Input::Completed(engine::PersonAct { by, cause, overtaken, body }),
             Act::Retry(retry) => {
                 let (turn, feedback) = self.held(waypoint).await?;
                 let body = Box::new(Retrying { retry: *retry, turn, feedback });
-                Input::Retried(engine::Act { by, cause, overtaken, body })
+                Input::Retried(engine::PersonAct { by, cause, overtaken, body })
             }
             Act::Take(take) => {
                 let body = Box::new(Taking {
                     turn: self.turn_in_hand(waypoint, (Verb::Take, &by), take.on.as_ref()).await?,
                     on: take.on,
                 });
-                Input::Taken(engine::Act { by, cause, overtaken, body })
+                Input::Taken(engine::PersonAct { by, cause, overtaken, body })
             }
             Act::Release(release) => {
                 let body = Box::new(Releasing {
                     turn: self.turn_in_hand(waypoint, (Verb::Release, &by), release.on.as_ref()).await?,
                     on: release.on,
                 });
-                Input::Released(engine::Act { by, cause, overtaken, body })
+                Input::Released(engine::PersonAct { by, cause, overtaken, body })
             }
             Act::HandIn(handed) => {
                 let outcome = taking::outcome_of(&handed, work);
                 let turn = self.turn_in_hand(waypoint, (Verb::HandIn, &by), handed.on.as_ref()).await?;
                 let verdicts = handed.verdicts;
                 let body = Box::new(HandingIn { on: handed.on, outcome, verdicts, turn });
-                Input::HandedIn(engine::Act { by, cause, overtaken, body })
+                Input::HandedIn(engine::PersonAct { by, cause, overtaken, body })
             }
-            Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, overtaken, body: Some(cancel) }),
+            Act::Cancel(cancel) => Input::Cancelled(engine::PersonAct { by, cause, overtaken, body: Some(cancel) }),
             Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) | Act::Budget(_) => {
                 let what =
                     "a whole flight is paused, resumed, given other workflows and larger budgets, not a waypoint";
@@ -355,7 +355,7 @@ impl State {
     }
 
     /// What became of an act.
-    pub(super) async fn standing(&mut self, query: &ActQuery) -> Result<ActStanding, Failure> {
+    pub(super) async fn standing(&mut self, query: &ActQuery) -> Result<ActStanding, ApiFailure> {
         if let Some(standing) = self.acts.0.get(&query.sequence) {
             return Ok(standing.clone());
         }

@@ -1,10 +1,10 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
 use holdpoint_bus::journal::AppendError;
-use holdpoint_conditions::{Answer, HelperError, Scope};
+use holdpoint_conditions::{ConditionAnswer, ConditionHelperError, Scope};
 use holdpoint_core::{
     budget::Need,
-    engine::{self, Context, Evaluate, Fresh, Input, Oversize, Refusal, Step},
+    engine::{self, EngineStep, Evaluate, Fresh, Input, Oversize, Refusal, StepContext},
     flight,
 };
 use holdpoint_protocol::{
@@ -53,7 +53,7 @@ pub(crate) enum ApplyError {
     Condition {
         gate: GateId,
         #[source]
-        source: HelperError,
+        source: ConditionHelperError,
     },
 }
 
@@ -111,23 +111,23 @@ impl State {
             let moves = first.is_some();
             let step_input = first.as_ref().unwrap_or(&input);
             let (state, now) = (&books.flight, clock::now());
-            let cx = Context { flight: state, waypoint: &planned, workflow, now, conditions: &conditions };
+            let cx = StepContext { flight: state, waypoint: &planned, workflow, now, conditions: &conditions };
             let entry = match engine::step(&before, step_input.clone(), &cx, &fresh_ids()) {
-                Step::Append(entry) => *entry,
-                Step::Evaluate(wanted) => {
+                EngineStep::Append(entry) => *entry,
+                EngineStep::Evaluate(wanted) => {
                     conditions.push(evaluate(&shell, &flight, *wanted).await?);
                     races -= 1;
                     continue;
                 }
-                Step::Reserve(need) => {
+                EngineStep::Reserve(need) => {
                     reserve(books, &shell, waypoint, &need).await?;
                     // The entry that it is reserved for may be another one by now: the step is taken on what is there.
                     conditions.clear();
                     continue;
                 }
-                Step::Nothing if read_on => return Ok(refused.map_or(Applied::Nothing, Applied::Refused)),
-                Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
-                Step::Nothing | Step::Refuse(_) => {
+                EngineStep::Nothing if read_on => return Ok(refused.map_or(Applied::Nothing, Applied::Refused)),
+                EngineStep::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
+                EngineStep::Nothing | EngineStep::Refuse(_) => {
                     books.refresh(&shell).await?;
                     conditions.clear();
                     read_on = true;
@@ -202,10 +202,10 @@ async fn evaluate(shell: &Shell, flight: &FlightId, wanted: Evaluate) -> Result<
     let seen = Scope { json: &scope, recurs: !has_history };
     let answers = shell.conditions.evaluate(flight.as_str(), std::slice::from_ref(&condition), seen).await;
     let answers = answers.map_err(|source| ApplyError::Condition { gate: gate.clone(), source })?;
-    let holds = answers.iter().all(Answer::holds);
+    let holds = answers.iter().all(ConditionAnswer::holds);
     let failure = answers.into_iter().find_map(|answer| match answer {
-        Answer::Failed(failure) => Some(failure.to_string()),
-        Answer::Holds | Answer::DoesNotHold => None,
+        ConditionAnswer::Failed(failure) => Some(failure.to_string()),
+        ConditionAnswer::Holds | ConditionAnswer::DoesNotHold => None,
     });
     if let Some(failure) = failure.as_ref().filter(|_| shell.may_log("conditions of gates")) {
         tracing::warn!(%gate, condition, failure, "the condition of a gate cannot be evaluated");

@@ -1,6 +1,6 @@
 //! Taking a question or a call for help: what is in the working tree is looked at first, then the core decides.
 
-use holdpoint_core::engine::{Asked, Commit, Handoff, Input};
+use holdpoint_core::engine::{AgentQuestion, BundledCommit, Handoff, Input};
 use holdpoint_protocol::{
     artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
     refusal::RefusalCode,
@@ -35,7 +35,7 @@ pub(crate) struct Looked {
     subject: HandoffSubject,
     handoff: Handoff<()>,
     asks: Asks,
-    work: Result<Option<Commit>, ExamineError>,
+    work: Result<Option<BundledCommit>, ExamineError>,
 }
 
 impl State {
@@ -85,7 +85,7 @@ impl State {
     }
 
     /// The question with the turn that it is asked in. One on a turn that is over is refused by the core.
-    async fn question(&mut self, looked: &Looked, work: Option<Commit>) -> Result<Input, ApplyError> {
+    async fn question(&mut self, looked: &Looked, work: Option<BundledCommit>) -> Result<Input, ApplyError> {
         let Looked { subject, handoff, asks, .. } = looked;
         let shell = self.shell.clone();
         let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
@@ -96,8 +96,8 @@ impl State {
             return Ok(Input::Built(handoff.with(body)));
         };
         let body = match asks {
-            Asks::Clarify(asked) => Asked::question(asked, work, turn),
-            Asks::Help(call) => Asked::help(call, work, turn),
+            Asks::Clarify(asked) => AgentQuestion::question(asked, work, turn),
+            Asks::Help(call) => AgentQuestion::help(call, work, turn),
         };
         Ok(Input::Asked(handoff.with(Box::new(body))))
     }

@@ -5,7 +5,7 @@
 
 use holdpoint_bus::{Stored, journal::ReadError, past};
 use holdpoint_core::{
-    engine::{Asked, Handoff, Input},
+    engine::{AgentQuestion, Handoff, Input},
     handed,
 };
 use holdpoint_protocol::{
@@ -47,7 +47,7 @@ impl State {
         let Some((call, cause)) = self.call_before(subject, turn, head).await? else { return Ok(()) };
         let shell = self.shell.clone();
         let Some(open) = self.books().await?.turn(&shell, &subject.waypoint, turn).await? else { return Ok(()) };
-        let body = Box::new(Asked::help(&call, None, Box::new(open)));
+        let body = Box::new(AgentQuestion::help(&call, None, Box::new(open)));
         let (turn, role, agent) = (turn.clone(), subject.role.clone(), call.agent.clone());
         tracing::info!(event = "help_recovered", %turn, %agent, "an agent died after its program called for help");
         let metered = call.metered.clone().map(Box::new);

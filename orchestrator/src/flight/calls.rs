@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::telemetry::ErrorChain;
 
-use super::{Failure, State, failure};
+use super::{ApiFailure, State, failure};
 use crate::{books::BooksError, senders};
 
 /// Asks whether a handoff led to an entry, or may.
@@ -50,12 +50,12 @@ pub(crate) struct Held {
 
 impl State {
     /// What came of a handoff, by what is journalled now.
-    pub(super) async fn followed(&mut self, asked: &Followed) -> Result<Follows, Failure> {
+    pub(super) async fn followed(&mut self, asked: &Followed) -> Result<Follows, ApiFailure> {
         let shell = self.shell.clone();
         let books = self.fresh_books().await.map_err(|error| failure(&error))?;
         if books.flight.planned(&asked.waypoint).is_none() {
             let what = format!("the plan of flight {} has no waypoint {}", books.id(), asked.waypoint);
-            return Err(Failure::new(404, what));
+            return Err(ApiFailure::new(404, what));
         }
         let people = asked.role.as_str() == role::OPERATOR;
         let may_answer = |open: &OpenTurn| people || (!open.people && open.role == asked.role);
@@ -71,14 +71,14 @@ impl State {
     }
 
     /// The open turn that the caller planned for.
-    pub(super) async fn held_turn(&mut self, held: &Held, caller: &VerifiedUser) -> Result<Turn, Failure> {
+    pub(super) async fn held_turn(&mut self, held: &Held, caller: &VerifiedUser) -> Result<Turn, ApiFailure> {
         let Held { waypoint, turn } = held;
         let not_yours = || {
             let what = format!(
                 "{} holds no open turn {} on {}: publish the plan of a turn that was delivered to you first",
                 caller.name, turn, waypoint
             );
-            Failure::new(404, what)
+            ApiFailure::new(404, what)
         };
         let shell = self.shell.clone();
         let read = async |state: &mut Self| -> Result<Option<_>, BooksError> {
@@ -100,13 +100,13 @@ impl State {
     }
 
     /// Whether the caller planned for the turn. Plans are read only where nobody is known to have it: after a start.
-    async fn is_holder(&self, waypoint: &WaypointId, turn: &TurnId, caller: &VerifiedUser) -> Result<bool, Failure> {
+    async fn is_holder(&self, waypoint: &WaypointId, turn: &TurnId, caller: &VerifiedUser) -> Result<bool, ApiFailure> {
         if let Some(holder) = self.holders.of(waypoint, turn) {
             return Ok(*holder == caller.name);
         }
         let (role, flight, waypoint) = (caller.role.clone(), self.id.clone(), waypoint.clone());
         let subject = HandoffSubject { role, flight, waypoint, kind: String::new() };
         let planned = senders::has_planned_as(&self.shell.bus, &subject, turn, &caller.name).await;
-        planned.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))
+        planned.map_err(|error| ApiFailure::new(503, ErrorChain(&error).to_string()))
     }
 }

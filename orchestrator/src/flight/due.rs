@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdpoint_core::{
-    engine::{self, Act, Input},
+    engine::{self, Input, PersonAct},
     flight::Due,
 };
 use holdpoint_protocol::ids::WaypointId;
@@ -106,7 +106,7 @@ impl State {
         let cancelled = self.books().await?.flight.steering.cancelled.clone();
         // What is due follows from it.
         let (by, cause) = cancelled.ok_or(ApplyError::Races)?;
-        self.apply(waypoint, Input::Cancelled(Act { by, cause, overtaken: false, body: None }), None).await?;
+        self.apply(waypoint, Input::Cancelled(PersonAct { by, cause, overtaken: false, body: None }), None).await?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::{
-    completion::{self, Wanted},
+    completion::{self, CompletionRules},
     engine::{Advised, Handoff, Input, Refusal},
     handed,
 };
@@ -278,7 +278,7 @@ impl State {
         let workflow = books.flight.workflow_of(planned, &state)?;
         let gate = workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
         let (can_reject, default) = (gate.can_reject, workflow.default_outcome);
-        let wanted = Wanted { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default };
+        let wanted = CompletionRules { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default };
         let lesson = completion::read(&said, wanted).err()?;
         Some(Refusal::Completion { turn: open.turn.clone(), lesson: Box::new(lesson) })
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use holdpoint_bus::{Bus, api::Failure, handoffs};
+use holdpoint_bus::{Bus, api::ApiFailure, handoffs};
 use holdpoint_core::{
     flight::{self, Waits},
     pages::{self, Page},
@@ -60,7 +60,7 @@ impl Doubts {
 
 impl State {
     /// What waits for people in this flight.
-    pub(super) async fn inbox(&mut self, after: Option<&InboxPlace>) -> Result<(Vec<InboxItem>, bool), Failure> {
+    pub(super) async fn inbox(&mut self, after: Option<&InboxPlace>) -> Result<(Vec<InboxItem>, bool), ApiFailure> {
         let shell = self.shell.clone();
         let mut known = std::mem::take(&mut self.doubts);
         let books = self.fresh_books().await.map_err(|error| failure(&error))?;
@@ -74,7 +74,7 @@ impl State {
             let asked = match &waits.question {
                 Some(open) => asked(&shell.bus, &open.asked, open.kind)
                     .await
-                    .map_err(|error| Failure::new(503, error.to_string()))?,
+                    .map_err(|error| ApiFailure::new(503, error.to_string()))?,
                 None => None,
             };
             let (question, options, confidence) = match asked {
@@ -89,7 +89,7 @@ impl State {
                 InboxKind::Question | InboxKind::Help => Vec::new(),
                 InboxKind::Approval | InboxKind::Turn | InboxKind::Taken | InboxKind::Held | InboxKind::Failed => {
                     let read = known.of(&shell, books, &waits).await;
-                    read.map_err(|error| Failure::new(503, error.to_string()))?
+                    read.map_err(|error| ApiFailure::new(503, error.to_string()))?
                 }
             };
             let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);

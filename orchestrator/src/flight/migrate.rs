@@ -45,7 +45,7 @@ pub(super) async fn migration(
     }
     let Some((by, cause)) = books.flight.configured.by().cloned() else { return Ok(None) };
     let body = Box::new(left(books, shell, waypoint, &state).await?);
-    Ok(Some(Input::Reconfigured(engine::Act { by, cause, overtaken: false, body })))
+    Ok(Some(Input::Reconfigured(engine::PersonAct { by, cause, overtaken: false, body })))
 }
 
 /// What goes with work that leaves its gate.

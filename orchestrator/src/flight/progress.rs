@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 
-use super::{Failure, Place, State, failure};
+use super::{ApiFailure, Place, State, failure};
 use crate::books::BooksError;
 
 /// Bytes of the answers in one reply, besides the first: an agent with more to hear asks again.
@@ -27,7 +27,7 @@ impl State {
         &mut self,
         progress: &Progress,
         agent: AgentName,
-    ) -> Result<ProgressAnswer, Failure> {
+    ) -> Result<ProgressAnswer, ApiFailure> {
         let is_current = match progress.newest {
             true => self.fresh_books().await.map(|books| is_open(&books.state(&progress.waypoint), progress)),
             false => self.is_current(&progress.waypoint, &progress.turn).await,

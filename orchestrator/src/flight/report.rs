@@ -1,7 +1,7 @@
 //! Taking a report: what it passes has to have its evidence stored. The core decides what the verdicts lead to.
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::engine::{Handoff, Input, Reported};
+use holdpoint_core::engine::{Handoff, Input, ReportInput};
 use holdpoint_protocol::{
     Digest,
     artifact::{VerificationPurpose, VerificationReport},
@@ -95,7 +95,7 @@ impl State {
             for_build = opened.and_then(|opened| opened.for_build);
         }
         let report = (*handoff.body).clone();
-        Ok(Input::Reported(handoff.with(Box::new(Reported { report, for_build }))))
+        Ok(Input::Reported(handoff.with(Box::new(ReportInput { report, for_build }))))
     }
 }
 

@@ -20,7 +20,7 @@ use holdpoint_protocol::{
     subjects::HandoffSubject,
     turn::Turn,
 };
-use holdpoint_runtime::telemetry::{self, Kind, PastSpan, TraceContext, WaypointTrace, fields, time_of};
+use holdpoint_runtime::telemetry::{self, PastSpan, SpanRole, TraceContext, WaypointTrace, fields, time_of};
 
 use super::landing;
 use crate::books::Books;
@@ -104,7 +104,7 @@ impl Processing {
         let operation = if settled == Settled::Again { "nak" } else { "ack" };
         PastSpan::new(format!("settle {}", subject.kind), trace.another(), answering)
             .below(&self.context)
-            .kind(Kind::Client)
+            .kind(SpanRole::Client)
             .with(fields::MESSAGING_SYSTEM, "nats")
             .with(fields::MESSAGING_DESTINATION, received.stream.clone())
             .with(fields::MESSAGING_OPERATION, operation)
@@ -114,7 +114,7 @@ impl Processing {
         let parent = if of_a_turn { trace.turn(&self.turn) } else { trace.root() };
         let span = PastSpan::new(format!("process {}", subject.kind), self.context.clone(), self.begun)
             .below(&parent)
-            .kind(Kind::Consumer)
+            .kind(SpanRole::Consumer)
             .with(fields::MESSAGING_SYSTEM, "nats")
             .with(fields::MESSAGING_DESTINATION, received.stream.clone())
             .with(fields::MESSAGING_OPERATION, "process")
@@ -208,7 +208,7 @@ impl Decision<'_> {
     fn tell_sending(&self, turn: &Turn, decided: &TraceContext, now: SystemTime) {
         let span = PastSpan::new("send turn", self.trace.sending(&turn.turn_id), self.sending)
             .below(&self.trace.turn(&turn.turn_id))
-            .kind(Kind::Producer)
+            .kind(SpanRole::Producer)
             .with(fields::MESSAGING_SYSTEM, "nats")
             .with(fields::MESSAGING_DESTINATION, streams::JOURNAL)
             .with(fields::MESSAGING_OPERATION, "send")

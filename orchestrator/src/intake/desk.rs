@@ -8,8 +8,8 @@ use std::{
 
 use holdpoint_bus::handoffs::Received;
 use holdpoint_core::{
-    intake::{self, Admission, Place},
-    rates::Excess,
+    intake::{self, Admission, HandoffPlace},
+    rates::RateExcess,
 };
 use holdpoint_protocol::{
     artifact::HandedHead, facts::Harness, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject,
@@ -51,13 +51,13 @@ impl Deref for Taken {
 pub(super) struct Desk {
     shell: Shell,
     router: RouterHandle,
-    places: Arc<Mutex<intake::Desk<Mail>>>,
+    places: Arc<Mutex<intake::IntakeDesk<Mail>>>,
 }
 
 /// A place, and the room in the intake that goes with it.
 pub(super) struct Hold {
     desk: Desk,
-    kept: Option<(Place, OwnedSemaphorePermit)>,
+    kept: Option<(HandoffPlace, OwnedSemaphorePermit)>,
 }
 
 impl Drop for Hold {
@@ -97,7 +97,7 @@ impl Desk {
     }
 
     /// Counts a handoff for its sender, who may not hand off for ever, and neither may a person act.
-    fn count(&self, sender: &AgentName, mail: &Mail) -> Result<(), Excess> {
+    fn count(&self, sender: &AgentName, mail: &Mail) -> Result<(), RateExcess> {
         let role = &mail.subject.role;
         let mut writers = self.shell.writers.lock().unwrap_or_else(PoisonError::into_inner);
         writers.wrote(role, sender, mail.received.stored.payload.len());
@@ -134,14 +134,14 @@ impl Desk {
     }
 
     /// A router that is gone right now leaves the handoff unacknowledged: it comes again.
-    fn pass_on(&self, mail: Mail, place: Place, room: OwnedSemaphorePermit) {
+    fn pass_on(&self, mail: Mail, place: HandoffPlace, room: OwnedSemaphorePermit) {
         let Mail { received, subject, head, harness } = mail;
         let hold = Hold { desk: self.clone(), kept: Some((place, room)) };
         let taken = Taken { received, subject, head, harness, processing: None, _hold: hold };
         self.router.cast(router::Msg::Handoff(Box::new(taken)));
     }
 
-    fn lock(&self) -> MutexGuard<'_, intake::Desk<Mail>> {
+    fn lock(&self) -> MutexGuard<'_, intake::IntakeDesk<Mail>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

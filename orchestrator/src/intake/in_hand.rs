@@ -71,7 +71,7 @@ mod tests {
         Outgoing,
         broker::{LocalBroker, LocalSpec, ServerBinary},
         handoffs::{self, HandoffQueue, ShowJwt},
-        topology::{self, Settings},
+        topology::{self, TopologySettings},
     };
     use holdpoint_protocol::{ids::role, roles::Roles, streams, subjects};
 
@@ -100,7 +100,7 @@ mod tests {
         let local = LocalBroker::start(spec).await.unwrap();
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         let ack_wait = Duration::from_millis(500);
-        let settings = Settings { handoff_ack_wait: ack_wait, ..Settings::default() };
+        let settings = TopologySettings { handoff_ack_wait: ack_wait, ..TopologySettings::default() };
         topology::ensure(&orchestrator, &settings, &Roles::built_in()).await.unwrap();
 
         let (role, flight) = (role::id(role::BUILDER), "f".parse().unwrap());

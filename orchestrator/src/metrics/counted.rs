@@ -1,7 +1,7 @@
 //! Counters and histograms, and what an entry adds to them.
 
 use holdpoint_core::{
-    events::{self, AdviceOutcome, Event, Scene, What, outcome_word},
+    events::{self, AdviceOutcome, Event, EventKind, Scene, outcome_word},
     flight::{FlightState, Waypoints},
 };
 use holdpoint_protocol::{
@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     subjects::HandoffSubject,
     workflow::WorkflowSpec,
 };
-use holdpoint_runtime::metrics::{Counters, Histograms, Labels, Metrics, Total};
+use holdpoint_runtime::metrics::{CounterFamily, Histograms, Labels, Metrics, Total};
 
 /// From a second to a week, in seconds.
 const DURATIONS: &[f64] = &[
@@ -25,19 +25,19 @@ const NO_GATE: &str = "";
 
 /// The families.
 pub(super) struct Gates {
-    transitions: Counters,
-    rejections: Counters,
-    advice: Counters,
-    skips: Counters,
-    timeouts: Counters,
-    conflicts: Counters,
-    circular_loops: Counters,
-    condition_errors: Counters,
-    assignment_errors: Counters,
-    blocked: Counters,
-    status_updates: Counters,
-    landings: Counters,
-    cut_off: Counters,
+    transitions: CounterFamily,
+    rejections: CounterFamily,
+    advice: CounterFamily,
+    skips: CounterFamily,
+    timeouts: CounterFamily,
+    conflicts: CounterFamily,
+    circular_loops: CounterFamily,
+    condition_errors: CounterFamily,
+    assignment_errors: CounterFamily,
+    blocked: CounterFamily,
+    status_updates: CounterFamily,
+    landings: CounterFamily,
+    cut_off: CounterFamily,
     invalid: Total,
     durations: Histograms,
     passes: Histograms,
@@ -92,7 +92,7 @@ impl Gates {
     fn event(&self, event: &Event) {
         let of = |gate: &GateId| at(&event.project, &event.workflow, gate.as_str());
         match &event.what {
-            What::GateTransition { from_gate, to_gate, outcome, duration, .. } => {
+            EventKind::GateTransition { from_gate, to_gate, outcome, duration, .. } => {
                 let outcome = outcome.map_or("", outcome_word);
                 if let (Some(gate), Some(duration)) = (from_gate, duration) {
                     let labels = with(of(gate), "outcome", outcome);
@@ -104,16 +104,18 @@ impl Gates {
                 labels.push(("to_gate", name(to_gate)));
                 self.transitions.count(with(labels, "outcome", outcome));
             }
-            What::GateRejection { gate, .. } => self.rejections.count(of(gate)),
-            What::GateAdvice { gate, outcome, .. } => {
+            EventKind::GateRejection { gate, .. } => self.rejections.count(of(gate)),
+            EventKind::GateAdvice { gate, outcome, .. } => {
                 self.advice.count(with(of(gate), "outcome", outcome.as_str()));
             }
-            What::GateSkip { gate, reason, .. } => self.skips.count(with(of(gate), "reason", reason.as_str())),
-            What::GateTimeout { gate, role, .. } => self.timeouts.count(role_at(of(gate), role)),
-            What::GateCircularLoop { gate, .. } => self.circular_loops.count(of(gate)),
-            What::GateConditionError { gate, .. } => self.condition_errors.count(of(gate)),
+            EventKind::GateSkip { gate, reason, .. } => self.skips.count(with(of(gate), "reason", reason.as_str())),
+            EventKind::GateTimeout { gate, role, .. } => self.timeouts.count(role_at(of(gate), role)),
+            EventKind::GateCircularLoop { gate, .. } => self.circular_loops.count(of(gate)),
+            EventKind::GateConditionError { gate, .. } => self.condition_errors.count(of(gate)),
             // The first two are in handoffs and not in entries; the last is a reason for which work is held.
-            What::GateConflict { .. } | What::GateAssignmentError { .. } | What::GateBlockedNoAgents { .. } => {}
+            EventKind::GateConflict { .. }
+            | EventKind::GateAssignmentError { .. }
+            | EventKind::GateBlockedNoAgents { .. } => {}
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use holdpoint_bus::journal::ReadError;
-use holdpoint_core::events::{self, Place, PlaceKind};
+use holdpoint_core::events::{self, PlaceKind, StoppedAt};
 use holdpoint_protocol::{
     Timestamp,
     ids::{self, FlightId, GateId, RoleId, WaypointId},
@@ -61,7 +61,7 @@ struct Seen {
 struct Standing {
     project: String,
     workflow: String,
-    place: Place,
+    place: StoppedAt,
     /// Why it is held.
     held: Option<ReasonCode>,
     /// The role that nobody has; there for work that is held for that reason.
@@ -181,7 +181,7 @@ struct Flight {
     workflows: Vec<WorkflowSpec>,
     /// Whether the series of its gates were begun.
     begun: bool,
-    at: BTreeMap<WaypointId, (Vec<Place>, Option<ReasonCode>)>,
+    at: BTreeMap<WaypointId, (Vec<StoppedAt>, Option<ReasonCode>)>,
     /// Its waypoints that nothing follows any more: landed, accepted with nothing to land, or cancelled.
     over: BTreeSet<WaypointId>,
     /// How many waypoints it has.
@@ -227,7 +227,7 @@ impl Tracked {
         }
         let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) else { return };
         let reason = state.decision.as_ref().map(|last| last.reason_code);
-        let places: Vec<Place> = events::places(state).collect();
+        let places: Vec<StoppedAt> = events::places(state).collect();
         if places.is_empty() {
             flight.at.remove(waypoint);
             return;

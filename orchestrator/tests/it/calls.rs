@@ -2,7 +2,7 @@
 
 use holdpoint_bus::{
     Outgoing,
-    api::{ApiError, Failure},
+    api::{ApiError, ApiFailure},
     handoffs::{self, ShowJwt},
     topology,
 };
@@ -47,7 +47,7 @@ fn refused(answer: Result<CompleteAnswer, ApiError>) -> CompletionRefused {
 }
 
 #[track_caller]
-fn failed<T: std::fmt::Debug>(answer: Result<T, ApiError>) -> Failure {
+fn failed<T: std::fmt::Debug>(answer: Result<T, ApiError>) -> ApiFailure {
     match answer {
         Err(ApiError::Refused { failure, .. }) => failure,
         other => panic!("{other:?}"),

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
     },
     artifact::{Artifact as _, BuildArtifact},
     completing::{TASK, TaskAnswer, TaskQuery},
-    export::{MessagePage, MessageQuery, Place},
+    export::{ExportPlace, MessagePage, MessageQuery},
     facts::{BlobRef, BundleRef, Oid},
     headers,
     ids::{FlightId, WaypointId, role},
@@ -264,7 +264,7 @@ async fn long_headers_of_handoffs_keep_nobody_from_their_flights_history_and_exp
     let mut query = MessageQuery {
         flight: world.flight.clone(),
         stream: streams::handoff(&flooder.role),
-        after: Place::default(),
+        after: ExportPlace::default(),
         until: Sequence(u64::MAX),
     };
     let mut exported = 0;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_bus::{
     Bus,
-    api::{ApiError, Failure},
+    api::{ApiError, ApiFailure},
 };
 use holdpoint_protocol::{
     api::{SUBMIT, Submit},
@@ -31,7 +31,7 @@ async fn world_with(submissions: usize) -> (World, Vec<Submit>) {
     (world, (0..submissions).map(named).collect())
 }
 
-async fn submit(world: &World, operator: &Bus, submit: &Submit) -> Result<FlightView, Failure> {
+async fn submit(world: &World, operator: &Bus, submit: &Submit) -> Result<FlightView, ApiFailure> {
     match world.call_as(operator, SUBMIT, submit).await {
         Ok(view) => Ok(view),
         Err(ApiError::Refused { failure, .. }) => Err(failure),
@@ -46,7 +46,7 @@ async fn end(world: &mut World, flight: &FlightId) {
     ada.does(world, None, &ada.cancel()).await;
 }
 
-fn assert_names_the_bound(failure: &Failure) {
+fn assert_names_the_bound(failure: &ApiFailure) {
     assert_eq!(failure.code, 409, "{failure:?}");
     for part in ["tester has 2 flights open", "orchestrator.open_flights", "holdpoint cancel"] {
         assert!(failure.message.contains(part), "{part} in {}", failure.message);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_bus::{
     Bus,
-    api::{self, ApiError, Call, Failure},
+    api::{self, ApiError, ApiFailure, Call},
     archivist::Archivist,
     journal::Journal,
 };
@@ -49,7 +49,7 @@ async fn exported(world: &World) -> RetireQuery {
     RetireQuery { flight: world.flight.clone(), seal: cut.seal, export: Digest::of(b"an export") }
 }
 
-async fn refused(world: &World, by: &Bus, query: &RetireQuery) -> Failure {
+async fn refused(world: &World, by: &Bus, query: &RetireQuery) -> ApiFailure {
     match world.call_as::<_, RetireAnswer>(by, RETIRE, query).await {
         Err(ApiError::Refused { failure, .. }) => failure,
         other => panic!("{other:?}"),

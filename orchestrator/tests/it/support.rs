@@ -21,7 +21,7 @@ use holdpoint_bus::{
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
 };
-use holdpoint_conditions::Helper;
+use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{pages, plan};
 use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
@@ -56,8 +56,8 @@ pub(crate) struct World {
 }
 
 /// Starts an orchestrator. These tests run in no executable of ours, which would be its own helper.
-async fn start(config: Config) -> Result<Orchestrator, holdpoint_orchestrator::Error> {
-    let helper = Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-orchestrator")));
+async fn start(config: Config) -> Result<Orchestrator, holdpoint_orchestrator::OrchestratorError> {
+    let helper = ConditionHelper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-orchestrator")));
     // Boxed: it holds several configurations.
     Box::pin(holdpoint_orchestrator::start(config, helper)).await
 }

@@ -4,14 +4,14 @@
 
 use std::path::Path;
 
-use holdpoint_outline::{Helper, HelperError, Source};
+use holdpoint_outline::{OutlineHelper, OutlineHelperError, SourceFile};
 
-fn helper() -> Helper {
-    Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-outline-helper")))
+fn helper() -> OutlineHelper {
+    OutlineHelper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-outline-helper")))
 }
 
-fn source(name: &str, text: &str) -> Source {
-    Source { name: name.to_owned(), text: text.to_owned() }
+fn source(name: &str, text: &str) -> SourceFile {
+    SourceFile { name: name.to_owned(), text: text.to_owned() }
 }
 
 #[tokio::test]
@@ -34,7 +34,9 @@ async fn files_that_nest_without_end_are_outlined_or_refused_and_the_next_ones_a
     for source in deep {
         match helper().outline(std::slice::from_ref(&source)).await {
             Ok(outlines) => assert_eq!(outlines.len(), 1),
-            Err(error) => assert!(matches!(error, HelperError::NoAnswer { .. } | HelperError::Run(_)), "{error}"),
+            Err(error) => {
+                assert!(matches!(error, OutlineHelperError::NoAnswer { .. } | OutlineHelperError::Run(_)), "{error}");
+            }
         }
     }
     assert_eq!(helper().outline(&[source("a.rs", "fn a() {}")]).await.unwrap()[0].len(), 1);
@@ -42,6 +44,6 @@ async fn files_that_nest_without_end_are_outlined_or_refused_and_the_next_ones_a
 
 #[tokio::test]
 async fn a_program_that_is_no_helper_gives_no_answer() {
-    let error = Helper::at(Path::new("/bin/true")).outline(&[source("a.rs", "fn a() {}")]).await.unwrap_err();
-    assert!(matches!(error, HelperError::NoAnswer { code: Some(0) }), "{error:?}");
+    let error = OutlineHelper::at(Path::new("/bin/true")).outline(&[source("a.rs", "fn a() {}")]).await.unwrap_err();
+    assert!(matches!(error, OutlineHelperError::NoAnswer { code: Some(0) }), "{error:?}");
 }

@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
-    auth::{Claim, Credentials, Trust, TrustRoots, claim},
+    auth::{Credentials, CredentialsLock, Trust, TrustRoots, claim},
 };
 use holdpoint_protocol::ids::RoleId;
 use tokio::time::Instant;
 
-use super::{error::BrokerError, trust};
+use super::{error::BrokerConnectionError, trust};
 use crate::{clock, config::Config, telemetry::ErrorChain};
 
 /// How long a broker that is not there is waited for: fleets start all at once.
@@ -22,16 +22,23 @@ const PAUSE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// Keys that are missing, unreadable or for another role, or a broker that cannot be used.
-pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), BrokerError> {
+pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), BrokerConnectionError> {
     let (credentials, claim, roots) = keys(config)?;
     // Whether they count at all is the broker's to say. It does not say that they are another user's.
     if let Ok(found) = roots.check_credentials(&credentials, clock::now())
         && found != *role
     {
-        return Err(BrokerError::OtherRole { name: credentials.name().clone(), expected: role.clone(), found });
+        return Err(BrokerConnectionError::OtherRole {
+            name: credentials.name().clone(),
+            expected: role.clone(),
+            found,
+        });
     }
     if let Some(configured) = config.agent.name.as_ref().filter(|name| *name != credentials.name()) {
-        return Err(BrokerError::OtherName { configured: configured.clone(), found: credentials.name().clone() });
+        return Err(BrokerConnectionError::OtherName {
+            configured: configured.clone(),
+            found: credentials.name().clone(),
+        });
     }
     let args = ConnectArgs { url: config.nats.url.clone(), credentials, claim, tls: config.nats.tls.files() };
     let deadline = Instant::now() + PATIENCE;
@@ -46,25 +53,26 @@ pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), Bro
                 tracing::warn!(error = %ErrorChain(&error), "waiting for the broker");
                 tokio::time::sleep(PAUSE).await;
             }
-            Err(error) => return Err(BrokerError::Connect(error)),
+            Err(error) => return Err(BrokerConnectionError::Connect(error)),
         }
     }
 }
 
 /// The credentials that are configured, or free ones of the folder that is.
-fn keys(config: &Config) -> Result<(Credentials, Option<Claim>, TrustRoots), BrokerError> {
+fn keys(config: &Config) -> Result<(Credentials, Option<CredentialsLock>, TrustRoots), BrokerConnectionError> {
     let nats = &config.nats;
     let load_roots = || {
-        let trust = nats.trust.as_ref().ok_or(BrokerError::Missing { key: "nats.trust" })?;
-        TrustRoots::load(trust).map_err(BrokerError::Trust)
+        let trust = nats.trust.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.trust" })?;
+        TrustRoots::load(trust).map_err(BrokerConnectionError::Trust)
     };
     if let Some(dir) = &nats.creds_dir {
         let roots = load_roots()?;
-        let (credentials, claim) = claim(dir, config.agent.name.as_ref(), &roots).map_err(BrokerError::Claim)?;
+        let (credentials, claim) =
+            claim(dir, config.agent.name.as_ref(), &roots).map_err(BrokerConnectionError::Claim)?;
         tracing::info!(name = %credentials.name(), "took free credentials");
         return Ok((credentials, Some(claim), roots));
     }
-    let creds = nats.creds.as_ref().ok_or(BrokerError::Missing { key: "nats.creds" })?;
-    let credentials = Credentials::load(creds).map_err(BrokerError::Credentials)?;
+    let creds = nats.creds.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.creds" })?;
+    let credentials = Credentials::load(creds).map_err(BrokerConnectionError::Credentials)?;
     Ok((credentials, None, load_roots()?))
 }

@@ -10,7 +10,7 @@ use crate::process::exit;
 
 /// Why a process has no connection to the broker, or has lost it for good.
 #[derive(Debug, thiserror::Error)]
-pub enum BrokerError {
+pub enum BrokerConnectionError {
     /// A setting that every process needs is not there.
     #[error("{key} is not configured: every process needs it")]
     Missing {
@@ -57,7 +57,7 @@ pub enum BrokerError {
     },
 }
 
-impl BrokerError {
+impl BrokerConnectionError {
     /// The exit code.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use holdpoint_bus::auth::{Authority, Trust, TrustRoots};
 use holdpoint_protocol::{ids::role, streams};
 
-use super::{BrokerError, connect, trust};
+use super::{BrokerConnectionError, connect, trust};
 use crate::{config::Config, process::exit};
 
 /// How long something that must happen may take on a busy machine.
@@ -21,22 +21,25 @@ async fn a_configuration_that_lacks_something_is_a_usage_error() {
     let mut config = Config::default();
     let role = role::id(role::BUILDER);
     let failure = async |config: &Config| connect(config, &role).await.unwrap_err();
-    assert!(matches!(failure(&config).await, BrokerError::Missing { key: "nats.creds" }));
+    assert!(matches!(failure(&config).await, BrokerConnectionError::Missing { key: "nats.creds" }));
     config.nats.creds = Some(dir.path().join("none.creds"));
     config.nats.trust = Some(dir.path().join("none.json"));
-    assert!(matches!(failure(&config).await, BrokerError::Credentials(_)));
+    assert!(matches!(failure(&config).await, BrokerConnectionError::Credentials(_)));
     config.nats.creds = Some(creds);
-    assert!(matches!(failure(&config).await, BrokerError::Trust(_)));
+    assert!(matches!(failure(&config).await, BrokerConnectionError::Trust(_)));
     config.nats.trust = Some(trust);
     let other = failure(&config).await;
-    assert!(matches!(&other, BrokerError::OtherRole { found, .. } if found.as_str() == role::ORCHESTRATOR), "{other}");
+    assert!(
+        matches!(&other, BrokerConnectionError::OtherRole { found, .. } if found.as_str() == role::ORCHESTRATOR),
+        "{other}"
+    );
     assert_eq!(other.exit_code(), exit::USAGE);
     let pool = streams::fleet_pool();
     let builders = authority.mint_agent(&role, &"other".parse().unwrap(), &pool, None).unwrap();
     builders.save(&config.nats.creds.clone().unwrap()).unwrap();
     config.agent.name = Some("me".parse().unwrap());
     let error = failure(&config).await;
-    assert!(matches!(error, BrokerError::OtherName { .. }));
+    assert!(matches!(error, BrokerConnectionError::OtherName { .. }));
     assert_eq!(error.exit_code(), exit::USAGE);
 }
 

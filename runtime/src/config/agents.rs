@@ -13,7 +13,7 @@ use super::{
     dialect::{Dialect, Permissions},
     presets::PresetName,
     sections::list,
-    units::{ByteSize, Span},
+    units::{ByteSize, TimeSpan},
 };
 
 /// `[agents]`: what the agents of each role run.
@@ -152,7 +152,7 @@ pub struct ProgramConfig {
     /// Whether it may use the network.
     pub network: bool,
     /// How long a turn may take, unless the plan says otherwise.
-    pub wall: Span,
+    pub wall: TimeSpan,
     /// How much it may print in a turn, unless the plan says otherwise.
     pub output: ByteSize,
 }
@@ -176,7 +176,7 @@ impl Default for ProgramConfig {
             write_paths: Vec::new(),
             deny_paths: Vec::new(),
             network: true,
-            wall: Span::from_secs(30 * 60),
+            wall: TimeSpan::from_secs(30 * 60),
             output: ByteSize::from_mib(10),
         }
     }

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 use holdpoint_sandbox::{Bounds, Property};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::units::{ByteSize, Span};
+use super::units::{ByteSize, TimeSpan};
 
 /// Handoffs of one agent in an hour unless it is configured: five a second, where a turn takes two to a dozen.
 const HANDOFFS_PER_HOUR: u32 = 20_000;
@@ -88,12 +88,12 @@ pub struct AgentConfig {
     pub state_dir: PathBuf,
     /// How long it may be silent before its turn is given to another. A heartbeat is sent at a third of it. The
     /// consumers of the broker are made with the same value.
-    pub ack_wait: Span,
+    pub ack_wait: TimeSpan,
     /// How long a program may have a question wait in its turn, at most.
-    pub question_patience: Span,
+    pub question_patience: TimeSpan,
     /// How long its turn may go on once it is asked to end; then it gives the turn back. Unset: 20 s, and 4 s in a local
     /// fleet, where a person waits for it.
-    pub drain: Option<Span>,
+    pub drain: Option<TimeSpan>,
 }
 
 impl Default for AgentConfig {
@@ -102,8 +102,8 @@ impl Default for AgentConfig {
             name: None,
             pool: streams::fleet_pool(),
             state_dir: default_state_dir().join("agent"),
-            ack_wait: Span::from_secs(30),
-            question_patience: Span::from_secs(10 * 60),
+            ack_wait: TimeSpan::from_secs(30),
+            question_patience: TimeSpan::from_secs(10 * 60),
             drain: None,
         }
     }
@@ -191,7 +191,7 @@ pub struct MetricsConfig {
     /// Whether this process also sends them by OTLP over gRPC, to where its traces go.
     pub otlp: bool,
     /// How often it sends them.
-    pub otlp_interval: Span,
+    pub otlp_interval: TimeSpan,
 }
 
 impl MetricsConfig {
@@ -201,7 +201,7 @@ impl MetricsConfig {
 
 impl Default for MetricsConfig {
     fn default() -> Self {
-        Self { listen: None, otlp: false, otlp_interval: Span::from_secs(15) }
+        Self { listen: None, otlp: false, otlp_interval: TimeSpan::from_secs(15) }
     }
 }
 
@@ -217,7 +217,7 @@ pub struct NotifyConfig {
     /// A file with the bearer token that the webhook wants, read for each request.
     pub webhook_token_file: Option<PathBuf>,
     /// How long the command, or a request to the webhook, may take.
-    pub timeout: Span,
+    pub timeout: TimeSpan,
 }
 
 impl NotifyConfig {
@@ -230,7 +230,7 @@ impl NotifyConfig {
 
 impl Default for NotifyConfig {
     fn default() -> Self {
-        Self { command: Vec::new(), webhook: None, webhook_token_file: None, timeout: Span::from_secs(30) }
+        Self { command: Vec::new(), webhook: None, webhook_token_file: None, timeout: TimeSpan::from_secs(30) }
     }
 }
 
@@ -239,9 +239,9 @@ impl Default for NotifyConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct OrchestratorConfig {
     /// How long a turn may wait for an agent, besides the time its work may take.
-    pub queue_grace: Span,
+    pub queue_grace: TimeSpan,
     /// How long the program of a build turn may run in the fleet's flights, where the plan does not say.
-    pub build_wall: Span,
+    pub build_wall: TimeSpan,
     /// How many agents may die of one turn, and how often it may be reopened because no agent answered, before a person
     /// has to act (`holdpoint dead`). 0: there is no bound.
     pub dead_after: u32,
@@ -249,9 +249,9 @@ pub struct OrchestratorConfig {
     pub state_dir: PathBuf,
     /// How long it may be silent on a handoff before another orchestrator gets it. The consumers of the broker are made
     /// with the same value.
-    pub handoff_ack_wait: Span,
+    pub handoff_ack_wait: TimeSpan,
     /// How long a handoff waits for a blob that it refers to and that is not stored, before it is refused (`never_stored`).
-    pub blob_wait: Span,
+    pub blob_wait: TimeSpan,
     /// The pool whose agents it looks after: it reopens their turns after a deadline. `nobody` for an orchestrator that
     /// only answers questions.
     pub serves: PoolId,
@@ -298,12 +298,12 @@ pub struct OrchestratorConfig {
 impl Default for OrchestratorConfig {
     fn default() -> Self {
         Self {
-            queue_grace: Span::from_secs(60 * 60),
-            build_wall: Span::from_secs(30 * 60),
+            queue_grace: TimeSpan::from_secs(60 * 60),
+            build_wall: TimeSpan::from_secs(30 * 60),
             dead_after: DEAD_AFTER,
             state_dir: default_state_dir().join("orchestrator"),
-            handoff_ack_wait: Span::from_secs(10),
-            blob_wait: Span::from_secs(5 * 60),
+            handoff_ack_wait: TimeSpan::from_secs(10),
+            blob_wait: TimeSpan::from_secs(5 * 60),
             serves: streams::fleet_pool(),
             repair: false,
             judge: false,

@@ -32,14 +32,14 @@ pub enum InvalidUnit {
 /// A span of time above zero, written `250ms`, `30s`, `30m`, `4h` or `2d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Span(u64);
+pub struct TimeSpan(u64);
 
 /// A size above zero, written `512B`, `64KiB`, `10MiB` or `2GiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ByteSize(u64);
 
-impl Span {
+impl TimeSpan {
     /// A number of seconds; one at least.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
@@ -78,7 +78,7 @@ fn shown(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = InvalidUnit;
     fn from_str(text: &str) -> Result<Self, InvalidUnit> {
         let read = units::duration(text).map(|span| span.0).filter(|ms| *ms > 0);
@@ -94,7 +94,7 @@ impl FromStr for ByteSize {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(self.0, &TIME_UNITS, f)
     }
@@ -106,7 +106,7 @@ impl fmt::Display for ByteSize {
     }
 }
 
-impl TryFrom<String> for Span {
+impl TryFrom<String> for TimeSpan {
     type Error = InvalidUnit;
     fn try_from(text: String) -> Result<Self, InvalidUnit> {
         text.parse()
@@ -120,8 +120,8 @@ impl TryFrom<String> for ByteSize {
     }
 }
 
-impl From<Span> for String {
-    fn from(span: Span) -> Self {
+impl From<TimeSpan> for String {
+    fn from(span: TimeSpan) -> Self {
         span.to_string()
     }
 }
@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn spans_and_sizes_read_back_as_written() {
         for text in ["250ms", "30s", "30m", "4h", "2d"] {
-            assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TimeSpan>().unwrap().to_string(), text);
         }
         for text in ["512B", "64KiB", "10MiB", "2GiB"] {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }
-        assert_eq!("90m".parse::<Span>().unwrap().duration(), Duration::from_secs(5_400));
-        assert_eq!("1h30m".parse::<Span>().unwrap(), "90m".parse().unwrap());
+        assert_eq!("90m".parse::<TimeSpan>().unwrap().duration(), Duration::from_secs(5_400));
+        assert_eq!("1h30m".parse::<TimeSpan>().unwrap(), "90m".parse().unwrap());
         assert_eq!("10MiB".parse::<ByteSize>().unwrap().bytes(), 10 << 20);
         assert_eq!("10MB".parse::<ByteSize>().unwrap().bytes(), 10_000_000);
     }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_no_number_and_unit_is_refused() {
         for text in ["", "30", "m", "0s", "-1s", "1.5h", "99999999999999999d"] {
-            assert!(text.parse::<Span>().is_err(), "{text}");
+            assert!(text.parse::<TimeSpan>().is_err(), "{text}");
         }
         for text in ["", "0B", "10mib", "-1KiB", "99999999999999GiB"] {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use holdpoint_protocol::ids::role;
 
-use super::{Counters, Histograms, Metrics, MetricsError, Published};
+use super::{CounterFamily, Histograms, Metrics, MetricsError, Published};
 use crate::config::Config;
 
 /// Upper bounds of the retries that an exchange took.
@@ -19,12 +19,12 @@ static COUNTED: OnceLock<Counted> = OnceLock::new();
 #[derive(Debug)]
 struct Counted {
     role: String,
-    turns: Counters,
-    exchanges: Counters,
+    turns: CounterFamily,
+    exchanges: CounterFamily,
     retries: Histograms,
-    failures: Counters,
-    circular: Counters,
-    help: Counters,
+    failures: CounterFamily,
+    circular: CounterFamily,
+    help: CounterFamily,
 }
 
 impl Counted {

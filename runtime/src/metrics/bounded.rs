@@ -87,7 +87,7 @@ fn other(mut labels: Labels) -> Labels {
 }
 
 /// Counters.
-pub type Counters = Bounded<Counter, fn() -> Counter>;
+pub type CounterFamily = Bounded<Counter, fn() -> Counter>;
 /// A counter without labels; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Total(Counter);
@@ -124,7 +124,7 @@ impl<M, C: Clone> Clone for Bounded<M, C> {
     }
 }
 
-impl Counters {
+impl CounterFamily {
     /// Counters of a name, which gets the suffix `_total`.
     pub(super) fn register(registry: &mut Registry, name: &str, help: &str) -> Self {
         Self::with(registry, name, help, Counter::default)
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn names_without_end_are_one_series_and_none_is_lost() {
         let mut registry = Registry::default();
-        let counters = Counters::register(&mut registry, "seen", "Seen");
+        let counters = CounterFamily::register(&mut registry, "seen", "Seen");
         for n in 0..SERIES_MAX + 100 {
             counters.count(vec![("gate", format!("g{n}")), ("outcome", "complete".to_owned())]);
         }
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_name_cannot_break_out_of_its_label() {
         let mut registry = Registry::default();
-        let counters = Counters::register(&mut registry, "seen", "Seen");
+        let counters = CounterFamily::register(&mut registry, "seen", "Seen");
         counters.count(vec![("gate", "a\"} 1\nevil 2".to_owned())]);
         let mut text = String::new();
         text::encode(&mut text, &registry).unwrap();

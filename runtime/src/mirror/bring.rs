@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
 };
-use holdpoint_workspace::{Checked, Error as GitError, HANDOFF_REF, Import, Mirror, Oid, SNAPSHOT_REF};
+use holdpoint_workspace::{CheckedSnapshot, HANDOFF_REF, Import, Mirror, ObjectId, SNAPSHOT_REF, WorkspaceError};
 
 use super::MirrorError;
 
@@ -30,12 +30,12 @@ pub(super) struct Source<'a> {
 /// Why a bundle did not come in.
 pub(super) enum BringError {
     Blob(BlobError),
-    Git(GitError),
+    Git(WorkspaceError),
 }
 
 impl BringError {
     /// With what was to be brought.
-    pub(super) fn of(self, flight: &FlightId, tip: &Oid) -> MirrorError {
+    pub(super) fn of(self, flight: &FlightId, tip: &ObjectId) -> MirrorError {
         match self {
             Self::Blob(source) => MirrorError::Blob { tip: tip.clone(), source },
             Self::Git(source) => MirrorError::Git { flight: flight.clone(), source },
@@ -57,14 +57,14 @@ pub(super) async fn bring(
     source: &Source<'_>,
     mirror: &Mirror,
     bundle: &BundleRef,
-    below: Option<&Oid>,
-) -> Result<Oid, BringError> {
+    below: Option<&ObjectId>,
+) -> Result<ObjectId, BringError> {
     let file = Passing(source.dir.join(INCOMING));
     source.fetch(&bundle.blob, &file.0).await.map_err(BringError::Blob)?;
     if below.is_none()
         && let Some(index) = source.index_of(bundle).await
     {
-        let checked = Checked { bundle: &file.0, index: &index.0, ref_name: SNAPSHOT_REF };
+        let checked = CheckedSnapshot { bundle: &file.0, index: &index.0, ref_name: SNAPSHOT_REF };
         match mirror.adopt(checked).await {
             Ok(tip) => return Ok(tip),
             Err(error) => tracing::warn!(error = %error, "the snapshot is checked again: its index is of no use"),

@@ -1,17 +1,17 @@
 //! The same facts in git's types and on the wire.
 
 use holdpoint_protocol::facts;
-use holdpoint_workspace::{Change, ChangeStatus, DiffSummary, Oid, RepoPath};
+use holdpoint_workspace::{Change, DiffStat, DiffStatus, ObjectId, RepoPath};
 
 /// An object id from the wire.
 #[must_use]
-pub fn from_wire(oid: &facts::Oid) -> Oid {
+pub fn from_wire(oid: &facts::Oid) -> ObjectId {
     oid.as_str().parse().expect("both are 40 or 64 lower-case hex digits")
 }
 
 /// An object id for the wire.
 #[must_use]
-pub fn to_wire(oid: &Oid) -> facts::Oid {
+pub fn to_wire(oid: &ObjectId) -> facts::Oid {
     oid.as_str().parse().expect("both are 40 or 64 lower-case hex digits")
 }
 
@@ -43,9 +43,9 @@ fn path_change(change: &Change) -> facts::PathChange {
     facts::PathChange {
         path: wire_path(&change.path),
         status: match change.status {
-            ChangeStatus::Added => facts::ChangeStatus::Added,
-            ChangeStatus::Modified | ChangeStatus::TypeChanged => facts::ChangeStatus::Modified,
-            ChangeStatus::Deleted => facts::ChangeStatus::Deleted,
+            DiffStatus::Added => facts::ChangeStatus::Added,
+            DiffStatus::Modified | DiffStatus::TypeChanged => facts::ChangeStatus::Modified,
+            DiffStatus::Deleted => facts::ChangeStatus::Deleted,
         },
         old_mode: change.old.as_ref().map(|(mode, _)| mode.octal().to_owned()),
         new_mode: change.new.as_ref().map(|(mode, _)| mode.octal().to_owned()),
@@ -54,7 +54,7 @@ fn path_change(change: &Change) -> facts::PathChange {
 
 /// How much changed, for the wire.
 #[must_use]
-pub fn diff_summary(summary: &DiffSummary) -> facts::DiffSummary {
+pub fn diff_summary(summary: &DiffStat) -> facts::DiffSummary {
     facts::DiffSummary { files: summary.files, insertions: summary.insertions, deletions: summary.deletions }
 }
 

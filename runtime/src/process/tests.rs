@@ -56,20 +56,20 @@ async fn tree(heeds: bool, fails: bool) -> Tree {
 #[tokio::test]
 async fn a_process_that_is_asked_to_end_drains() {
     let (ask, asked) = mpsc::unbounded_channel();
-    ask.send(Cause::Terminate).unwrap();
+    ask.send(StopCause::Terminate).unwrap();
     let ended = timeout(PATIENCE, run_until(tree(true, false).await, asked, PATIENCE)).await.unwrap().unwrap();
-    assert_eq!(ended, Ended::Drained(Cause::Terminate));
+    assert_eq!(ended, ProcessEnd::Drained(StopCause::Terminate));
     assert_eq!(ended.exit_code(), exit::OK);
 }
 
 #[tokio::test]
 async fn a_second_request_ends_it_at_once() {
     let (ask, asked) = mpsc::unbounded_channel();
-    ask.send(Cause::Interrupt).unwrap();
-    ask.send(Cause::Interrupt).unwrap();
+    ask.send(StopCause::Interrupt).unwrap();
+    ask.send(StopCause::Interrupt).unwrap();
     let running = run_until(tree(false, false).await, asked, Duration::from_secs(3600));
     let ended = timeout(PATIENCE, running).await.unwrap().unwrap();
-    assert_eq!(ended, Ended::Cut(Cause::Interrupt));
+    assert_eq!(ended, ProcessEnd::Cut(StopCause::Interrupt));
     assert_eq!(ended.exit_code(), exit::INTERRUPTED);
 }
 

@@ -74,7 +74,7 @@ pub enum Exit {
 
 /// What follows from a child's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum RestartDecision {
     /// Start it again after this pause.
     Restart {
         /// The pause.
@@ -94,23 +94,23 @@ pub struct Restarts {
 
 impl Restarts {
     /// Decides what follows from the child's end at `now`, and counts a restart.
-    pub fn on_exit(&mut self, spec: &ChildSpec, exit: Exit, now: Instant) -> Decision {
+    pub fn on_exit(&mut self, spec: &ChildSpec, exit: Exit, now: Instant) -> RestartDecision {
         let again = match spec.policy {
             RestartPolicy::Permanent => true,
             RestartPolicy::Transient => exit == Exit::Failed,
             RestartPolicy::Temporary => false,
         };
         if !again {
-            return Decision::Forget;
+            return RestartDecision::Forget;
         }
         self.recent.retain(|at| now.saturating_duration_since(*at) < spec.budget.window);
         let count = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
         if count >= spec.budget.max_restarts {
-            return Decision::MeltDown;
+            return RestartDecision::MeltDown;
         }
         self.recent.push_back(now);
         let pause = spec.backoff.first.saturating_mul(2_u32.saturating_pow(count));
-        Decision::Restart { after: pause.min(spec.backoff.max) }
+        RestartDecision::Restart { after: pause.min(spec.backoff.max) }
     }
 }
 
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn the_policy_says_which_ends_are_followed_by_a_restart() {
-        let restart = Decision::Restart { after: SECOND };
+        let restart = RestartDecision::Restart { after: SECOND };
         for (policy, exit, expected) in [
             (RestartPolicy::Permanent, Exit::Normal, restart),
             (RestartPolicy::Permanent, Exit::Failed, restart),
-            (RestartPolicy::Transient, Exit::Normal, Decision::Forget),
+            (RestartPolicy::Transient, Exit::Normal, RestartDecision::Forget),
             (RestartPolicy::Transient, Exit::Failed, restart),
-            (RestartPolicy::Temporary, Exit::Normal, Decision::Forget),
-            (RestartPolicy::Temporary, Exit::Failed, Decision::Forget),
+            (RestartPolicy::Temporary, Exit::Normal, RestartDecision::Forget),
+            (RestartPolicy::Temporary, Exit::Failed, RestartDecision::Forget),
         ] {
             let decision = Restarts::default().on_exit(&spec(policy), exit, Instant::now());
             assert_eq!(decision, expected, "{policy:?} {exit:?}");
@@ -150,8 +150,8 @@ mod tests {
         let (spec, start) = (spec(RestartPolicy::Permanent), Instant::now());
         let mut restarts = Restarts::default();
         let decisions = [0, 1, 2, 3].map(|s| restarts.on_exit(&spec, Exit::Failed, start + s * SECOND));
-        let [first, second, third] = [1, 2, 3].map(|s| Decision::Restart { after: s * SECOND });
-        assert_eq!(decisions, [first, second, third, Decision::MeltDown]);
+        let [first, second, third] = [1, 2, 3].map(|s| RestartDecision::Restart { after: s * SECOND });
+        assert_eq!(decisions, [first, second, third, RestartDecision::MeltDown]);
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         let mut restarts = Restarts::default();
         for round in 0..20 {
             let decision = restarts.on_exit(&spec, Exit::Failed, start + round * 10 * SECOND);
-            assert_eq!(decision, Decision::Restart { after: SECOND }, "round {round}");
+            assert_eq!(decision, RestartDecision::Restart { after: SECOND }, "round {round}");
         }
     }
 }

@@ -10,7 +10,7 @@ const KILLED: &str = "killed";
 
 /// The end of a child.
 #[derive(Debug)]
-pub struct End {
+pub struct ChildEnd {
     /// Which child.
     pub actor: ActorId,
     /// In order or not.
@@ -19,7 +19,7 @@ pub struct End {
     pub cause: String,
 }
 
-impl End {
+impl ChildEnd {
     /// The end that an event reports; `None` for any other event.
     ///
     /// A child that was killed while it was idle still brings its state along, so that alone does not make an end

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Child, ChildSpec, Started, TaskFailed, Tasks};
+use super::{ActorTasks, Child, ChildSpec, Started, TaskFailed};
 
 /// A task with its name. That it ends is a failure.
 pub struct Errand(&'static str, Pin<Box<dyn Future<Output = TaskFailed> + Send>>);
@@ -39,11 +39,15 @@ struct Errands;
 
 impl Actor for Errands {
     type Msg = TaskFailed;
-    type State = Tasks;
+    type State = ActorTasks;
     type Arguments = Vec<Errand>;
 
-    async fn pre_start(&self, myself: ActorRef<TaskFailed>, errands: Vec<Errand>) -> Result<Tasks, ActorProcessingErr> {
-        let mut tasks = Tasks::default();
+    async fn pre_start(
+        &self,
+        myself: ActorRef<TaskFailed>,
+        errands: Vec<Errand>,
+    ) -> Result<ActorTasks, ActorProcessingErr> {
+        let mut tasks = ActorTasks::default();
         for Errand(name, work) in errands {
             tasks.run(&myself, name, work);
         }
@@ -54,7 +58,7 @@ impl Actor for Errands {
         &self,
         _: ActorRef<TaskFailed>,
         failed: TaskFailed,
-        _: &mut Tasks,
+        _: &mut ActorTasks,
     ) -> Result<(), ActorProcessingErr> {
         Err(failed.into())
     }

@@ -8,9 +8,9 @@ use std::{
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use super::{
-    budget::{Decision, Exit, Restarts},
+    budget::{Exit, RestartDecision, Restarts},
     child::{Child, Started},
-    end::End,
+    end::ChildEnd,
 };
 use crate::telemetry::{ErrorChain, fields};
 
@@ -69,7 +69,7 @@ enum Phase {
 
 /// The children as they are.
 #[derive(Debug)]
-pub struct State {
+pub struct SupervisorState {
     slots: Vec<Slot>,
     draining: bool,
     meltdown: Arc<OnceLock<Meltdown>>,
@@ -77,19 +77,28 @@ pub struct State {
 
 impl Actor for Supervisor {
     type Msg = Msg;
-    type State = State;
+    type State = SupervisorState;
     type Arguments = SupervisorArgs;
 
-    async fn pre_start(&self, myself: ActorRef<Msg>, args: SupervisorArgs) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Msg>,
+        args: SupervisorArgs,
+    ) -> Result<SupervisorState, ActorProcessingErr> {
         for index in 0..args.children.len() {
             myself.cast(Msg::Start(index))?;
         }
         let slot = |child| Slot { child, restarts: Restarts::default(), phase: Phase::Starting };
         let slots = args.children.into_iter().map(slot).collect();
-        Ok(State { slots, draining: false, meltdown: args.meltdown })
+        Ok(SupervisorState { slots, draining: false, meltdown: args.meltdown })
     }
 
-    async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Msg>,
+        message: Msg,
+        state: &mut SupervisorState,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Start(index) => state.start(&myself, index).await,
             Msg::Drain(deadline) => {
@@ -107,16 +116,16 @@ impl Actor for Supervisor {
         &self,
         myself: ActorRef<Msg>,
         event: SupervisionEvent,
-        state: &mut State,
+        state: &mut SupervisorState,
     ) -> Result<(), ActorProcessingErr> {
-        match End::of(&event) {
-            Some(End { actor, exit, cause }) => state.ended(&myself, actor, exit, &cause),
+        match ChildEnd::of(&event) {
+            Some(ChildEnd { actor, exit, cause }) => state.ended(&myself, actor, exit, &cause),
             None => Ok(()),
         }
     }
 }
 
-impl State {
+impl SupervisorState {
     async fn start(&mut self, myself: &ActorRef<Msg>, index: usize) -> Result<(), ActorProcessingErr> {
         let draining = self.draining;
         let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
@@ -185,13 +194,13 @@ impl State {
         if !self.draining {
             let child = slot.child.spec.name;
             match slot.restarts.on_exit(&slot.child.spec, exit, Instant::now()) {
-                Decision::Restart { after } => {
+                RestartDecision::Restart { after } => {
                     tracing::warn!({ fields::CHILD } = child, cause, after_ms = after.as_millis(), "restarting");
                     slot.phase = Phase::Starting;
                     myself.send_after(after, move || Msg::Start(index));
                 }
-                Decision::Forget => tracing::debug!({ fields::CHILD } = child, cause, "ended"),
-                Decision::MeltDown => {
+                RestartDecision::Forget => tracing::debug!({ fields::CHILD } = child, cause, "ended"),
+                RestartDecision::MeltDown => {
                     let meltdown = Meltdown { child, cause: cause.to_owned() };
                     tracing::error!({ fields::CHILD } = child, cause, "restarts are used up");
                     // A tree has one root; the first melt-down is the one that ended it.

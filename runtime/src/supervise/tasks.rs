@@ -36,9 +36,9 @@ impl TaskFailed {
 
 /// The tasks of one actor, part of its state: they are aborted when the actor ends, however it ends.
 #[derive(Debug, Default)]
-pub struct Tasks(JoinSet<()>);
+pub struct ActorTasks(JoinSet<()>);
 
-impl Tasks {
+impl ActorTasks {
     /// Runs `work` and sends the actor what it returns, or that it panicked.
     pub fn run<M>(&mut self, actor: &ActorRef<M>, task: &'static str, work: impl Future<Output = M> + Send + 'static)
     where

@@ -169,7 +169,7 @@ type Orders = Arc<std::sync::Mutex<mpsc::UnboundedReceiver<fn() -> Outcome>>>;
 
 impl Actor for Employer {
     type Msg = Outcome;
-    type State = (Tasks, mpsc::UnboundedSender<&'static str>);
+    type State = (ActorTasks, mpsc::UnboundedSender<&'static str>);
     type Arguments = (Orders, mpsc::UnboundedSender<&'static str>);
 
     async fn pre_start(
@@ -178,7 +178,7 @@ impl Actor for Employer {
         (orders, told): Self::Arguments,
     ) -> Result<Self::State, ActorProcessingErr> {
         let _ = told.send("started");
-        let mut tasks = Tasks::default();
+        let mut tasks = ActorTasks::default();
         tasks.run(&myself, "worker", async move {
             let next = std::future::poll_fn(|cx| orders.lock().unwrap().poll_recv(cx)).await;
             next.map_or_else(|| TaskFailed::ended("worker").into(), |order| order())

@@ -71,11 +71,11 @@ pub enum TelemetryError {
 /// Sends the last spans off when it is dropped. Keep it until the process ends.
 #[derive(Debug)]
 #[must_use = "spans are lost when it is dropped early"]
-pub struct Guard {
+pub struct TelemetryGuard {
     telling: Option<Telling>,
 }
 
-impl Drop for Guard {
+impl Drop for TelemetryGuard {
     fn drop(&mut self) {
         let Some(telling) = &self.telling else { return };
         if let Err(error) = telling.provider().shutdown_with_timeout(FLUSH_TIMEOUT) {
@@ -88,7 +88,7 @@ impl Drop for Guard {
 ///
 /// # Errors
 /// [`TelemetryError`].
-pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Result<Guard, TelemetryError> {
+pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Result<TelemetryGuard, TelemetryError> {
     let variable = |name: &str| std::env::var(name).ok();
     RESOURCE.get_or_init(|| resource(service_name, instance));
     let export =
@@ -114,7 +114,7 @@ pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Res
         tracing::warn!(endpoint, problem, "all traces are exported");
     }
     let telling = provider.zip(tracer).map(|(provider, tracer)| spans::tell_to(&provider, tracer));
-    Ok(Guard { telling })
+    Ok(TelemetryGuard { telling })
 }
 
 /// Where metrics go that are sent by OTLP; `None`: nowhere, as nothing says where, or a variable says not to.

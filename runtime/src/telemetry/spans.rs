@@ -118,7 +118,7 @@ pub fn number(count: usize) -> i64 {
 
 /// What a span is in a conversation of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanRole {
     /// Work within a process.
     Internal,
     /// A message is sent.
@@ -155,12 +155,12 @@ impl PastSpan {
 
     /// Of this kind; otherwise internal.
     #[must_use]
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: SpanRole) -> Self {
         self.builder.span_kind = Some(match kind {
-            Kind::Internal => SpanKind::Internal,
-            Kind::Producer => SpanKind::Producer,
-            Kind::Consumer => SpanKind::Consumer,
-            Kind::Client => SpanKind::Client,
+            SpanRole::Internal => SpanKind::Internal,
+            SpanRole::Producer => SpanKind::Producer,
+            SpanRole::Consumer => SpanKind::Consumer,
+            SpanRole::Client => SpanKind::Client,
         });
         self
     }

@@ -147,7 +147,7 @@ fn a_past_span_is_told_with_its_times_once_somebody_listens() {
     let (start, end) = (time_of(holdpoint_protocol::Timestamp::from_millis(1_000)), now());
     let tell = || {
         let span = PastSpan::new("turn build", trace().turn(&turn()), start).below(&trace().root());
-        let span = span.with(fields::ATTEMPT, 2_i64).with_some(fields::AGENT, None::<String>).kind(Kind::Client);
+        let span = span.with(fields::ATTEMPT, 2_i64).with_some(fields::AGENT, None::<String>).kind(SpanRole::Client);
         span.linked(&trace().root(), "opened_by").event("landed", end).failed("out of luck").ended(end);
         PastSpan::new("waypoint", trace().root(), start).ended(end);
     };

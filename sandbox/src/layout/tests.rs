@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Kind, Layout};
-use crate::error::Error;
-use crate::profile::{Limits, Network, Profile};
+use crate::error::SandboxError;
+use crate::profile::{Network, Profile, RunLimits};
 
 fn profile(read: &[&Path], write: &[&Path], deny: &[&Path]) -> Profile {
     let own = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
@@ -11,7 +11,7 @@ fn profile(read: &[&Path], write: &[&Path], deny: &[&Path]) -> Profile {
         write: own(write),
         deny: own(deny),
         network: Network::Loopback,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     }
 }
 
@@ -73,10 +73,10 @@ fn right_taken_back_below_a_writable_tree_is_noticed() {
 fn paths_that_cannot_be_meant_are_refused() {
     for path in ["relative", "/", "/usr/../root"] {
         let error = Layout::of(&profile(&[Path::new(path)], &[], &[]), true).unwrap_err();
-        assert!(matches!(error, Error::BadPath { .. }), "{path}");
+        assert!(matches!(error, SandboxError::BadPath { .. }), "{path}");
     }
     let error = Layout::of(&profile(&[], &[Path::new("/no/such/place")], &[]), true).unwrap_err();
-    assert!(matches!(error, Error::BadPath { problem: "does not exist", .. }));
+    assert!(matches!(error, SandboxError::BadPath { problem: "does not exist", .. }));
 }
 
 #[test]
@@ -105,6 +105,6 @@ fn tree_is_shown_at_no_path_of_another_tree() {
     let (_dir, root) = tree();
     for shown in ["/usr/hold", "/", "hold/w1", "/hold/../etc", "/tmp/w1"] {
         let layout = Layout::showing(&profile(&[], &[&root], &[]), true, Some((&root, Path::new(shown))));
-        assert!(matches!(layout, Err(Error::BadPath { .. })), "{shown}");
+        assert!(matches!(layout, Err(SandboxError::BadPath { .. })), "{shown}");
     }
 }

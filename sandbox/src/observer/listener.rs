@@ -42,7 +42,7 @@ const PRIVATE: u32 = 0o700;
 
 /// A folder with the observer's program and a socket, for one command.
 #[derive(Debug)]
-pub struct Listener {
+pub struct ObserverListener {
     dir: PathBuf,
     executable: PathBuf,
     socket: UnixListener,
@@ -51,7 +51,7 @@ pub struct Listener {
 
 /// What was heard of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ObserverReport {
     /// What the starter calls the watched program. Empty, with nothing else, where the connection was refused.
     pub name: String,
     /// What the program said, message by message.
@@ -60,7 +60,7 @@ pub struct Told {
     pub ended: Option<Ended>,
 }
 
-impl Listener {
+impl ObserverListener {
     /// Listens in the folder `dir`, which is made. The program of the observer is the shim of `sandbox`, which calls
     /// [`maybe_run`](super::maybe_run) in its `main`.
     ///
@@ -94,7 +94,7 @@ impl Listener {
     }
 
     /// Hears what observers say while a command runs.
-    pub async fn during<T>(self, run: impl Future<Output = T>) -> (T, Vec<Told>) {
+    pub async fn during<T>(self, run: impl Future<Output = T>) -> (T, Vec<ObserverReport>) {
         tokio::pin!(run);
         let (mut told, mut kept) = (Vec::new(), 0);
         let mut heard = FuturesUnordered::new();
@@ -117,7 +117,7 @@ impl Listener {
                     }
                     refuse(&stream);
                     if told.len() < runs_max + REFUSED_MAX {
-                        told.push(Told::default());
+                        told.push(ObserverReport::default());
                     }
                 }
             }
@@ -128,13 +128,13 @@ impl Listener {
             told.push(one);
         }
         // A run that never said how it ended is none that may be forgotten.
-        told.extend((0..heard.len()).map(|_| Told { name: PROGRAM.to_owned(), ..Told::default() }));
+        told.extend((0..heard.len()).map(|_| ObserverReport { name: PROGRAM.to_owned(), ..ObserverReport::default() }));
         (result, told)
     }
 }
 
 /// What keeping a run takes, about.
-fn bytes_of(told: &Told) -> usize {
+fn bytes_of(told: &ObserverReport) -> usize {
     told.said.iter().map(|said| said.len() + size_of::<String>()).sum()
 }
 
@@ -144,10 +144,10 @@ fn refuse(stream: &UnixStream) {
 }
 
 /// One run, to the end of its connection or of its room in bytes.
-async fn hear(mut stream: UnixStream, room: u64) -> Told {
+async fn hear(mut stream: UnixStream, room: u64) -> ObserverReport {
     let (reader, mut writer) = stream.split();
     let mut lines = BufReader::new(reader.take(room)).lines();
-    let mut told = Told::default();
+    let mut told = ObserverReport::default();
     let Ok(Ok(Some(name))) = timeout(MOMENT, lines.next_line()).await else { return told };
     told.name = name;
     if writer.write_all(&[WELCOME]).await.is_err() {

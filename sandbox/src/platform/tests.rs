@@ -1,6 +1,6 @@
 use super::Platform;
 use crate::layout::{Grant, Kind, Layout};
-use crate::profile::{Limits, Network, Profile};
+use crate::profile::{Network, Profile, RunLimits};
 use crate::property::Property;
 use crate::wire::{GroupVersion, Sockets};
 
@@ -19,7 +19,7 @@ const FULL: Platform = Platform {
 const CONTAINER: Platform = Platform { namespaces: false, own_proc: false, own_network: false, ..FULL };
 
 fn missing(platform: &Platform, network: Network, layout: &Layout) -> Vec<Property> {
-    let profile = Profile { read: vec![], write: vec![], deny: vec![], network, limits: Limits::default() };
+    let profile = Profile { read: vec![], write: vec![], deny: vec![], network, limits: RunLimits::default() };
     let reports = platform.reports(&profile, layout);
     reports.iter().filter(|report| !report.enforced() && report.property.required()).map(|r| r.property).collect()
 }
@@ -72,7 +72,7 @@ fn unix_sockets_are_refused_where_those_outside_can_be_reached() {
 
 fn by(platform: &Platform, property: Property) -> Option<String> {
     let profile =
-        Profile { read: vec![], write: vec![], deny: vec![], network: Network::Host, limits: Limits::default() };
+        Profile { read: vec![], write: vec![], deny: vec![], network: Network::Host, limits: RunLimits::default() };
     let reports = platform.reports(&profile, &Layout::default());
     reports.into_iter().find(|report| report.property == property).and_then(|report| report.mechanism)
 }

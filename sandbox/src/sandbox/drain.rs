@@ -11,7 +11,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// One of the two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -26,16 +26,16 @@ pub enum Stream {
 #[derive(Clone)]
 pub struct Tap(Arc<See>);
 
-type See = dyn Fn(Stream, &[u8]) + Send + Sync;
+type See = dyn Fn(OutputStream, &[u8]) + Send + Sync;
 
 impl Tap {
     /// A tap that calls this for every piece of output.
-    pub fn new(see: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Self {
+    pub fn new(see: impl Fn(OutputStream, &[u8]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(see))
     }
 
     /// Shows it a piece; an empty one is none.
-    pub fn see(&self, stream: Stream, bytes: &[u8]) {
+    pub fn see(&self, stream: OutputStream, bytes: &[u8]) {
         if !bytes.is_empty() {
             (self.0)(stream, bytes);
         }
@@ -68,7 +68,7 @@ impl Allowance {
 /// `over` and goes on reading, so that nobody is stuck.
 pub(super) async fn drain(
     pipe: Option<impl AsyncRead + Unpin>,
-    stream: Stream,
+    stream: OutputStream,
     kept: &mut Vec<u8>,
     allowance: &Allowance,
     tap: Option<&Tap>,

@@ -6,14 +6,14 @@ use nix::unistd::geteuid;
 
 use super::session;
 use super::spec;
-use crate::error::Error;
+use crate::error::SandboxError;
 use crate::layout::Layout;
 use crate::platform::Platform;
-use crate::profile::{Bounds, Limits, Network, Profile};
+use crate::profile::{Bounds, Network, Profile, RunLimits};
 use crate::wire::{GroupVersion, Step};
 
 /// The platform's gifts. Tries everything first, and does without what fails until the rest works.
-pub(super) async fn probe(shim: &Path, namespaces: bool, groups: bool) -> Result<Platform, Error> {
+pub(super) async fn probe(shim: &Path, namespaces: bool, groups: bool) -> Result<Platform, SandboxError> {
     let tried = groups.then_some(GroupVersion::V1);
     let mut platform = Platform {
         namespaces,
@@ -33,7 +33,7 @@ pub(super) async fn probe(shim: &Path, namespaces: bool, groups: bool) -> Result
             write: Vec::new(),
             deny: Vec::new(),
             network: Network::Loopback,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         // With limits, so that what keeps them is tried too.
         let profile = Bounds::default().complete(&profile);
@@ -41,10 +41,10 @@ pub(super) async fn probe(shim: &Path, namespaces: bool, groups: bool) -> Result
         let events = session::set_up(shim, &spec(&platform, &profile, layout, None)).await?;
         if let Some((step, reason)) = events.failure() {
             tracing::debug!(?step, reason, "the platform refuses a part of the sandbox");
-            platform = without(platform, *step).ok_or_else(|| Error::NoSandbox { reason: reason.clone() })?;
+            platform = without(platform, *step).ok_or_else(|| SandboxError::NoSandbox { reason: reason.clone() })?;
             continue;
         }
-        let ready = events.ready.ok_or(Error::ShimLost)?;
+        let ready = events.ready.ok_or(SandboxError::ShimLost)?;
         return Ok(Platform {
             landlock_abi: ready.landlock_abi,
             process_namespace_limit: ready.processes_limited,

@@ -14,9 +14,9 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 
 use super::Ended;
-use super::drain::{Allowance, Stream, Tap, drain};
-use crate::error::Error;
-use crate::profile::Limits;
+use super::drain::{Allowance, OutputStream, Tap, drain};
+use crate::error::SandboxError;
+use crate::profile::RunLimits;
 use crate::shim;
 use crate::wire::{Event, Excess, Frame, GroupVersion, Spec, Step};
 
@@ -39,10 +39,10 @@ pub(super) async fn run(
     shim: &Path,
     spec: &Spec,
     stdin: &[u8],
-    limits: &Limits,
+    limits: &RunLimits,
     tap: Option<&Tap>,
     end: impl Future<Output = ()>,
-) -> Result<Run, Error> {
+) -> Result<Run, SandboxError> {
     let start = Instant::now();
     let (mut child, socket) = start_shim(shim)?;
     let (reader, stop) = split(socket)?;
@@ -52,8 +52,8 @@ pub(super) async fn run(
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let output = async {
         tokio::try_join!(
-            drain(stdout, Stream::Stdout, &mut out, &allowance, tap, over),
-            drain(stderr, Stream::Stderr, &mut err, &allowance, tap, over)
+            drain(stdout, OutputStream::Stdout, &mut out, &allowance, tap, over),
+            drain(stderr, OutputStream::Stderr, &mut err, &allowance, tap, over)
         )
         .map(drop)
     };
@@ -71,7 +71,7 @@ pub(super) async fn run(
 }
 
 /// Only sets up, and says how far that went.
-pub(super) async fn set_up(shim: &Path, spec: &Spec) -> Result<Events, Error> {
+pub(super) async fn set_up(shim: &Path, spec: &Spec) -> Result<Events, SandboxError> {
     let (child, socket) = start_shim(shim)?;
     let (reader, stop) = split(socket)?;
     let events = async {
@@ -99,7 +99,7 @@ async fn watched(
     wall: Duration,
     end: impl Future<Output = ()>,
     stop: &Stop,
-) -> Result<Events, Error> {
+) -> Result<Events, SandboxError> {
     let deadline = async {
         let why = tokio::select! {
             () = tokio::time::sleep(wall) => Ended::TimedOut,
@@ -117,7 +117,7 @@ async fn watched(
                 result?;
                 output_done = true;
             }
-            () = &mut deadline => return Err(Error::ShimLost),
+            () = &mut deadline => return Err(SandboxError::ShimLost),
         }
     };
     if !output_done {
@@ -127,13 +127,13 @@ async fn watched(
     Ok(events)
 }
 
-fn start_shim(shim: &Path) -> Result<(Child, std::os::unix::net::UnixStream), Error> {
+fn start_shim(shim: &Path) -> Result<(Child, std::os::unix::net::UnixStream), SandboxError> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let mut command = Command::new(shim);
     command.args(shim::args()).env_clear().current_dir("/");
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().map_err(|source| Error::Shim { shim: shim.to_owned(), source })?;
+    let child = command.spawn().map_err(|source| SandboxError::Shim { shim: shim.to_owned(), source })?;
     Ok((child, ours))
 }
 
@@ -237,13 +237,13 @@ impl Events {
     }
 
     /// How the program ended, and when.
-    fn program(&self, spec: &Spec, stopped: Option<Ended>, after: Duration) -> Result<(Ended, Duration), Error> {
+    fn program(&self, spec: &Spec, stopped: Option<Ended>, after: Duration) -> Result<(Ended, Duration), SandboxError> {
         if let Some((step, reason)) = &self.failed {
-            return Err(Error::SetUp { step: format!("{step:?}"), reason: reason.clone() });
+            return Err(SandboxError::SetUp { step: format!("{step:?}"), reason: reason.clone() });
         }
         if let Some(errno) = self.not_started {
             let program = spec.program.as_ref().and_then(|program| program.argv.first()).cloned().unwrap_or_default();
-            return Err(Error::NotStarted { program, source: std::io::Error::from_raw_os_error(errno) });
+            return Err(SandboxError::NotStarted { program, source: std::io::Error::from_raw_os_error(errno) });
         }
         if let Some(reason) = stopped.or(self.exceeded) {
             return Ok((reason, self.ended.map_or(after, |(_, when)| when)));
@@ -252,7 +252,7 @@ impl Events {
             Some(ended) => Ok(ended),
             // The inner stage was killed after it started the program: by the program, or for want of memory.
             None if self.ready.is_some() && self.tree_ended => Ok((Ended::Signalled(Signal::SIGKILL as i32), after)),
-            None => Err(Error::ShimLost),
+            None => Err(SandboxError::ShimLost),
         }
     }
 }

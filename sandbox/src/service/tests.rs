@@ -1,12 +1,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Lifetime, Running, Service, ServiceError, ServiceSpec};
+use super::{Lifetime, RunningService, Service, ServiceError, ServiceSpec};
 use crate::process::ProcessId;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-fn spawn(dir: &Path, line: &str, lifetime: Lifetime) -> Running {
+fn spawn(dir: &Path, line: &str, lifetime: Lifetime) -> RunningService {
     let spec = ServiceSpec {
         program: "sh".into(),
         args: vec!["-c".into(), line.into()],

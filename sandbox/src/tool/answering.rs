@@ -16,7 +16,7 @@ use super::{Confinement, GroupGuard, Limit, Tool, ToolError, confined, exceeded}
 /// A caller that gets no answer, or an error, drops it: what it says next may belong to an earlier question.
 #[derive(Debug)]
 #[must_use = "it is killed when it is dropped"]
-pub struct Answering {
+pub struct AnsweringTool {
     program: String,
     child: Child,
     group: GroupGuard,
@@ -29,7 +29,7 @@ pub struct Answering {
 
 /// How a question went that has no error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
+pub enum ToolAnswer {
     /// The line that it said, without its end.
     Line(Vec<u8>),
     /// It ended without an answer, and within its limits.
@@ -42,7 +42,7 @@ impl Tool {
     ///
     /// # Errors
     /// It is not confined, cannot be, or does not start.
-    pub async fn answering(self) -> Result<Answering, ToolError> {
+    pub async fn answering(self) -> Result<AnsweringTool, ToolError> {
         let program = self.name();
         let Some(confinement) = self.confinement.clone() else {
             return Err(ToolError::Confine { program, reason: "only a confined tool stays".to_owned() });
@@ -53,7 +53,7 @@ impl Tool {
             return Err(ToolError::Io { program, source: std::io::ErrorKind::BrokenPipe.into() });
         };
         let (answer_cap, patience) = (self.output_cap, self.wall_time());
-        Ok(Answering {
+        Ok(AnsweringTool {
             program,
             child,
             group,
@@ -66,13 +66,13 @@ impl Tool {
     }
 }
 
-impl Answering {
+impl AnsweringTool {
     /// Sends a line and waits for the answer, one line. `line` has no line end in it. Of all confined tools of this process only
     /// some work at once; one that is not asked takes no such place.
     ///
     /// # Errors
     /// It went over a limit, said too much or more than one line, took too long, or its pipes failed.
-    pub async fn ask(&mut self, line: &[u8]) -> Result<Answered, ToolError> {
+    pub async fn ask(&mut self, line: &[u8]) -> Result<ToolAnswer, ToolError> {
         let _place = confined::place().await;
         let patience = self.patience;
         match tokio::time::timeout(patience, self.talk(line)).await {
@@ -81,7 +81,7 @@ impl Answering {
         }
     }
 
-    async fn talk(&mut self, line: &[u8]) -> Result<Answered, ToolError> {
+    async fn talk(&mut self, line: &[u8]) -> Result<ToolAnswer, ToolError> {
         let failed = |program: &str, source| ToolError::Io { program: program.to_owned(), source };
         if !self.stdout.buffer().is_empty() {
             let unasked = std::io::Error::other("it spoke without being asked");
@@ -108,7 +108,7 @@ impl Answering {
         let receive = bounded.read_until(b'\n', &mut said);
         tokio::try_join!(send, receive).map_err(|source| failed(&self.program, source))?;
         if said.pop_if(|last| *last == b'\n').is_some() {
-            return Ok(Answered::Line(said));
+            return Ok(ToolAnswer::Line(said));
         }
         if said.len() > self.answer_cap {
             return Err(ToolError::OutputLimit { program: self.program.clone(), limit: self.answer_cap });
@@ -117,7 +117,7 @@ impl Answering {
         self.group.reaped();
         match exceeded(&self.confinement, status) {
             Some(limit) => Err(ToolError::OverLimit { program: self.program.clone(), limit }),
-            None => Ok(Answered::Ended),
+            None => Ok(ToolAnswer::Ended),
         }
     }
 }

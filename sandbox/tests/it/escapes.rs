@@ -12,7 +12,7 @@ mod network;
 mod processes;
 mod reads;
 
-use holdpoint_sandbox::{Command, Ended, Input, Limits, Network, Profile, Property, PropertyReport, Sandbox};
+use holdpoint_sandbox::{Command, Ended, Network, Profile, ProgramInput, Property, PropertyReport, RunLimits, Sandbox};
 use serde::Deserialize;
 
 use crate::lab::{SHIM, text};
@@ -105,11 +105,11 @@ async fn seen_nested(arena: &Arena, command: &Command) -> Seen {
         write: vec![arena.root().to_owned()],
         deny: vec![],
         network: Network::Host,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     let mut argv = vec![SHIM.to_owned()];
     argv.extend(Wall::Nested.waived().into_iter().map(|property| property.name().to_owned()));
-    let stdin = Input::Bytes(serde_json::to_vec(command).unwrap());
+    let stdin = ProgramInput::Bytes(serde_json::to_vec(command).unwrap());
     let harness = Command { argv, dir: arena.root().to_owned(), shown: None, env: [].into(), stdin, profile };
     let outcome = Sandbox::new(SHIM).run(&harness, None).await.unwrap();
     assert_eq!(outcome.ended, Ended::Exited(0), "{}", text(&outcome.stderr));

@@ -1,6 +1,6 @@
 //! What a program can read and write, and what it cannot.
 
-use holdpoint_sandbox::{Error, Property};
+use holdpoint_sandbox::{Property, SandboxError};
 
 use crate::lab::Lab;
 
@@ -69,7 +69,7 @@ async fn path_below_a_writable_tree_is_closed_by_mounts_or_refused() {
     }
     full.refused("cat closed/key").await;
     let error = plain.sandbox.run(&plain.command("true"), None).await.unwrap_err();
-    let Error::NotEnforceable { properties } = error else { panic!("{error}") };
+    let SandboxError::NotEnforceable { properties } = error else { panic!("{error}") };
     assert_eq!(properties, [Property::NoWritesOutside, Property::NoReadsOutside]);
 }
 

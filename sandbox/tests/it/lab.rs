@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use holdpoint_sandbox::{Command, Ended, Limits, Network, Outcome, Profile, Property, Sandbox};
+use holdpoint_sandbox::{Command, Ended, Network, Profile, Property, RunLimits, RunOutcome, Sandbox};
 
 pub(crate) const SHIM: &str = env!("CARGO_BIN_EXE_holdpoint-sandbox-shim");
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ impl Lab {
         for folder in ["scratch", "tree", "outside"] {
             std::fs::create_dir(root.path().join(folder)).unwrap();
         }
-        let limits = Limits { wall: Duration::from_secs(120), ..Limits::default() };
+        let limits = RunLimits { wall: Duration::from_secs(120), ..RunLimits::default() };
         let profile = Profile {
             read: vec![root.path().join("tree")],
             write: vec![root.path().join("scratch")],
@@ -74,7 +74,7 @@ impl Lab {
         command
     }
 
-    pub(crate) async fn run(&self, line: &str) -> Outcome {
+    pub(crate) async fn run(&self, line: &str) -> RunOutcome {
         let outcome = self.sandbox.run(&self.command(line), None).await.unwrap();
         assert!(outcome.tree_ended, "{line}");
         outcome

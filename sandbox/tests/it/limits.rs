@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::{Ended, Property, Stream, Tap};
+use holdpoint_sandbox::{Ended, OutputStream, Property, Tap};
 
 use crate::lab::{Lab, runs, text};
 
@@ -46,7 +46,7 @@ async fn a_tap_sees_the_output_while_the_program_runs() {
     let command = lab.command("echo first; while ! test -e go; do :; done");
     let go = lab.scratch().join("go");
     let tap = Tap::new(move |stream, bytes| {
-        assert_eq!((stream, text(bytes)), (Stream::Stdout, "first\n".to_owned()));
+        assert_eq!((stream, text(bytes)), (OutputStream::Stdout, "first\n".to_owned()));
         std::fs::write(&go, "").unwrap();
     });
     // Without what the tap does the program would run into its time limit.
@@ -62,7 +62,7 @@ async fn a_tap_sees_all_that_is_kept_and_nothing_beyond() {
     let tap = Tap::new(move |stream, bytes| {
         let mut seen = into.lock().unwrap();
         let (out, err) = &mut *seen;
-        if stream == Stream::Stdout { out } else { err }.extend_from_slice(bytes);
+        if stream == OutputStream::Stdout { out } else { err }.extend_from_slice(bytes);
     });
     let command = lab.command("seq 1 20000 >&2; seq 1 100000");
     let outcome = lab.sandbox.run(&command, Some(&tap)).await.unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use holdpoint_sandbox::{Ended, Error, Property};
+use holdpoint_sandbox::{Ended, Property, SandboxError};
 
 use crate::lab::{Lab, SHIM, runs, soon};
 
@@ -103,7 +103,7 @@ async fn what_cannot_be_promised_is_refused_before_anything_runs() {
     let lab = Lab::plain();
     let strict = holdpoint_sandbox::Sandbox::new(SHIM).without_namespaces();
     let error = strict.run(&lab.command("touch ran"), None).await.unwrap_err();
-    let Error::NotEnforceable { properties } = error else { panic!("{error}") };
+    let SandboxError::NotEnforceable { properties } = error else { panic!("{error}") };
     assert!(properties.contains(&Property::Loopback));
     assert!(!lab.scratch().join("ran").exists());
     let waived = lab.run("true").await;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_sandbox::{Ended, Error, Input, toolchain_paths};
+use holdpoint_sandbox::{Ended, ProgramInput, SandboxError, toolchain_paths};
 
 use crate::lab::{Lab, text};
 
@@ -38,9 +38,9 @@ async fn input_is_passed_on_and_ends() {
         std::fs::write(lab.tree().join("prompt"), "from a file").unwrap();
         let big = vec![b'x'; 1_000_000];
         for (stdin, expected) in [
-            (Input::Empty, Vec::new()),
-            (Input::Bytes(big.clone()), big),
-            (Input::File(lab.tree().join("prompt")), b"from a file".to_vec()),
+            (ProgramInput::Empty, Vec::new()),
+            (ProgramInput::Bytes(big.clone()), big),
+            (ProgramInput::File(lab.tree().join("prompt")), b"from a file".to_vec()),
         ] {
             let mut command = lab.command("cat");
             command.stdin = stdin;
@@ -48,7 +48,7 @@ async fn input_is_passed_on_and_ends() {
             assert!(outcome.stdout == expected && outcome.ended == Ended::Exited(0));
         }
         let mut unread = lab.command("exit 4");
-        unread.stdin = Input::Bytes(vec![b'x'; 1_000_000]);
+        unread.stdin = ProgramInput::Bytes(vec![b'x'; 1_000_000]);
         assert_eq!(lab.sandbox.run(&unread, None).await.unwrap().ended, Ended::Exited(4));
     }
 }
@@ -58,10 +58,10 @@ async fn program_that_cannot_be_started_is_an_error() {
     for lab in Lab::both() {
         let mut missing = lab.command("");
         missing.argv = vec!["/usr/bin/no-such-program".to_owned()];
-        assert!(matches!(lab.sandbox.run(&missing, None).await, Err(Error::NotStarted { .. })));
+        assert!(matches!(lab.sandbox.run(&missing, None).await, Err(SandboxError::NotStarted { .. })));
         let mut elsewhere = lab.command("pwd");
         elsewhere.dir = lab.outside().join("missing");
-        assert!(matches!(lab.sandbox.run(&elsewhere, None).await, Err(Error::NotStarted { .. })));
+        assert!(matches!(lab.sandbox.run(&elsewhere, None).await, Err(SandboxError::NotStarted { .. })));
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use clap::Parser;
-use holdpoint_tests::soak::{PARTS, Part, Terms};
+use holdpoint_tests::soak::{PARTS, SoakPart, Terms};
 
 /// Long runs of whole flights: faults, storms, big repositories.
 #[derive(Parser)]
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let terms = Terms { seed, time: Duration::from_secs(arguments.minutes * 60), only: arguments.only.clone() };
-    let chosen = |part: &&Part| arguments.parts.is_empty() || arguments.parts.iter().any(|name| name == part.name);
+    let chosen = |part: &&SoakPart| arguments.parts.is_empty() || arguments.parts.iter().any(|name| name == part.name);
     let mut failed = false;
     for part in PARTS.iter().filter(chosen) {
         println!("\n== {}: {} (seed {seed})", part.name, part.about);

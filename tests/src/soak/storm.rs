@@ -18,9 +18,9 @@ use nix::{
 
 use super::{Terms, dice::Dice};
 use crate::{
-    account::Account,
+    account::SoakAccount,
     checker,
-    world::{Finished, Running, World},
+    world::{Finished, RunningProcess, World},
 };
 
 /// The waypoints of the long one.
@@ -83,7 +83,7 @@ pub fn storm(waypoints: u32, terms: &Terms) -> Result<Storm, String> {
     let mut storm = Storm::default();
     let finished = fly(&world, &mut dice, &mut storm, begun + terms.time)?;
     storm.took = begun.elapsed();
-    let account = Account::of(&world);
+    let account = SoakAccount::of(&world);
     storm.entries = account.lines.len();
     let mut wrong = checker::findings(&account);
     wrong.extend(branch(&world, &finished, &account, waypoints));
@@ -106,7 +106,7 @@ fn world(waypoints: u32) -> World {
     world
 }
 
-fn start(world: &World, args: &[&str]) -> Running {
+fn start(world: &World, args: &[&str]) -> RunningProcess {
     let mut command = world.command(args);
     command.env("HOLDPOINT__AGENT__ACK_WAIT", ACK_WAIT).env("HOLDPOINT__ORCHESTRATOR__HANDOFF_ACK_WAIT", ACK_WAIT);
     // In a storm a turn may kill any number of agents without being to blame.
@@ -144,7 +144,7 @@ fn resumed(world: &World) -> Option<String> {
 /// Strikes every second until the command has ended.
 fn endure(
     world: &World,
-    mut running: Running,
+    mut running: RunningProcess,
     dice: &mut Dice,
     storm: &mut Storm,
     until: Instant,
@@ -168,7 +168,7 @@ fn endure(
 
 fn strike(
     world: &World,
-    running: &Running,
+    running: &RunningProcess,
     dice: &mut Dice,
     storm: &mut Storm,
     asleep: &mut Vec<(Instant, ProcessId)>,
@@ -195,7 +195,7 @@ fn signal(process: ProcessId, signal: Signal) -> bool {
 }
 
 /// The branch is what the journal says, and all work is on it.
-fn branch(world: &World, finished: &Finished, account: &Account, waypoints: u32) -> Vec<String> {
+fn branch(world: &World, finished: &Finished, account: &SoakAccount, waypoints: u32) -> Vec<String> {
     let mut wrong = Vec::new();
     let flight = finished.json();
     let name = flight["branch"].as_str().unwrap();

@@ -29,7 +29,7 @@ pub struct Finished {
 }
 
 /// A running `holdpoint`.
-pub struct Running {
+pub struct RunningProcess {
     child: Child,
     stdout: Said,
     stderr: Said,
@@ -74,7 +74,7 @@ impl Finished {
     }
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts it; the command has pipes for both outputs.
     pub(super) fn of(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
@@ -188,7 +188,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         // A failed test leaves no flight behind; its own processes end with it.
         if let Ok(None) = self.child.try_wait() {

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use holdpoint_tests::{
-    account::{Account, Keys},
+    account::{Keys, SoakAccount},
     world::root,
 };
 use testcontainers::{
@@ -124,9 +124,9 @@ impl Fleet {
     }
 
     /// Everything that its broker holds.
-    pub(crate) async fn account(&self, site: &Site) -> Account {
+    pub(crate) async fn account(&self, site: &Site) -> SoakAccount {
         let keys = Keys { creds: site.world.path("orchestrator.creds"), trust: site.world.path("trust.json") };
-        Account::at(&self.door.url, &keys).await
+        SoakAccount::at(&self.door.url, &keys).await
     }
 
     /// The member whose process has these credentials, by what its log says of its name.

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use holdpoint_tests::{
-    account::Account,
+    account::SoakAccount,
     checker,
-    world::{Running, World, eventually},
+    world::{RunningProcess, World, eventually},
 };
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ impl Site {
 pub(crate) struct Flight<'a> {
     site: &'a Site,
     door: Door,
-    run: Running,
+    run: RunningProcess,
     id: String,
 }
 
@@ -133,7 +133,7 @@ impl Flight<'_> {
 
 /// Fails unless everything that the broker holds is sound.
 #[track_caller]
-pub(crate) fn is_sound(account: &Account) {
+pub(crate) fn is_sound(account: &SoakAccount) {
     assert_eq!(checker::findings(account), Vec::<String>::new());
 }
 

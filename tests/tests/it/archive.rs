@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use holdpoint_faults::{ORDER, PROCESS, STOPPED};
-use holdpoint_tests::world::{Finished, Running, World, eventually};
+use holdpoint_tests::world::{Finished, RunningProcess, World, eventually};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -124,7 +124,7 @@ fn killed(world: &World, flight: &str, order: &str) {
     world.write(&format!("faults/{ORDER}"), order);
     let mut command = world.command(&["archive", flight, "--grace", "1s", "--json"]);
     command.env(PROCESS, "archive");
-    let mut running: Running = world.start_with(command);
+    let mut running: RunningProcess = world.start_with(command);
     let stopped = world.path(&format!("faults/{STOPPED}"));
     let pid: i32 = running.until(order, || fs::read_to_string(&stopped).ok()?.parse().ok());
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();

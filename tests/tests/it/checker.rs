@@ -10,13 +10,13 @@ use holdpoint_protocol::{
     streams,
 };
 use holdpoint_tests::{
-    account::Account,
+    account::SoakAccount,
     cell::{CellWorld, Flight},
     checker,
 };
 
 /// A way to doctor an account, and a part of what has to be found.
-type Case = (&'static str, fn(&mut Account), &'static str);
+type Case = (&'static str, fn(&mut SoakAccount), &'static str);
 
 const CASES: [Case; 14] = [
     ("a lost entry", |a| drop(remove(a, |l| matches!(l.entry, Ok(Entry::Turn(_))))), "lost, changed or moved"),
@@ -59,7 +59,7 @@ fn is_approved(line: &EntryLine) -> bool {
 }
 
 /// Nothing is left behind the entry that a question waits in.
-fn only_asked(account: &mut Account) {
+fn only_asked(account: &mut SoakAccount) {
     let waits = |line: &EntryLine| {
         let state = line.entry.as_ref().ok().and_then(|entry| entry.record().state.as_ref());
         state.is_some_and(|state| matches!(state.phase, Phase::Waiting(_)))
@@ -84,19 +84,19 @@ fn is_landing(line: &EntryLine) -> bool {
     matches!(line.entry, Ok(Entry::Landed(_)))
 }
 
-fn remove(account: &mut Account, which: fn(&EntryLine) -> bool) -> EntryLine {
+fn remove(account: &mut SoakAccount, which: fn(&EntryLine) -> bool) -> EntryLine {
     let at = account.lines.iter().position(which).unwrap();
     account.lines.remove(at)
 }
 
-fn remove_last(account: &mut Account, which: fn(&EntryLine) -> bool) -> EntryLine {
+fn remove_last(account: &mut SoakAccount, which: fn(&EntryLine) -> bool) -> EntryLine {
     let at = account.lines.iter().rposition(which).unwrap();
     account.lines.remove(at)
 }
 
 /// The last such entry is there twice, the second one chained to the last of its journal as if an orchestrator had
 /// appended it.
-fn again(account: &mut Account, which: fn(&EntryLine) -> bool) {
+fn again(account: &mut SoakAccount, which: fn(&EntryLine) -> bool) {
     let at = account.lines.iter().rposition(which).unwrap();
     let mut copy = account.lines[at].clone();
     let last = account.lines.iter().rfind(|line| line.journal == copy.journal).unwrap().digest;
@@ -106,19 +106,19 @@ fn again(account: &mut Account, which: fn(&EntryLine) -> bool) {
 }
 
 /// The last such entry is there twice, one right behind the other.
-fn at_once(account: &mut Account, which: fn(&EntryLine) -> bool) {
+fn at_once(account: &mut SoakAccount, which: fn(&EntryLine) -> bool) {
     let at = account.lines.iter().rposition(which).unwrap();
     let mut copy = account.lines[at].clone();
     copy.entry.as_mut().unwrap().record_mut().previous = Some(copy.digest);
     account.lines.insert(at + 1, copy);
 }
 
-fn swap_landings(account: &mut Account) {
+fn swap_landings(account: &mut SoakAccount) {
     let places: Vec<usize> = (0..account.lines.len()).filter(|at| is_landing(&account.lines[*at])).collect();
     account.lines.swap(places[0], places[1]);
 }
 
-fn each_report(account: &mut Account, change: fn(&mut VerificationReport)) {
+fn each_report(account: &mut SoakAccount, change: fn(&mut VerificationReport)) {
     for line in &mut account.handoffs {
         if let Ok((_, Handed::Reported(report))) = &mut line.body {
             change(report);
@@ -145,7 +145,7 @@ fn every_way_to_doctor_what_people_did_is_found() {
 fn each_is_found(flight: Flight, cases: &[Case]) {
     let place = CellWorld::new(flight, None);
     place.fly_to_the_end().unwrap().expect(0);
-    let sound = Account::of(&place.world);
+    let sound = SoakAccount::of(&place.world);
     assert_eq!(checker::findings(&sound), Vec::<String>::new());
     for (name, doctor, expected) in cases {
         let mut doctored = sound.clone();

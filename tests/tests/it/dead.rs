@@ -1,7 +1,7 @@
 //! A turn whose agent is killed every time: given up after a bound, held for a person, and tried again when one says
 //! so.
 
-use holdpoint_tests::{account::Account, checker, world::World};
+use holdpoint_tests::{account::SoakAccount, checker, world::World};
 use serde_json::Value;
 
 const PLAN: &str = r#"
@@ -81,7 +81,7 @@ fn a_turn_that_kills_its_agent_every_time_is_dead_until_somebody_has_it_tried_ag
     let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
     resumed.expect(0);
     assert_eq!(resumed.waypoint("w")["attempts"], 1);
-    assert_eq!(checker::findings(&Account::of(&world)), Vec::<String>::new());
+    assert_eq!(checker::findings(&SoakAccount::of(&world)), Vec::<String>::new());
     world.holdpoint(&["audit", &flight]).expect(0);
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holdpoint_faults::{Order, Step, When};
+use holdpoint_faults::{FaultOrder, Step, When};
 use holdpoint_tests::{
     cell::{self, Cell, CellWorld, Flight, Victim},
     soak::{Terms, storm},
@@ -12,7 +12,7 @@ use holdpoint_tests::{
 #[track_caller]
 fn changes_nothing(flight: Flight, victim: Victim, orders: &[&str]) {
     for text in orders {
-        let order = Order::parse(text).unwrap_or_else(|| panic!("{text:?} is no order"));
+        let order = FaultOrder::parse(text).unwrap_or_else(|| panic!("{text:?} is no order"));
         let cell = Cell { flight, order, victim };
         if let Err(error) = cell::fly(&cell) {
             panic!("{cell}: {error}");

@@ -14,9 +14,9 @@ use holdpoint_protocol::{
     subjects,
 };
 use holdpoint_tests::{
-    account::Account,
+    account::SoakAccount,
     checker,
-    world::{Running, World, eventually},
+    world::{RunningProcess, World, eventually},
 };
 use nix::{
     sys::signal::{Signal, kill},
@@ -30,7 +30,7 @@ waypoints:
 "#;
 
 /// A flight that is stopped where the order says.
-fn stopped_at(order: &str) -> (World, Running, Pid) {
+fn stopped_at(order: &str) -> (World, RunningProcess, Pid) {
     let world = World::new(&[("kept", "as it was\n")]);
     world.plan(PLAN);
     world.write(&format!("faults/{ORDER}"), order);
@@ -52,7 +52,7 @@ fn find(dir: &Path, end: &str) -> Option<PathBuf> {
 }
 
 /// Changes the broker's files while it is down; the command starts it again.
-fn with_the_broker_down(world: &World, running: &Running, change: impl FnOnce()) {
+fn with_the_broker_down(world: &World, running: &RunningProcess, change: impl FnOnce()) {
     let broker = eventually("the broker", || world.broker());
     running.signal(Signal::SIGSTOP);
     broker.kill().unwrap();
@@ -75,7 +75,7 @@ fn a_blob_that_is_gone_is_told_and_the_work_is_taken_when_it_is_back() {
     });
     let finished = running.finish();
     assert_eq!(finished.expect(0).waypoint("w")["attempts"], 1, "a lost blob is no attempt: {finished}");
-    assert_eq!(checker::findings(&Account::of(&world)), Vec::<String>::new());
+    assert_eq!(checker::findings(&SoakAccount::of(&world)), Vec::<String>::new());
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn wrong_bytes_under_a_bundles_name_are_refused_and_the_next_attempt_is_another_
     let finished = running.finish();
     assert_eq!(finished.expect(0).waypoint("w")["attempts"], 2, "{finished}");
     assert!(finished.stderr.contains("handoff_invalid"), "{finished}");
-    assert_eq!(checker::findings(&Account::of(&world)), Vec::<String>::new());
+    assert_eq!(checker::findings(&SoakAccount::of(&world)), Vec::<String>::new());
 }
 
 /// As a builder whose key was stolen could: first under a name that another one is about to use.

@@ -3,9 +3,9 @@
 use holdpoint_faults::CLOCK;
 use holdpoint_protocol::journal::Entry;
 use holdpoint_tests::{
-    account::Account,
+    account::SoakAccount,
     checker,
-    world::{Finished, Running, World},
+    world::{Finished, RunningProcess, World},
 };
 
 /// Less than the jump, as is the deadline of every turn.
@@ -20,7 +20,7 @@ const BUILDER: &str = "mktemp \"$HOME/began.XXXXXX\" > /dev/null\n\
                        while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho done > result";
 const HOUR_MS: i64 = 3_600_000;
 
-fn start(plan: &str) -> (World, Running) {
+fn start(plan: &str) -> (World, RunningProcess) {
     let world = World::new(&[("kept", "as it was\n")]);
     world.plan(plan);
     world.write("faults/clock", "0");
@@ -33,7 +33,7 @@ fn start(plan: &str) -> (World, Running) {
 }
 
 /// Waits until the builder's program has begun so often.
-fn begun(world: &World, running: &mut Running, times: usize) {
+fn begun(world: &World, running: &mut RunningProcess, times: usize) {
     let home = || world.state_folder().map(|folder| folder.join("agents/builder-1/homes/builder"));
     running.until("the builder's program", || {
         let marks = std::fs::read_dir(home()?).ok()?.flatten();
@@ -52,7 +52,7 @@ fn jump(world: &World, millis: i64) {
 fn build_turns(world: &World, finished: &Finished) -> usize {
     finished.expect(0);
     assert_eq!(finished.waypoint("w")["attempts"], 1, "{finished}");
-    let account = Account::of(world);
+    let account = SoakAccount::of(world);
     assert_eq!(checker::findings(&account), Vec::<String>::new());
     let asked = |entry: &Entry| matches!(entry, Entry::Turn(turn) if turn.role.as_str() == "builder");
     account.lines.iter().filter(|line| line.entry.as_ref().is_ok_and(asked)).count()

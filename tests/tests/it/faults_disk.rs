@@ -4,10 +4,10 @@
 
 use holdpoint_protocol::Digest;
 use holdpoint_tests::{
-    account::Account,
+    account::SoakAccount,
     checker,
     disk::SmallDisk,
-    world::{Running, World},
+    world::{RunningProcess, World},
 };
 
 const PLAN: &str = r#"
@@ -40,7 +40,7 @@ impl Place {
         Some(Self { world, disk })
     }
 
-    fn start(&self) -> Running {
+    fn start(&self) -> RunningProcess {
         let builder = self.world.path("plan/builder.sh");
         let mut command = self.world.command(&self.world.run_args(&["--builder", builder.to_str().unwrap()]));
         command.env("HOLDPOINT__AGENT__ACK_WAIT", "2s").env("HOLDPOINT__ORCHESTRATOR__HANDOFF_ACK_WAIT", "2s");
@@ -59,18 +59,18 @@ impl Place {
     }
 
     /// Waits until the builder's program has begun.
-    fn begun(&self, running: &mut Running) {
+    fn begun(&self, running: &mut RunningProcess) {
         let mark = || Some(self.world.state_folder()?.join("agents/builder-1/homes/builder/began"));
         running.until("the builder's program", || mark().filter(|mark| mark.exists()));
     }
 
-    fn accepted(&self, running: Running) {
+    fn accepted(&self, running: RunningProcess) {
         let finished = running.finish();
         finished.expect(0);
         assert_eq!(finished.waypoint("w")["attempts"], 1, "a full disk is no attempt: {finished}");
         let branch = finished.json()["branch"].as_str().unwrap().to_owned();
         assert_eq!(self.world.git(&["show", &format!("{branch}:result")]), "done\n");
-        assert_eq!(checker::findings(&Account::of(&self.world)), Vec::<String>::new());
+        assert_eq!(checker::findings(&SoakAccount::of(&self.world)), Vec::<String>::new());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use holdpoint_tests::world::{Running, World, eventually};
+use holdpoint_tests::world::{RunningProcess, World, eventually};
 use serde_json::{Value, json};
 
 const PLAN: &str = r#"
@@ -14,7 +14,7 @@ waypoints:
 
 /// A client, and the server that it started.
 struct Client {
-    server: Running,
+    server: RunningProcess,
     id: u64,
 }
 
@@ -60,7 +60,7 @@ impl Client {
         self.id += 1;
         let id = self.id;
         self.server.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
-        let printed = |server: &Running| {
+        let printed = |server: &RunningProcess| {
             let printed = server.printed();
             // All of standard output is the protocol's, one message a line.
             let whole = printed.rsplit_once('\n').map_or("", |(whole, _)| whole);

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use holdpoint_faults::{ORDER, Order, PASSED, STOPPED, Step, When};
+use holdpoint_faults::{FaultOrder, ORDER, PASSED, STOPPED, Step, When};
 use holdpoint_tests::{
     checker,
-    fleet::Fleet,
+    fleet::TestFleet,
     world::{Finished, World, eventually},
 };
 use nix::sys::signal::Signal;
@@ -23,11 +23,11 @@ fn plan(waypoints: usize) -> String {
     text
 }
 
-fn fleet(orchestrators: u32, builders: u32, waypoints: usize) -> Fleet {
+fn fleet(orchestrators: u32, builders: u32, waypoints: usize) -> TestFleet {
     let world = World::new(&[("readme", "x\n")]);
     world.plan(&plan(waypoints));
     let program = world.program("builder.sh", BUILDER);
-    let mut fleet = Fleet::new(world);
+    let mut fleet = TestFleet::new(world);
     for n in 1..=orchestrators {
         fleet.orchestrator(n);
     }
@@ -40,7 +40,7 @@ fn fleet(orchestrators: u32, builders: u32, waypoints: usize) -> Fleet {
     fleet
 }
 
-fn assert_sound(fleet: &Fleet, run: &Finished, waypoints: usize) {
+fn assert_sound(fleet: &TestFleet, run: &Finished, waypoints: usize) {
     assert_eq!(run.code, 0, "{run}\n{}", fleet.said());
     let branch = run.json()["branch"].as_str().unwrap().to_owned();
     let commits: usize = fleet.world.git(&["rev-list", "--count", &branch]).trim().parse().unwrap();
@@ -49,7 +49,7 @@ fn assert_sound(fleet: &Fleet, run: &Finished, waypoints: usize) {
 }
 
 /// The process that is stopped at the step of an order.
-fn stopped(fleet: &Fleet) -> String {
+fn stopped(fleet: &TestFleet) -> String {
     eventually("an orchestrator at the step", || {
         let pid = fs::read_to_string(fleet.world.path("faults").join(STOPPED)).ok()?.parse().ok()?;
         fleet.name_of(pid).map(str::to_owned)
@@ -57,14 +57,14 @@ fn stopped(fleet: &Fleet) -> String {
 }
 
 /// A fleet of two orchestrators, of which the one that looks after the flight stands still before this step.
-fn standing_before(step: Step) -> Fleet {
+fn standing_before(step: Step) -> TestFleet {
     let world = World::new(&[("readme", "x\n")]);
     world.plan(&plan(1));
-    let order = Order { role: "orchestrator".to_owned(), step, when: When::Before, nth: 1 };
+    let order = FaultOrder { role: "orchestrator".to_owned(), step, when: When::Before, nth: 1 };
     world.write(&format!("faults/{ORDER}"), &order.to_string());
     world.write(&format!("faults/{PASSED}"), "");
     let program = world.program("builder.sh", BUILDER);
-    let mut fleet = Fleet::new(world);
+    let mut fleet = TestFleet::new(world);
     fleet.orchestrator(1);
     fleet.orchestrator(2);
     fleet.agent("builder", 1, Some(&program));

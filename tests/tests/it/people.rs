@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use holdpoint_protocol::export::Line;
-use holdpoint_tests::world::{Finished, Running, World, eventually};
+use holdpoint_tests::world::{Finished, RunningProcess, World, eventually};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -391,7 +391,7 @@ fn a_person_of_a_fleet_elsewhere_is_whose_credentials_are_given() {
 }
 
 /// A command on a terminal of its own, which goes to standard error.
-fn on_a_terminal(world: &World, args: &[&str]) -> Running {
+fn on_a_terminal(world: &World, args: &[&str]) -> RunningProcess {
     let plain = world.command(args);
     let words = std::iter::once(plain.get_program()).chain(plain.get_args());
     let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use holdpoint_tests::world::{Finished, Running, World, eventually, scrape};
+use holdpoint_tests::world::{Finished, RunningProcess, World, eventually, scrape};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ impl Draft {
         )
     }
 
-    fn start(&self, args: &[&str], agents: &[String]) -> Running {
+    fn start(&self, args: &[&str], agents: &[String]) -> RunningProcess {
         let agents = agents.iter().flat_map(|agent| ["--agent", agent]);
         let args: Vec<&str> = args.iter().copied().chain(agents).collect();
         let mut command = self.world.command(&args);
@@ -108,7 +108,7 @@ impl Draft {
     }
 
     /// Ends the draft, and the flight with it: who checked it.
-    fn checked(&self, run: Running) -> String {
+    fn checked(&self, run: RunningProcess) -> String {
         self.world.write("desk/go", "");
         assert_eq!(run.finish().expect(0).json()["status"], "accepted");
         let task = self.start(&["task", "w", "--json"], &[]).finish().expect(0).json();

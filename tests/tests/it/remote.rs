@@ -10,7 +10,7 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_sandbox::service::Lifetime;
-use holdpoint_tests::world::{Running, World, eventually, root};
+use holdpoint_tests::world::{RunningProcess, World, eventually, root};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -66,11 +66,11 @@ impl Remote {
     }
 
     /// A process of the fleet, which takes its credentials where all of its role do. `place` is its state folder.
-    fn process(&self, args: &[&str], role: &str, place: &str) -> Running {
+    fn process(&self, args: &[&str], role: &str, place: &str) -> RunningProcess {
         self.process_with(args, role, place, &[])
     }
 
-    fn process_with(&self, args: &[&str], role: &str, place: &str, env: &[(&str, &str)]) -> Running {
+    fn process_with(&self, args: &[&str], role: &str, place: &str, env: &[(&str, &str)]) -> RunningProcess {
         let keys = self.world.path("keys");
         let mut all = args.to_vec();
         let dir = keys.join(role).display().to_string();
@@ -86,7 +86,7 @@ impl Remote {
         self.world.start_with(command)
     }
 
-    fn builder(&self, place: &str) -> Running {
+    fn builder(&self, place: &str) -> RunningProcess {
         self.process(&["agent", "builder"], "builder", place)
     }
 }

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use holdpoint_faults::{ORDER, Order, PASSED, STOPPED, Step, When};
+use holdpoint_faults::{FaultOrder, ORDER, PASSED, STOPPED, Step, When};
 use holdpoint_tests::{
-    fleet::Fleet,
+    fleet::TestFleet,
     world::{Finished, World, eventually},
 };
 use nix::sys::signal::Signal;
@@ -15,14 +15,14 @@ const PLAN: &str =
     "plan: p\nwaypoints:\n  - {id: w, goal: g, criteria: [{id: c, check: grep -q done out, red_first: true}]}\n";
 
 /// A fleet with two agents of each role, of which the first that comes to hand off its result stands still.
-fn fleet(role: &str) -> Fleet {
+fn fleet(role: &str) -> TestFleet {
     let world = World::new(&[("readme", "x\n")]);
     world.plan(PLAN);
-    let order = Order { role: role.to_owned(), step: Step::PublishResult, when: When::Before, nth: 1 };
+    let order = FaultOrder { role: role.to_owned(), step: Step::PublishResult, when: When::Before, nth: 1 };
     world.write(&format!("faults/{ORDER}"), &order.to_string());
     world.write(&format!("faults/{PASSED}"), "");
     let program = world.program("builder.sh", "echo done > out");
-    let mut fleet = Fleet::new(world);
+    let mut fleet = TestFleet::new(world);
     fleet.orchestrator(1);
     for n in 1..=2 {
         fleet.agent("builder", n, Some(&program));
@@ -31,7 +31,7 @@ fn fleet(role: &str) -> Fleet {
     fleet
 }
 
-fn history(fleet: &Fleet, run: &Finished) -> Vec<Value> {
+fn history(fleet: &TestFleet, run: &Finished) -> Vec<Value> {
     let flight = run.json()["flight"].as_str().unwrap().to_owned();
     let history = fleet.command(&["history", "w", "--flight", &flight, "--json"]).finish();
     history.expect(0);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holdpoint_tests::world::{Running, World, eventually};
+use holdpoint_tests::world::{RunningProcess, World, eventually};
 use serde_json::Value;
 
 const PLAN: &str = r#"
@@ -16,7 +16,7 @@ waypoints:
 const STUCK: &str = "[ ! -e result ] || while :; do sleep 0.05; done\necho wrong > result; echo kept > other";
 
 /// A flight whose agent is stuck in its second attempt, and the flight's id.
-fn stuck(world: &World) -> (Running, String) {
+fn stuck(world: &World) -> (RunningProcess, String) {
     world.plan(PLAN);
     let builder = world.program("builder.sh", STUCK);
     let mut running = world.start(&world.run_args(&["--builder", &builder]));
@@ -119,7 +119,7 @@ waypoints:
 "#;
 
 /// A flight whose judge never says anything, and the flight's id.
-fn undecided(world: &World) -> (Running, String) {
+fn undecided(world: &World) -> (RunningProcess, String) {
     world.plan(READ);
     let builder = world.program("builder.sh", "echo done > result");
     let judge = world.program("judge.sh", "while :; do sleep 0.05; done");

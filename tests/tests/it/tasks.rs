@@ -1,6 +1,6 @@
 //! Work without a plan file, and without a workflow until its project declares one (GATE-11), through real processes.
 
-use holdpoint_tests::world::{Finished, Running, World, eventually};
+use holdpoint_tests::world::{Finished, RunningProcess, World, eventually};
 
 /// A folder that is in no repository.
 struct Desk(World);
@@ -12,7 +12,7 @@ impl Desk {
         Self(world)
     }
 
-    fn start(&self, args: &[&str]) -> Running {
+    fn start(&self, args: &[&str]) -> RunningProcess {
         let mut command = self.0.command(args);
         command.current_dir(self.0.path("desk"));
         self.0.start_with(command)

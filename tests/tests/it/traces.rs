@@ -4,7 +4,7 @@ mod kills;
 
 use std::{collections::BTreeSet, fs, net::TcpListener, path::Path};
 
-use holdpoint_otlp_sink::Span;
+use holdpoint_otlp_sink::ReceivedSpan;
 use holdpoint_tests::{
     collector::{Collector, Spans},
     world::{Finished, World},
@@ -45,7 +45,7 @@ fn files(dir: &Path, ending: &str) -> Vec<String> {
     texts
 }
 
-fn attribute<'a>(span: &'a Span, name: &str) -> &'a str {
+fn attribute<'a>(span: &'a ReceivedSpan, name: &str) -> &'a str {
     span.text(name).unwrap_or_else(|| panic!("no {name} in {span:?}"))
 }
 
@@ -60,7 +60,7 @@ fn a_flight_with_a_rework_is_one_tree() {
 
     let spans = collector.spans();
     assert_eq!(spans.traces().len(), 1, "one trace a waypoint");
-    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    assert_eq!(spans.orphans(), Vec::<&ReceivedSpan>::new());
     let root = the_waypoint(&run, &spans);
     let baseline = spans.below(root, "turn baseline");
     let [first, second] = spans.named("turn build")[..] else { panic!("two build turns") };
@@ -77,7 +77,7 @@ fn a_flight_with_a_rework_is_one_tree() {
 }
 
 /// The root: from the submission to the landing.
-fn the_waypoint<'a>(run: &Finished, spans: &'a Spans) -> &'a Span {
+fn the_waypoint<'a>(run: &Finished, spans: &'a Spans) -> &'a ReceivedSpan {
     let root = spans.one("waypoint");
     assert_eq!((root.parent_span_id.as_ref(), root.error.as_ref()), (None, None));
     let (flight, commit) = (run.json()["flight"].clone(), run.waypoint("hello")["commit"].clone());
@@ -87,14 +87,14 @@ fn the_waypoint<'a>(run: &Finished, spans: &'a Spans) -> &'a Span {
     for (name, value) in [("waypoint", "hello"), ("status", "complete"), ("disposition", "accept")] {
         assert_eq!(attribute(root, &format!("holdpoint.{name}")), value);
     }
-    let all = |bound: fn(&Span) -> u64| spans.0.iter().map(bound);
+    let all = |bound: fn(&ReceivedSpan) -> u64| spans.0.iter().map(bound);
     assert!(all(|span| span.start_ns).all(|start| start >= root.start_ns), "it begins with the submission");
     assert_eq!(root.events, ["opened"]);
     root
 }
 
 /// A turn is sent, taken, answered by a plan and a handoff, and everything is settled.
-fn the_messages_of(spans: &Spans, turn: &Span) {
+fn the_messages_of(spans: &Spans, turn: &ReceivedSpan) {
     let (plan, handoff) = if attribute(turn, "holdpoint.purpose") == "build" {
         ("build_plan", "build_artifact")
     } else {
@@ -126,7 +126,7 @@ fn the_messages_of(spans: &Spans, turn: &Span) {
 }
 
 /// What the agents did in their turns.
-fn the_work(spans: &Spans, [baseline, first, rejected, second, accepted]: [&Span; 5]) {
+fn the_work(spans: &Spans, [baseline, first, rejected, second, accepted]: [&ReceivedSpan; 5]) {
     for (turn, agent, attempt) in [(first, "builder-1", 1), (second, "repair-1", 2)] {
         let taken = spans.below(turn, "process turn");
         let invoked = spans.below(taken, &format!("invoke_agent {agent}"));
@@ -148,12 +148,12 @@ fn the_work(spans: &Spans, [baseline, first, rejected, second, accepted]: [&Span
 }
 
 /// Which turn came of which decision.
-fn the_decisions(spans: &Spans, [baseline, first, rejected, second, accepted]: [&Span; 5]) {
-    let decided_in = |turn: &Span, kind: &str| {
+fn the_decisions(spans: &Spans, [baseline, first, rejected, second, accepted]: [&ReceivedSpan; 5]) {
+    let decided_in = |turn: &ReceivedSpan, kind: &str| {
         let processed = spans.below(turn, &format!("process {kind}"));
         spans.below(processed, "decide").clone()
     };
-    let opened_by = |turn: &Span| spans.linked(spans.below(turn, "send turn"), "opened_by").clone();
+    let opened_by = |turn: &ReceivedSpan| spans.linked(spans.below(turn, "send turn"), "opened_by").clone();
     assert_eq!(opened_by(first), decided_in(baseline, "verification_report"));
     assert_eq!(opened_by(rejected), decided_in(first, "build_artifact"));
     let rework = decided_in(rejected, "verification_report");
@@ -255,9 +255,9 @@ fn a_sampler_takes_a_trace_whole_or_not_at_all() {
         world.start_with(run).finish().expect(0);
         collector.spans()
     };
-    assert_eq!(fly("always_off", "").0, Vec::<Span>::new());
+    assert_eq!(fly("always_off", "").0, Vec::<ReceivedSpan>::new());
     let spans = fly("traceidratio", "0.5");
-    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    assert_eq!(spans.orphans(), Vec::<&ReceivedSpan>::new());
     assert_eq!(spans.named("waypoint").len(), spans.traces().len(), "all processes agree which ones");
 }
 

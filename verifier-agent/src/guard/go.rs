@@ -8,7 +8,7 @@ use std::{
 use holdpoint_sandbox::observer::GO;
 
 use super::{put_first, put_starter, quoted};
-use crate::{error::BenchError, folder::make_dir};
+use crate::{error::VerifyError, folder::make_dir};
 
 /// What starts go, with placeholders.
 const STARTER: &str = include_str!("go.sh");
@@ -32,7 +32,7 @@ pub(crate) fn start_through(
     observer: &[PathBuf; 2],
     folder: &Path,
     env: &mut BTreeMap<String, String>,
-) -> Result<Option<PathBuf>, BenchError> {
+) -> Result<Option<PathBuf>, VerifyError> {
     let [program, socket] = observer.each_ref().map(|path| path.display().to_string());
     if program.contains('\'') || socket.contains('\'') {
         return Ok(None);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{put, put_first, put_starter, quoted};
-use crate::{error::BenchError, folder::make_dir};
+use crate::{error::VerifyError, folder::make_dir};
 
 /// What every Node process of a check loads first.
 const MODULE: &str = include_str!("node_end.cjs");
@@ -38,7 +38,7 @@ pub(crate) fn start_through(
     observer: &[PathBuf; 2],
     folder: &Path,
     env: &mut BTreeMap<String, String>,
-) -> Result<PathBuf, BenchError> {
+) -> Result<PathBuf, VerifyError> {
     let (starters, modules) = (folder.join("bin"), folder.join("modules"));
     make_dir(&starters)?;
     make_dir(&modules)?;
@@ -53,7 +53,7 @@ pub(crate) fn start_through(
 
 /// Writes the module into a folder of its own and adds it to the environment of a program. Gives what the program has to
 /// read.
-pub(crate) fn load_first(folder: &Path, env: &mut BTreeMap<String, String>) -> Result<PathBuf, BenchError> {
+pub(crate) fn load_first(folder: &Path, env: &mut BTreeMap<String, String>) -> Result<PathBuf, VerifyError> {
     make_dir(folder)?;
     let module = folder.join("node_end.cjs");
     put(&module, MODULE)?;

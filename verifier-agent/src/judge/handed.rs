@@ -1,9 +1,9 @@
 //! What a judge that ended well handed over: a verdict object, or an envelope with one; and what is wrong with it (RETRY-2).
 
 use holdpoint_harness::{
-    backend::markers::{self, Printed},
+    backend::markers::{self, PrintedResult},
     exchange::{
-        Expected, Problem,
+        Expected, ResultProblem,
         envelope::{self, Before, Whole},
     },
 };
@@ -16,10 +16,10 @@ use super::{Answer, Judged, of_answer, read_answer};
 /// object in a code block, and among other words.
 pub(super) fn handed(
     answer: &[u8],
-    envelope: Option<Printed>,
+    envelope: Option<PrintedResult>,
     expected: &Expected,
     before: Before<'_>,
-) -> (Judged, Option<Problem>) {
+) -> (Judged, Option<ResultProblem>) {
     let reply = || if before.asked { markers::reply(answer).map(enveloped) } else { None };
     let Some(printed) = envelope.or_else(reply) else {
         let judged = read_answer(answer);
@@ -45,26 +45,26 @@ pub(super) fn handed(
     }
 }
 
-fn no_evidence() -> Problem {
-    Problem::new(
+fn no_evidence() -> ResultProblem {
+    ResultProblem::new(
         ExchangeErrorKind::Semantic,
         "`verdict` is `pass`, and `evidence` is empty: name what shows it, or do not say pass",
     )
 }
 
 /// A verdict object by itself, as the data of an envelope.
-fn enveloped(printed: Printed) -> Printed {
+fn enveloped(printed: PrintedResult) -> PrintedResult {
     match printed {
-        Printed::Whole(map) if !map.contains_key("component") && !map.contains_key("data") => {
+        PrintedResult::Whole(map) if !map.contains_key("component") && !map.contains_key("data") => {
             let whole = json!({"component": "judge", "status": "success", "data": map});
-            Printed::Whole(whole.as_object().cloned().unwrap_or_default())
+            PrintedResult::Whole(whole.as_object().cloned().unwrap_or_default())
         }
         other => other,
     }
 }
 
 /// What is wrong with an answer that is no verdict object.
-fn no_verdict(answer: &[u8], error: &serde_json::Error, expected: &Expected) -> Problem {
+fn no_verdict(answer: &[u8], error: &serde_json::Error, expected: &Expected) -> ResultProblem {
     let details = format!("it is not one verdict object: {error}");
     let begins = answer.trim_ascii_start().starts_with(b"{");
     match serde_json::from_slice::<Value>(answer) {
@@ -73,10 +73,10 @@ fn no_verdict(answer: &[u8], error: &serde_json::Error, expected: &Expected) -> 
             let missing = lacks.iter().filter(|lack| lack.kind == ExchangeErrorKind::MissingField);
             let missing: Vec<String> = missing.map(|lack| format!("data.{}", lack.field)).collect();
             let kind = if missing.is_empty() { ExchangeErrorKind::Semantic } else { ExchangeErrorKind::MissingField };
-            Problem { missing, ..Problem::new(kind, details) }
+            ResultProblem { missing, ..ResultProblem::new(kind, details) }
         }
-        Err(error) if error.is_eof() && begins => Problem::new(ExchangeErrorKind::Partial, details),
-        Ok(_) | Err(_) => Problem::new(ExchangeErrorKind::Malformed, details),
+        Err(error) if error.is_eof() && begins => ResultProblem::new(ExchangeErrorKind::Partial, details),
+        Ok(_) | Err(_) => ResultProblem::new(ExchangeErrorKind::Malformed, details),
     }
 }
 

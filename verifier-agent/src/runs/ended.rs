@@ -1,9 +1,9 @@
 //! How a run ended: read for the core's rules, and said in its span. Decides nothing about a criterion.
 
-use holdpoint_core::checks::{CheckEnd, Run};
+use holdpoint_core::checks::{CheckEnd, JudgedRun};
 use holdpoint_protocol::{artifact::TreeTested, facts::Verdict};
 use holdpoint_runtime::telemetry::{self, fields};
-use holdpoint_sandbox::{Ended, Outcome};
+use holdpoint_sandbox::{Ended, RunOutcome};
 use regex::Regex;
 use tracing::Span;
 
@@ -14,7 +14,7 @@ const SIGXFSZ: i32 = 25;
 
 /// Says in a span what a run came to. On the base, with its product or with a mutant, a check may well be red: there only
 /// what settles nothing is a failure.
-pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Run) {
+pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &RunOutcome, read: &JudgedRun) {
     let (verdict, reason) = read.outcome;
     span.record(fields::VERDICT, verdict.as_str());
     if let Some(reason) = reason {
@@ -54,9 +54,9 @@ pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
 }
 
 /// What a run says by itself.
-pub(super) fn read(command: &str, expect: Option<&Regex>, outcome: &Outcome) -> Run {
+pub(super) fn read(command: &str, expect: Option<&Regex>, outcome: &RunOutcome) -> JudgedRun {
     let whole = outcome.ended != Ended::OutputLimit;
-    Run::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
+    JudgedRun::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
 }
 
 /// How a program ended, for the core's rules.

@@ -5,11 +5,11 @@ use std::path::Path;
 use holdpoint_core::runners::{Observed, ObservedRun};
 use holdpoint_sandbox::{
     Command, Network, Sandbox,
-    observer::{Listener, Told},
+    observer::{ObserverListener, ObserverReport},
 };
 
 use super::{Program, exit_code};
-use crate::{error::BenchError, guard};
+use crate::{error::VerifyError, guard};
 
 /// What hears of a program's test runners, where that is asked for and they can say it: over a socket.
 pub(super) async fn listener(
@@ -17,7 +17,7 @@ pub(super) async fn listener(
     program: &Program<'_>,
     network: Network,
     dir: &Path,
-) -> Result<Option<Listener>, BenchError> {
+) -> Result<Option<ObserverListener>, VerifyError> {
     let command = program.command;
     let named = !guard::programs(command).is_empty()
         || guard::cargo::may_test(command)
@@ -26,18 +26,18 @@ pub(super) async fn listener(
     if !program.observed || !named || !sandbox.unix_sockets(network).await? {
         return Ok(None);
     }
-    let listener = Listener::open(dir, sandbox).map_err(BenchError::io("listen in", dir))?;
+    let listener = ObserverListener::open(dir, sandbox).map_err(VerifyError::io("listen in", dir))?;
     Ok(Some(listener.at_once(guard::cargo::at_once(command).max(guard::go::at_once(command)))))
 }
 
 /// Opens the way to what hears of a command's test runners, and has those of cargo, go and node start through it. What that takes
 /// is written into the folder `dir`.
 pub(super) fn start_through(
-    listener: &Listener,
+    listener: &ObserverListener,
     text: &str,
     command: &mut Command,
     dir: &Path,
-) -> Result<(), BenchError> {
+) -> Result<(), VerifyError> {
     listener.grant(command);
     if guard::cargo::may_test(text) {
         guard::cargo::start_through(&listener.starts_with(), &command.dir, &mut command.env);
@@ -55,11 +55,11 @@ pub(super) fn start_through(
 }
 
 /// What was heard of a check, for the core's rules.
-pub(super) fn all(command: &str, told: &[Told]) -> Observed {
+pub(super) fn all(command: &str, told: &[ObserverReport]) -> Observed {
     Observed::new(command, told.iter().map(one).collect())
 }
 
-fn one(told: &Told) -> ObservedRun {
+fn one(told: &ObserverReport) -> ObservedRun {
     let mut run = ObservedRun::of(&told.name, told.ended.and_then(exit_code));
     told.said.iter().for_each(|message| run.hear(message));
     run

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     artifact::{CheckRun, ChecklistReceipt, Metered, PropertyEnforced},
     ids::CriterionId,
 };
-use holdpoint_sandbox::Outcome;
+use holdpoint_sandbox::RunOutcome;
 
 use crate::evidence::Evidence;
 
@@ -51,7 +51,7 @@ impl Record {
     }
 
     /// Notes what the sandbox enforced in one run. A property that one run went without counts as not enforced.
-    pub(crate) fn enforced(&mut self, outcome: &Outcome) {
+    pub(crate) fn enforced(&mut self, outcome: &RunOutcome) {
         for report in &outcome.properties {
             let name = report.property.name();
             match self.properties.iter_mut().find(|known| known.property == name) {

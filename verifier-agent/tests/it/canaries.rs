@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     plan::EvidenceLevel,
     reason::CriterionReason as Reason,
 };
-use holdpoint_verifier_agent::{Findings, Settings};
+use holdpoint_verifier_agent::{Findings, VerifierSettings};
 
 use crate::support::{Rig, check, criterion, only, tested};
 
@@ -36,7 +36,7 @@ fn python() -> PathBuf {
     folder.canonicalize().unwrap()
 }
 
-fn with_pytest(settings: &mut Settings) {
+fn with_pytest(settings: &mut VerifierSettings) {
     let folder = python();
     settings.path = format!("{}:{}", folder.join("bin").display(), settings.path);
     settings.read_paths.push(folder);

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     reason::CriterionReason as Reason,
 };
 use holdpoint_runtime::config::Dialect;
-use holdpoint_verifier_agent::Settings;
+use holdpoint_verifier_agent::VerifierSettings;
 
 use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
 
@@ -40,7 +40,7 @@ read -r got; case "$got" in *error*) verdict=pass;; *) verdict=fail;; esac
 case "$prompt" in *'words holds'*) ;; *) verdict=fail;; esac
 say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"{\"verdict\": \"'$verdict'\", \"evidence\": [\"a.txt:1\"], \"doubts\": []}"}}}}'
 say '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'"#;
-    let speaks = |settings: &mut Settings| {
+    let speaks = |settings: &mut VerifierSettings| {
         with_judge(settings, &acp::command_line(judge, None, false));
         settings.judge.as_mut().unwrap().dialect = Dialect::Acp;
     };

@@ -1,4 +1,4 @@
-//! The bench on real repositories, with real git, the real sandbox and real test runners.
+//! The workbench on real repositories, with real git, the real sandbox and real test runners.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are no #[test] functions themselves")]
 

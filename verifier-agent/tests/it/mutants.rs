@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     reason::CriterionReason as Reason,
     time::Millis,
 };
-use holdpoint_verifier_agent::{Findings, Settings};
+use holdpoint_verifier_agent::{Findings, VerifierSettings};
 
 use crate::support::{Rig, check, criterion, only, shown, tested};
 
@@ -154,7 +154,7 @@ async fn a_mutant_that_never_ends_is_killed_by_the_time_of_the_check() {
 }
 
 /// The Python that `cargo xtask tools` makes.
-pub(crate) fn with_pytest(settings: &mut Settings) {
+pub(crate) fn with_pytest(settings: &mut VerifierSettings) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python");
     assert!(folder.join("bin/pytest").exists(), "there is no pytest: run `cargo xtask tools`");
     let folder: PathBuf = folder.canonicalize().unwrap();

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     plan::EvidenceLevel::{self, Fast, Strict},
     reason::CriterionReason as Reason,
 };
-use holdpoint_verifier_agent::{Findings, Settings};
+use holdpoint_verifier_agent::{Findings, VerifierSettings};
 
 use crate::support::{Rig, check, criterion, only, shown, tested};
 
@@ -23,7 +23,7 @@ const QUIET: &str = "python3 -m unittest discover -s tests -t .";
 const VERBOSE: &str = "python3 -m unittest discover -v -s tests -t .";
 const WITH_PYTEST: &str = "python -m pytest -p no:cacheprovider tests";
 
-fn with_pytest(settings: &mut Settings) {
+fn with_pytest(settings: &mut VerifierSettings) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python");
     assert!(folder.join("bin/pytest").exists(), "there is no pytest: run `cargo xtask tools`");
     let folder: PathBuf = folder.canonicalize().unwrap();

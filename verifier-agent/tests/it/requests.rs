@@ -129,7 +129,7 @@ async fn dropping_a_verification_leaves_nothing_behind() {
         }
     };
     tokio::select! {
-        _ = rig.bench.verify("turn-1", &request, &rig.mirror, &|_| {}, &Nobody) => panic!("it sleeps for minutes"),
+        _ = rig.workbench.verify("turn-1", &request, &rig.mirror, &|_| {}, &Nobody) => panic!("it sleeps for minutes"),
         () = running => {}
     }
     wait_until_empty(&turns);

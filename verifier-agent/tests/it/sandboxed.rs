@@ -7,7 +7,7 @@ use holdpoint_protocol::{
 };
 
 use holdpoint_harness::ask::Nobody;
-use holdpoint_sandbox::{Bounds, Error, Sandbox};
+use holdpoint_sandbox::{Bounds, Sandbox, SandboxError};
 
 use crate::support::{Rig, SHIM, check, criterion, only, settings};
 
@@ -128,7 +128,7 @@ async fn left_overs_of_a_crash_are_cleared_at_the_start() {
     let temp = tempfile::tempdir().unwrap();
     let old = temp.path().join("state/turns/old/trees");
     std::fs::create_dir_all(&old).unwrap();
-    holdpoint_verifier_agent::Bench::new(settings(temp.path()), Sandbox::new(SHIM)).unwrap();
+    holdpoint_verifier_agent::VerifierWorkbench::new(settings(temp.path()), Sandbox::new(SHIM)).unwrap();
     assert!(!old.exists());
 }
 
@@ -147,15 +147,15 @@ async fn check_that_uses_up_memory_or_disk_settles_nothing_and_is_told_as_limit(
 async fn missing_property_is_refused_or_by_setting_reported() {
     let weaker = || Sandbox::new(SHIM).without_namespaces();
     let rig = Rig::in_sandbox(&[("a.txt", "a\n")], |_| {}, weaker()).await;
-    let Err(Error::NotEnforceable { properties }) = rig.bench.prove().await else {
+    let Err(SandboxError::NotEnforceable { properties }) = rig.workbench.prove().await else {
         panic!("without namespaces there is no loopback of its own")
     };
     let request = rig.request(&rig.base, vec![criterion("only", check("true"))]).await;
-    assert!(rig.bench.verify("turn", &request, &rig.mirror, &|_| {}, &Nobody).await.is_err());
+    assert!(rig.workbench.verify("turn", &request, &rig.mirror, &|_| {}, &Nobody).await.is_err());
 
     let waived = weaker().waiving(properties.iter().copied());
     let rig = Rig::in_sandbox(&[("a.txt", "a\n")], |_| {}, waived).await;
-    rig.bench.prove().await.unwrap();
+    rig.workbench.prove().await.unwrap();
     let findings = rig.check(&rig.base, "true").await;
     assert_eq!(only(&findings), (Pass, None));
     for property in properties {

@@ -1,4 +1,4 @@
-//! A repository with a base, changes on it, and a bench that judges them with the real sandbox.
+//! A repository with a base, changes on it, and a workbench that judges them with the real sandbox.
 
 use std::{
     collections::BTreeMap,
@@ -21,19 +21,19 @@ use holdpoint_protocol::{
     workflow::GateBrief,
 };
 use holdpoint_sandbox::Sandbox;
-use holdpoint_verifier_agent::{Bench, Findings, JudgeSettings, Settings};
-use holdpoint_workspace::{CommitMeta, Import, Limits, Mirror, ObjectFormat, Oid, SNAPSHOT_REF, UserRepo};
+use holdpoint_verifier_agent::{Findings, JudgeSettings, VerifierSettings, VerifierWorkbench};
+use holdpoint_workspace::{CommitMeta, Import, InputLimits, Mirror, ObjectFormat, ObjectId, SNAPSHOT_REF, UserRepo};
 use tempfile::TempDir;
 
 /// The verifier's own executable is its shim.
 pub(crate) const SHIM: &str = env!("CARGO_BIN_EXE_holdpoint-verifier");
 
-/// A mirror with a base, and a bench.
+/// A mirror with a base, and a workbench.
 pub(crate) struct Rig {
     pub(crate) temp: TempDir,
     pub(crate) mirror: Mirror,
-    pub(crate) base: Oid,
-    pub(crate) bench: Bench,
+    pub(crate) base: ObjectId,
+    pub(crate) workbench: VerifierWorkbench,
 }
 
 impl Rig {
@@ -43,14 +43,14 @@ impl Rig {
     }
 
     /// As [`Rig::new`], with other settings.
-    pub(crate) async fn with(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) async fn with(files: &[(&str, &str)], change: impl FnOnce(&mut VerifierSettings)) -> Self {
         Self::in_sandbox(files, change, Sandbox::new(SHIM)).await
     }
 
     /// As [`Rig::with`], in a sandbox of its own.
     pub(crate) async fn in_sandbox(
         files: &[(&str, &str)],
-        change: impl FnOnce(&mut Settings),
+        change: impl FnOnce(&mut VerifierSettings),
         sandbox: Sandbox,
     ) -> Self {
         let temp = tempfile::tempdir().unwrap();
@@ -62,22 +62,23 @@ impl Rig {
         let user = UserRepo::open(&repo).await.unwrap();
         let base = user.resolve("HEAD").await.unwrap();
         let bundle = user.snapshot(&base, &temp.path().join("snapshot.bundle")).await.unwrap();
-        let mirror =
-            Mirror::open_or_create(&temp.path().join("mirror"), ObjectFormat::Sha1, Limits::default()).await.unwrap();
+        let mirror = Mirror::open_or_create(&temp.path().join("mirror"), ObjectFormat::Sha1, InputLimits::default())
+            .await
+            .unwrap();
         mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await.unwrap();
         let mut settings = settings(temp.path());
         change(&mut settings);
-        let bench = Bench::new(settings, sandbox).unwrap();
-        Self { temp, mirror, base, bench }
+        let workbench = VerifierWorkbench::new(settings, sandbox).unwrap();
+        Self { temp, mirror, base, workbench }
     }
 
     /// A commit on the base with these files written or, with `None`, removed.
-    pub(crate) async fn change(&self, files: &[(&str, Option<&str>)]) -> Oid {
+    pub(crate) async fn change(&self, files: &[(&str, Option<&str>)]) -> ObjectId {
         self.change_on(&self.base, files).await
     }
 
     /// A commit on the base with a file of these bytes.
-    pub(crate) async fn add_bytes(&self, name: &str, bytes: &[u8]) -> Oid {
+    pub(crate) async fn add_bytes(&self, name: &str, bytes: &[u8]) -> ObjectId {
         let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
         self.mirror.checkout(&self.base, dir.path()).await.unwrap();
         let file = dir.path().join(name);
@@ -87,7 +88,7 @@ impl Rig {
     }
 
     /// A commit on `parent`.
-    pub(crate) async fn change_on(&self, parent: &Oid, files: &[(&str, Option<&str>)]) -> Oid {
+    pub(crate) async fn change_on(&self, parent: &ObjectId, files: &[(&str, Option<&str>)]) -> ObjectId {
         let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
         self.mirror.checkout(parent, dir.path()).await.unwrap();
         for (name, text) in files {
@@ -99,7 +100,7 @@ impl Rig {
         self.commit(parent, dir.path()).await
     }
 
-    async fn commit(&self, parent: &Oid, dir: &Path) -> Oid {
+    async fn commit(&self, parent: &ObjectId, dir: &Path) -> ObjectId {
         let tree = self.mirror.capture(dir, parent).await.unwrap();
         let meta = CommitMeta {
             name: "Builder".to_owned(),
@@ -111,7 +112,7 @@ impl Rig {
     }
 
     /// A request to judge a commit on the base.
-    pub(crate) async fn request(&self, commit: &Oid, criteria: Vec<Criterion>) -> VerificationRequest {
+    pub(crate) async fn request(&self, commit: &ObjectId, criteria: Vec<Criterion>) -> VerificationRequest {
         let origin = Origin {
             artifact_id: ArtifactId::try_new("request").unwrap(),
             waypoint_id: WaypointId::try_new("waypoint").unwrap(),
@@ -143,7 +144,7 @@ impl Rig {
 
     /// Judges, and checks what holds for all findings.
     pub(crate) async fn verify(&self, request: &VerificationRequest) -> Findings {
-        let findings = self.bench.verify("turn-1", request, &self.mirror, &|_| {}, &Nobody).await.unwrap();
+        let findings = self.workbench.verify("turn-1", request, &self.mirror, &|_| {}, &Nobody).await.unwrap();
         let stored: Vec<_> = findings.evidence.iter().map(|evidence| evidence.digest).collect();
         for report in findings.criteria.iter().chain(&findings.guards) {
             assert!(!report.result.evidence.is_empty(), "{report:?}");
@@ -155,7 +156,7 @@ impl Rig {
     }
 
     /// Judges a commit by one check.
-    pub(crate) async fn check(&self, commit: &Oid, command: &str) -> Findings {
+    pub(crate) async fn check(&self, commit: &ObjectId, command: &str) -> Findings {
         self.verify(&self.request(commit, vec![criterion("only", check(command))]).await).await
     }
 
@@ -166,8 +167,8 @@ impl Rig {
     }
 }
 
-pub(crate) fn settings(temp: &Path) -> Settings {
-    Settings {
+pub(crate) fn settings(temp: &Path) -> VerifierSettings {
+    VerifierSettings {
         state_dir: temp.join("state"),
         path: std::env::var("PATH").unwrap(),
         home: std::env::var_os("HOME").map(PathBuf::from).unwrap(),
@@ -178,7 +179,7 @@ pub(crate) fn settings(temp: &Path) -> Settings {
     }
 }
 
-pub(crate) fn with_judge(settings: &mut Settings, command: &str) {
+pub(crate) fn with_judge(settings: &mut VerifierSettings, command: &str) {
     settings.judge = Some(JudgeSettings {
         price: None,
         dialect: holdpoint_runtime::config::Dialect::Plain,

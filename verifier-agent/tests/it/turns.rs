@@ -6,7 +6,7 @@ use holdpoint_bus::{
     Bus, blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
-use holdpoint_harness::agent::{Final, Job, JobArgs, Plan, StopReason, Stopper, Worker as _, stop_signal};
+use holdpoint_harness::agent::{Final, Job, JobArgs, PlanHandoff, StopReason, Stopper, Worker as _, stop_signal};
 use holdpoint_protocol::{
     Digest,
     artifact::{GuidancePacket, GuidancePacketBody, VerificationReport, VerificationRequest},
@@ -20,7 +20,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{clock, config::Config};
 use holdpoint_sandbox::{Sandbox, Tool};
 use holdpoint_verifier_agent::VerifyWorker;
-use holdpoint_workspace::{HANDOFF_REF, Oid};
+use holdpoint_workspace::{HANDOFF_REF, ObjectId};
 
 use crate::support::{Rig, check, criterion, judged, wait_until_empty};
 
@@ -54,7 +54,7 @@ impl Fleet {
     }
 
     /// Stores the snapshot and the commit as an operator and a builder do.
-    async fn bundles(&self, commit: &Oid) -> Vec<BundleRef> {
+    async fn bundles(&self, commit: &ObjectId) -> Vec<BundleRef> {
         let handoff = self.rig.temp.path().join("handoff.bundle");
         self.rig.mirror.thin_bundle(&self.rig.base, commit, HANDOFF_REF, &handoff).await.unwrap();
         let operator = self.broker.authority.mint_operator(&"ann".parse().unwrap());
@@ -72,7 +72,7 @@ impl Fleet {
         credentials: &holdpoint_bus::auth::Credentials,
         name: &'static str,
         file: &Path,
-        tip: &Oid,
+        tip: &ObjectId,
     ) -> BundleRef {
         let bus = self.broker.connect(credentials).await.unwrap();
         let digest = blobs::put_file(&bus, &role::id(name), file).await.unwrap();
@@ -148,7 +148,7 @@ async fn turn_ends_with_a_report_whose_evidence_is_stored() {
     request.bundles = fleet.bundles(&commit).await;
 
     let (job, _stopper) = fleet.job(request.clone());
-    let Plan::Verify(plan) = fleet.worker.plan(&job) else { panic!("no verification plan") };
+    let PlanHandoff::Verify(plan) = fleet.worker.plan(&job) else { panic!("no verification plan") };
     let wanted: Vec<_> = plan.wanted.iter().map(|w| (w.criterion.as_str(), w.command.is_some())).collect();
     assert_eq!(wanted, [("content", true), ("words", false)]);
 

@@ -4,22 +4,22 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, Refusal};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::limits::BUNDLE_HEADER_BYTES_MAX;
-use crate::oid::{ObjectFormat, Oid};
+use crate::oid::{ObjectFormat, ObjectId};
 
 /// Bytes of a pack up to and including its number of objects: `PACK`, version, count.
 const PACK_START_BYTES: usize = 12;
 
 /// What a bundle says of itself before its objects come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct BundleHeader {
     /// Which hash names its objects.
     pub format: ObjectFormat,
     /// Commits that have to be there already.
-    pub prerequisites: Vec<Oid>,
+    pub prerequisites: Vec<ObjectId>,
     /// Its refs and what they name.
-    pub refs: Vec<(String, Oid)>,
+    pub refs: Vec<(String, ObjectId)>,
     /// How many objects follow, by its own word.
     pub objects: u32,
     /// Where the pack with the objects begins, in bytes from the start of the bundle.
@@ -27,26 +27,31 @@ pub struct Header {
 }
 
 /// Reads the header of the bundle file.
-pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
-    let file = std::fs::File::open(path).map_err(Error::io("open", path))?;
+pub(crate) fn read_header(path: &Path) -> Result<BundleHeader, WorkspaceError> {
+    let file = std::fs::File::open(path).map_err(WorkspaceError::io("open", path))?;
     let mut start = Vec::new();
-    file.take(BUNDLE_HEADER_BYTES_MAX).read_to_end(&mut start).map_err(Error::io("read", path))?;
-    Ok(parse_header(&start).map_err(|reason| Refusal::NotABundle { reason })?)
+    file.take(BUNDLE_HEADER_BYTES_MAX).read_to_end(&mut start).map_err(WorkspaceError::io("read", path))?;
+    Ok(parse_header(&start).map_err(|reason| InputRefusal::NotABundle { reason })?)
 }
 
 /// Reads the header from the first bytes of a bundle.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse_header(bytes: &[u8]) -> Result<Header, &'static str> {
+pub fn parse_header(bytes: &[u8]) -> Result<BundleHeader, &'static str> {
     let mut rest = bytes;
     let v3 = match next_line(&mut rest)? {
         b"# v2 git bundle" => false,
         b"# v3 git bundle" => true,
         _ => return Err("no signature of a bundle"),
     };
-    let mut header =
-        Header { format: ObjectFormat::Sha1, prerequisites: Vec::new(), refs: Vec::new(), objects: 0, pack_at: 0 };
+    let mut header = BundleHeader {
+        format: ObjectFormat::Sha1,
+        prerequisites: Vec::new(),
+        refs: Vec::new(),
+        objects: 0,
+        pack_at: 0,
+    };
     loop {
         match next_line(&mut rest)? {
             b"" => break,
@@ -77,7 +82,7 @@ fn next_line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
     Ok(line)
 }
 
-fn split_oid(line: &[u8]) -> Result<(Oid, &[u8]), &'static str> {
+fn split_oid(line: &[u8]) -> Result<(ObjectId, &[u8]), &'static str> {
     let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
     let (oid, tail) = line.split_at(end);
     let oid = std::str::from_utf8(oid).ok().and_then(|text| text.parse().ok()).ok_or("a line without an object id")?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Git, unexpected};
-use crate::error::Error;
+use crate::error::WorkspaceError;
 
 /// The oldest git that will do: the first with `merge-tree --write-tree`.
 pub const GIT_FLOOR: GitVersion = GitVersion { major: 2, minor: 38 };
@@ -34,11 +34,11 @@ impl fmt::Display for GitVersion {
 /// The version of the installed git.
 ///
 /// # Errors
-/// [`Error::GitMissing`], [`Error::GitTooOld`] when it is below [`GIT_FLOOR`], or it does not say its version.
-pub async fn require_git() -> Result<GitVersion, Error> {
+/// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`] when it is below [`GIT_FLOOR`], or it does not say its version.
+pub async fn require_git() -> Result<GitVersion, WorkspaceError> {
     let line = Git::new("version").line().await?;
     let found = GitVersion::parse(&line).ok_or_else(|| unexpected("version", line.as_bytes()))?;
-    if found < GIT_FLOOR { Err(Error::GitTooOld { found }) } else { Ok(found) }
+    if found < GIT_FLOOR { Err(WorkspaceError::GitTooOld { found }) } else { Ok(found) }
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::{Mirror, scratch_parent};
-use crate::bundle::Header;
-use crate::error::{Error, Refusal};
+use crate::bundle::BundleHeader;
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::real_path;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::quarantine::{Expected, Quarantine};
 
 /// How an index of version 2 begins (`gitformat-pack(5)`).
@@ -22,7 +22,7 @@ const INDEX_COUNT_AT: u64 = 8 + 255 * 4;
 
 /// A snapshot whose objects were checked by a party whose word counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Checked<'a> {
+pub struct CheckedSnapshot<'a> {
     /// The bundle: a whole history, without prerequisites.
     pub bundle: &'a Path,
     /// The index of the pack in it, by the one that checked.
@@ -35,25 +35,27 @@ impl Mirror {
     /// Takes in a snapshot that was checked elsewhere, and gives the commit that its ref names.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the bundle's header is not in order, or the index is not the one of its pack; the mirror
+    /// [`WorkspaceError::Refused`] when the bundle's header is not in order, or the index is not the one of its pack; the mirror
     /// is then as it was.
-    pub async fn adopt(&self, checked: Checked<'_>) -> Result<Oid, Error> {
+    pub async fn adopt(&self, checked: CheckedSnapshot<'_>) -> Result<ObjectId, WorkspaceError> {
         let bundle = real_path(checked.bundle)?;
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
         let expected = Expected { ref_name: checked.ref_name, base: None, limits: self.limits() };
         let header = quarantine.check_header(&bundle, expected)?;
         let [(_, tip)] = &header.refs[..] else {
-            return Err(Refusal::NotABundle { reason: "no ref" }.into());
+            return Err(InputRefusal::NotABundle { reason: "no ref" }.into());
         };
         if !header.prerequisites.is_empty() {
-            return Err(Refusal::NotABundle { reason: "prerequisites, which a whole history does not have" }.into());
+            return Err(
+                InputRefusal::NotABundle { reason: "prerequisites, which a whole history does not have" }.into()
+            );
         }
         let tip = tip.clone();
         let (index, folder) = (checked.index.to_owned(), quarantine.pack_dir());
         let placed = tokio::task::spawn_blocking(move || place(&bundle, &header, &index, &folder));
-        placed.await.map_err(|error| Error::io("copy", checked.bundle)(std::io::Error::other(error)))??;
+        placed.await.map_err(|error| WorkspaceError::io("copy", checked.bundle)(std::io::Error::other(error)))??;
         if quarantine.kind_of(&tip).await?.as_deref() != Some("commit") {
-            return Err(Refusal::NotACommit { oid: tip }.into());
+            return Err(InputRefusal::NotACommit { oid: tip }.into());
         }
         quarantine.release(Some(&tip))?;
         Ok(tip)
@@ -63,14 +65,14 @@ impl Mirror {
     ///
     /// # Errors
     /// The mirror cannot be read.
-    pub fn snapshot_index(&self) -> Result<Option<PathBuf>, Error> {
+    pub fn snapshot_index(&self) -> Result<Option<PathBuf>, WorkspaceError> {
         Ok(self.snapshot_pack()?.map(|pack| pack.with_extension("idx")))
     }
 
     /// The pack that the snapshot came in: the one that is kept as it is.
-    pub(super) fn snapshot_pack(&self) -> Result<Option<PathBuf>, Error> {
+    pub(super) fn snapshot_pack(&self) -> Result<Option<PathBuf>, WorkspaceError> {
         let folder = self.inner.objects.dir.join("pack");
-        let names = std::fs::read_dir(&folder).map_err(Error::io("list", &folder))?;
+        let names = std::fs::read_dir(&folder).map_err(WorkspaceError::io("list", &folder))?;
         let mut packs: Vec<PathBuf> = names
             .flatten()
             .map(|entry| entry.path())
@@ -84,30 +86,30 @@ impl Mirror {
 }
 
 /// Puts pack and index into a folder under the name that git would give them.
-fn place(bundle: &Path, header: &Header, index: &Path, folder: &Path) -> Result<(), Error> {
+fn place(bundle: &Path, header: &BundleHeader, index: &Path, folder: &Path) -> Result<(), WorkspaceError> {
     let bytes = header.format.bytes();
     let digest = i64::try_from(bytes).unwrap_or(i64::MAX);
-    let mut pack = File::open(bundle).map_err(Error::io("open", bundle))?;
-    let pack_name = at(&mut pack, SeekFrom::End(-digest), bytes).map_err(Error::io("read", bundle))?;
-    let mut file = File::open(index).map_err(Error::io("open", index))?;
+    let mut pack = File::open(bundle).map_err(WorkspaceError::io("open", bundle))?;
+    let pack_name = at(&mut pack, SeekFrom::End(-digest), bytes).map_err(WorkspaceError::io("read", bundle))?;
+    let mut file = File::open(index).map_err(WorkspaceError::io("open", index))?;
     // One that is too short is no index at all.
     let read = |error: std::io::Error| match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput => Refusal::ForeignIndex.into(),
-        _ => Error::io("read", index)(error),
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput => InputRefusal::ForeignIndex.into(),
+        _ => WorkspaceError::io("read", index)(error),
     };
     let begin = at(&mut file, SeekFrom::Start(0), INDEX_START.len()).map_err(read)?;
     let count = at(&mut file, SeekFrom::Start(INDEX_COUNT_AT), 4).map_err(read)?;
     let of_pack = at(&mut file, SeekFrom::End(-2 * digest), bytes).map_err(read)?;
     if begin != INDEX_START || count != header.objects.to_be_bytes() || of_pack != pack_name {
-        return Err(Refusal::ForeignIndex.into());
+        return Err(InputRefusal::ForeignIndex.into());
     }
     let hex: String = pack_name.iter().map(|byte| format!("{byte:02x}")).collect();
     let target = folder.join(format!("pack-{hex}.pack"));
-    pack.seek(SeekFrom::Start(header.pack_at as u64)).map_err(Error::io("read", bundle))?;
-    let mut out = File::create_new(&target).map_err(Error::io("write", &target))?;
-    std::io::copy(&mut pack, &mut out).map_err(Error::io("write", &target))?;
+    pack.seek(SeekFrom::Start(header.pack_at as u64)).map_err(WorkspaceError::io("read", bundle))?;
+    let mut out = File::create_new(&target).map_err(WorkspaceError::io("write", &target))?;
+    std::io::copy(&mut pack, &mut out).map_err(WorkspaceError::io("write", &target))?;
     let target = target.with_extension("idx");
-    std::fs::copy(index, &target).map(drop).map_err(Error::io("write", &target))
+    std::fs::copy(index, &target).map(drop).map_err(WorkspaceError::io("write", &target))
 }
 
 fn at(file: &mut File, place: SeekFrom, bytes: usize) -> std::io::Result<Vec<u8>> {

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::Mirror;
 use crate::allowance::Work;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::files::create_fresh_dir;
 use crate::git::unexpected;
 use crate::limits::LINK_TARGET_BYTES_MAX;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{Mode, TreeEntry, ascii, audit, bytes_of};
+use crate::tree::{EntryMode, TreeEntry, ascii, audit, bytes_of};
 
 /// What was checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ impl Mirror {
     /// Writes a tree (or a commit's tree) into `dest`, which is absent or empty.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`]; the tree is not here, or over the limits ([`Error::Refused`]).
-    pub async fn checkout(&self, tree: &Oid, dest: &Path) -> Result<Checkout, Error> {
+    /// [`WorkspaceError::NotEmpty`]; the tree is not here, or over the limits ([`WorkspaceError::Refused`]).
+    pub async fn checkout(&self, tree: &ObjectId, dest: &Path) -> Result<Checkout, WorkspaceError> {
         let entries = self.list_tree(tree).await?;
         audit(&entries, None, self.limits())?;
         let links_out = self.links_out(&entries).await?;
@@ -38,8 +38,8 @@ impl Mirror {
         Ok(Checkout { entries, links_out })
     }
 
-    async fn links_out(&self, entries: &[TreeEntry]) -> Result<Vec<RepoPath>, Error> {
-        let links = || entries.iter().filter(|entry| entry.mode == Mode::Symlink);
+    async fn links_out(&self, entries: &[TreeEntry]) -> Result<Vec<RepoPath>, WorkspaceError> {
+        let links = || entries.iter().filter(|entry| entry.mode == EntryMode::Symlink);
         if links().next().is_none() {
             return Ok(Vec::new());
         }

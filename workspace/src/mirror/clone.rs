@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use super::Mirror;
 use crate::allowance::Work;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::files::{create_dir, create_fresh_dir, write};
 use crate::git::Git;
 use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::scratch::EXACT_BYTES;
 use crate::tree::bytes_of;
 
@@ -42,8 +42,8 @@ impl Mirror {
     /// commit under.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`]; the commit is not here; its tree is over the limits.
-    pub async fn clone_for_agent(&self, commit: &Oid, dest: &Path) -> Result<AgentClone, Error> {
+    /// [`WorkspaceError::NotEmpty`]; the commit is not here; its tree is over the limits.
+    pub async fn clone_for_agent(&self, commit: &ObjectId, dest: &Path) -> Result<AgentClone, WorkspaceError> {
         let entries = self.list_tree(commit).await?;
         crate::tree::audit(&entries, None, self.limits())?;
         let dest = create_fresh_dir(dest)?;
@@ -61,7 +61,7 @@ impl Mirror {
         create_dir(&git_dir.join("info"))?;
         write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
         let config = git_dir.join("config");
-        let mut text = std::fs::read(&config).map_err(Error::io("read", &config))?;
+        let mut text = std::fs::read(&config).map_err(WorkspaceError::io("read", &config))?;
         text.extend(IDENTITY.bytes());
         write(&config, text)?;
         let scratch = self.scratch()?;
@@ -73,7 +73,7 @@ impl Mirror {
     }
 
     /// The whole history of the snapshot, and what `commit` has beyond it.
-    async fn copy_history(&self, pack: &Path, commit: &Oid, git_dir: &Path) -> Result<(), Error> {
+    async fn copy_history(&self, pack: &Path, commit: &ObjectId, git_dir: &Path) -> Result<(), WorkspaceError> {
         let target = git_dir.join("objects/pack");
         create_dir(&target)?;
         let parts = ["pack", "rev", "idx"].map(|part| pack.with_extension(part));
@@ -82,10 +82,10 @@ impl Mirror {
             let mut parts = parts.iter().filter(|part| part.exists());
             parts.try_for_each(|part| copy(part, &to.join(part.file_name().unwrap_or_default())))
         });
-        copied.await.map_err(|error| Error::io("copy", pack)(std::io::Error::other(error)))??;
+        copied.await.map_err(|error| WorkspaceError::io("copy", pack)(std::io::Error::other(error)))??;
         let keep = pack.with_extension("keep");
-        let text = std::fs::read_to_string(&keep).map_err(Error::io("read", &keep))?;
-        let tip = text.split_whitespace().last().and_then(|word| word.parse::<Oid>().ok());
+        let text = std::fs::read_to_string(&keep).map_err(WorkspaceError::io("read", &keep))?;
+        let tip = text.split_whitespace().last().and_then(|word| word.parse::<ObjectId>().ok());
         if tip.as_ref() == Some(commit) {
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Mirror {
     }
 
     /// Some history, where all of it is too much.
-    async fn fetch_history(&self, commit: &Oid, dest: &Path) -> Result<(), Error> {
+    async fn fetch_history(&self, commit: &ObjectId, dest: &Path) -> Result<(), WorkspaceError> {
         let git = Git::new("fetch").git_dir(&dest.join(".git")).confined(Work::of_packs(&self.inner.objects.dir));
         let git = git.work_tree(dest).reads(self.dir()).writes(dest);
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-head-ok"];
@@ -109,10 +109,10 @@ impl Mirror {
     }
 }
 
-fn length(file: &Path) -> Result<u64, Error> {
-    Ok(std::fs::metadata(file).map_err(Error::io("look at", file))?.len())
+fn length(file: &Path) -> Result<u64, WorkspaceError> {
+    Ok(std::fs::metadata(file).map_err(WorkspaceError::io("look at", file))?.len())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    std::fs::copy(from, to).map(drop).map_err(Error::io("copy", from))
+fn copy(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    std::fs::copy(from, to).map(drop).map_err(WorkspaceError::io("copy", from))
 }

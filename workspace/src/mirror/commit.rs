@@ -3,10 +3,10 @@
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
-use crate::error::{Error, Refusal};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::git::unexpected;
 use crate::limits::SHORT_OUTPUT_BYTES;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 
 /// Who made a commit, when, and why. The author is the committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,26 +25,26 @@ pub struct CommitMeta {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     /// Its tree.
-    pub tree: Oid,
+    pub tree: ObjectId,
     /// Its parents, first parent first.
-    pub parents: Vec<Oid>,
+    pub parents: Vec<ObjectId>,
 }
 
 impl Mirror {
     /// What a commit names.
     ///
     /// # Errors
-    /// [`Error::NoSuchObject`]; [`Refusal::CommitTooLarge`].
-    pub async fn commit(&self, commit: &Oid) -> Result<Commit, Error> {
+    /// [`WorkspaceError::NoSuchObject`]; [`InputRefusal::CommitTooLarge`].
+    pub async fn commit(&self, commit: &ObjectId) -> Result<Commit, WorkspaceError> {
         let output = match self.git("cat-file").arg("commit").arg(commit).run().await {
-            Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+            Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
                 let max = SHORT_OUTPUT_BYTES;
-                return Err(Refusal::CommitTooLarge { oid: commit.clone(), max }.into());
+                return Err(InputRefusal::CommitTooLarge { oid: commit.clone(), max }.into());
             }
             output => output?,
         };
         if output.code != Some(0) {
-            return Err(Error::NoSuchObject { kind: "commit", oid: commit.clone() });
+            return Err(WorkspaceError::NoSuchObject { kind: "commit", oid: commit.clone() });
         }
         parse_commit(&String::from_utf8_lossy(&output.stdout))
     }
@@ -52,16 +52,16 @@ impl Mirror {
     /// The tree of a commit.
     ///
     /// # Errors
-    /// [`Error::NoSuchObject`].
-    pub async fn tree_of(&self, commit: &Oid) -> Result<Oid, Error> {
+    /// [`WorkspaceError::NoSuchObject`].
+    pub async fn tree_of(&self, commit: &ObjectId) -> Result<ObjectId, WorkspaceError> {
         Ok(self.commit(commit).await?.tree)
     }
 
     /// The parents of a commit, first parent first.
     ///
     /// # Errors
-    /// [`Error::NoSuchObject`].
-    pub async fn parents(&self, commit: &Oid) -> Result<Vec<Oid>, Error> {
+    /// [`WorkspaceError::NoSuchObject`].
+    pub async fn parents(&self, commit: &ObjectId) -> Result<Vec<ObjectId>, WorkspaceError> {
         Ok(self.commit(commit).await?.parents)
     }
 
@@ -69,7 +69,12 @@ impl Mirror {
     ///
     /// # Errors
     /// The parent or the tree is not here; the name is empty.
-    pub async fn commit_on(&self, parent: &Oid, tree: &Oid, meta: &CommitMeta) -> Result<Oid, Error> {
+    pub async fn commit_on(
+        &self,
+        parent: &ObjectId,
+        tree: &ObjectId,
+        meta: &CommitMeta,
+    ) -> Result<ObjectId, WorkspaceError> {
         let date = format!("@{} +0000", meta.epoch_seconds);
         let mut git = self.git("commit-tree").arg(tree).arg("-p").arg(parent).args(["-F", "-"]);
         for role in ["AUTHOR", "COMMITTER"] {
@@ -83,9 +88,9 @@ impl Mirror {
 
 /// The first headers of a commit object, read as git reads them: the tree, then parents. Another one ends them, so that a
 /// commit has no parents for us that it does not have for git.
-fn parse_commit(text: &str) -> Result<Commit, Error> {
+fn parse_commit(text: &str) -> Result<Commit, WorkspaceError> {
     let mut lines = text.lines();
-    let oid = |value: &str| value.parse::<Oid>().map_err(|_| unexpected("cat-file", value.as_bytes()));
+    let oid = |value: &str| value.parse::<ObjectId>().map_err(|_| unexpected("cat-file", value.as_bytes()));
     let tree = lines.next().and_then(|line| line.strip_prefix("tree "));
     let tree = oid(tree.ok_or_else(|| unexpected("cat-file", b"a commit without a tree"))?)?;
     let parents = lines.map_while(|line| line.strip_prefix("parent ")).map(oid).collect::<Result<_, _>>()?;
@@ -101,7 +106,7 @@ mod tests {
         let (a, b, c) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
         let text = format!("tree {a}\nparent {b}\nparent {c}\nauthor A <a@b> 1 +0000\n\ntree {b}\nparent {a}\n");
         let commit = parse_commit(&text).unwrap();
-        let parents: Vec<&str> = commit.parents.iter().map(Oid::as_str).collect();
+        let parents: Vec<&str> = commit.parents.iter().map(ObjectId::as_str).collect();
         assert_eq!((commit.tree.as_str(), parents), (a.as_str(), vec![b.as_str(), c.as_str()]));
         let late = format!("tree {a}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\nparent {b}\n\nx\n");
         assert_eq!(parse_commit(&late).unwrap().parents, []);

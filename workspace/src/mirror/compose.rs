@@ -1,19 +1,19 @@
 //! Trees put together from the entries of others, by index plumbing alone: no file is written or followed.
 
 use super::Mirror;
-use crate::error::Error;
-use crate::oid::Oid;
+use crate::error::WorkspaceError;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::scratch::Scratch;
-use crate::tree::Mode;
+use crate::tree::EntryMode;
 
 /// What a path has to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAs {
     /// Its mode.
-    pub mode: Mode,
+    pub mode: EntryMode,
     /// Its blob, which has to be in the mirror (or the linked commit).
-    pub oid: Oid,
+    pub oid: ObjectId,
 }
 
 /// A path, and what it has to be; `None`: not there.
@@ -24,7 +24,7 @@ impl Mirror {
     ///
     /// # Errors
     /// The tree or a blob is not here.
-    pub async fn compose_tree(&self, on: &Oid, replacements: &[Replacement]) -> Result<Oid, Error> {
+    pub async fn compose_tree(&self, on: &ObjectId, replacements: &[Replacement]) -> Result<ObjectId, WorkspaceError> {
         let scratch = self.scratch()?;
         scratch.git("read-tree").arg(on).long().run_ok().await?;
         update_index(&scratch, replacements).await?;
@@ -35,15 +35,15 @@ impl Mirror {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn write_blob(&self, bytes: Vec<u8>) -> Result<Oid, Error> {
+    pub async fn write_blob(&self, bytes: Vec<u8>) -> Result<ObjectId, WorkspaceError> {
         let scratch = self.scratch()?;
         scratch.git("hash-object").args(["-w", "--no-filters", "--stdin"]).stdin(bytes).oid().await
     }
 }
 
 /// Applies the replacements to the scratch index, removals first: a path that goes must not take one that comes along.
-pub(super) async fn update_index(scratch: &Scratch, replacements: &[Replacement]) -> Result<(), Error> {
-    let zero = Oid::zero(scratch.objects().format);
+pub(super) async fn update_index(scratch: &Scratch, replacements: &[Replacement]) -> Result<(), WorkspaceError> {
+    let zero = ObjectId::zero(scratch.objects().format);
     let mut lines = Vec::new();
     let (removed, written): (Vec<_>, Vec<_>) = replacements.iter().partition(|(_, file)| file.is_none());
     for (path, file) in removed.into_iter().chain(written) {
@@ -58,6 +58,6 @@ pub(super) async fn update_index(scratch: &Scratch, replacements: &[Replacement]
 }
 
 /// The scratch index as a tree.
-pub(super) async fn write_tree(scratch: &Scratch) -> Result<Oid, Error> {
+pub(super) async fn write_tree(scratch: &Scratch) -> Result<ObjectId, WorkspaceError> {
     scratch.git("write-tree").long().oid().await
 }

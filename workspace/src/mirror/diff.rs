@@ -3,11 +3,11 @@
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
-use crate::error::{Error, Refusal};
+use crate::error::{InputRefusal, WorkspaceError};
 use crate::git::unexpected;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{Mode, ascii, tree_path};
+use crate::tree::{EntryMode, ascii, tree_path};
 
 /// One path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,34 +15,34 @@ pub struct Change {
     /// The path.
     pub path: RepoPath,
     /// What happened to it.
-    pub status: ChangeStatus,
+    pub status: DiffStatus,
     /// What it was; `None` for an added one.
-    pub old: Option<(Mode, Oid)>,
+    pub old: Option<(EntryMode, ObjectId)>,
     /// What it is; `None` for a deleted one.
-    pub new: Option<(Mode, Oid)>,
+    pub new: Option<(EntryMode, ObjectId)>,
 }
 
 impl Change {
     /// Whether the path is a symbolic link on either side.
     #[must_use]
     pub fn is_symlink(&self) -> bool {
-        self.touches(Mode::Symlink)
+        self.touches(EntryMode::Symlink)
     }
 
     /// Whether the path is a submodule link on either side.
     #[must_use]
     pub fn is_gitlink(&self) -> bool {
-        self.touches(Mode::Gitlink)
+        self.touches(EntryMode::Gitlink)
     }
 
-    fn touches(&self, mode: Mode) -> bool {
+    fn touches(&self, mode: EntryMode) -> bool {
         [&self.old, &self.new].into_iter().flatten().any(|(found, _)| *found == mode)
     }
 }
 
 /// What happened to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeStatus {
+pub enum DiffStatus {
     /// It was not there.
     Added,
     /// Its content or its right to be executed changed.
@@ -55,7 +55,7 @@ pub enum ChangeStatus {
 
 /// A difference in figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DiffSummary {
+pub struct DiffStat {
     /// Paths that differ.
     pub files: u64,
     /// Lines added, in files that are text.
@@ -70,8 +70,8 @@ impl Mirror {
     /// Every path that differs between two trees (or commits' trees), in git's order.
     ///
     /// # Errors
-    /// A tree is not here; a path cannot be one of a working tree ([`Error::Refused`]).
-    pub async fn diff(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, Error> {
+    /// A tree is not here; a path cannot be one of a working tree ([`WorkspaceError::Refused`]).
+    pub async fn diff(&self, from: &ObjectId, to: &ObjectId) -> Result<Vec<Change>, WorkspaceError> {
         let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
         let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
         let listing = complete(listing.run_ok().await)?;
@@ -82,7 +82,7 @@ impl Mirror {
     ///
     /// # Errors
     /// A tree is not here.
-    pub async fn diff_summary(&self, from: &Oid, to: &Oid) -> Result<DiffSummary, Error> {
+    pub async fn diff_summary(&self, from: &ObjectId, to: &ObjectId) -> Result<DiffStat, WorkspaceError> {
         let git = self.git("diff-tree").args(["-r", "-z", "--numstat", "--no-renames"]);
         let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
         let listing = complete(listing.run_ok().await)?;
@@ -93,7 +93,11 @@ impl Mirror {
     ///
     /// # Errors
     /// As [`Mirror::diff`].
-    pub async fn diff_with_summary(&self, from: &Oid, to: &Oid) -> Result<(Vec<Change>, DiffSummary), Error> {
+    pub async fn diff_with_summary(
+        &self,
+        from: &ObjectId,
+        to: &ObjectId,
+    ) -> Result<(Vec<Change>, DiffStat), WorkspaceError> {
         let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames"]);
         let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
         let listing = complete(listing.run_ok().await)?;
@@ -108,21 +112,21 @@ impl Mirror {
     ///
     /// # Errors
     /// A tree is not here.
-    pub async fn patch(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+    pub async fn patch(&self, from: &ObjectId, to: &ObjectId, cap: usize) -> Result<Option<Vec<u8>>, WorkspaceError> {
         let git =
             self.git("diff-tree").args(["-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"]);
         match git.arg(from).arg(to).long().output_cap(cap).run_ok().await {
-            Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => Ok(None),
+            Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => Ok(None),
             other => other.map(Some),
         }
     }
 }
 
 /// A listing to its end. One that is longer than those of the largest trees is the fault of their maker.
-fn complete(listing: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+fn complete(listing: Result<Vec<u8>, WorkspaceError>) -> Result<Vec<u8>, WorkspaceError> {
     match listing {
-        Err(Error::Git { command, source: ToolError::OutputLimit { limit, .. } }) => {
-            Err(Refusal::OverLimit { command, limit: format!("{limit} bytes of output") }.into())
+        Err(WorkspaceError::Git { command, source: ToolError::OutputLimit { limit, .. } }) => {
+            Err(InputRefusal::OverLimit { command, limit: format!("{limit} bytes of output") }.into())
         }
         other => other,
     }
@@ -139,7 +143,7 @@ fn raw_len(listing: &[u8]) -> usize {
 }
 
 /// `:<old mode> <new mode> <old oid> <new oid> <status>` and the path, both ended by NUL.
-fn parse_raw(listing: &[u8]) -> Result<Vec<Change>, Error> {
+fn parse_raw(listing: &[u8]) -> Result<Vec<Change>, WorkspaceError> {
     let mut fields = listing.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let mut changes = Vec::new();
     while let Some(facts) = fields.next() {
@@ -159,10 +163,10 @@ fn parse_change(facts: &[u8], path: RepoPath) -> Option<Change> {
     let (old_mode, new_mode) = (facts.next()?, facts.next()?);
     let (old_oid, new_oid) = (facts.next()?, facts.next()?);
     let status = match facts.next()? {
-        "A" => ChangeStatus::Added,
-        "M" => ChangeStatus::Modified,
-        "D" => ChangeStatus::Deleted,
-        "T" => ChangeStatus::TypeChanged,
+        "A" => DiffStatus::Added,
+        "M" => DiffStatus::Modified,
+        "D" => DiffStatus::Deleted,
+        "T" => DiffStatus::TypeChanged,
         _ => return None,
     };
     let (old, new) = (side(old_mode, old_oid)?, side(new_mode, new_oid)?);
@@ -170,16 +174,16 @@ fn parse_change(facts: &[u8], path: RepoPath) -> Option<Change> {
 }
 
 /// One side of a change; the inner `None` for a path that is not there.
-fn side(mode: &str, oid: &str) -> Option<Option<(Mode, Oid)>> {
+fn side(mode: &str, oid: &str) -> Option<Option<(EntryMode, ObjectId)>> {
     if mode == "000000" {
         return Some(None);
     }
-    Some(Some((Mode::from_octal(mode.as_bytes())?, oid.parse().ok()?)))
+    Some(Some((EntryMode::from_octal(mode.as_bytes())?, oid.parse().ok()?)))
 }
 
 /// `<added>\t<removed>\t<path>`, ended by NUL; `-` for files that are not text.
-fn parse_numstat(listing: &[u8]) -> Result<DiffSummary, Error> {
-    let mut summary = DiffSummary::default();
+fn parse_numstat(listing: &[u8]) -> Result<DiffStat, WorkspaceError> {
+    let mut summary = DiffStat::default();
     for record in listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         let odd = || unexpected("diff-tree", record);
         let mut fields = record.splitn(3, |byte| *byte == b'\t').map(ascii);
@@ -204,8 +208,8 @@ mod tests {
         let (a, z) = ("a".repeat(40), "0".repeat(40));
         let listing = format!(":000000 120000 {z} {a} A\0new\nlink\0:160000 000000 {a} {z} D\0sub\0");
         let changes = parse_raw(listing.as_bytes()).unwrap();
-        assert!(changes[0].is_symlink() && changes[0].old.is_none() && changes[0].status == ChangeStatus::Added);
-        assert!(changes[1].is_gitlink() && changes[1].new.is_none() && changes[1].status == ChangeStatus::Deleted);
+        assert!(changes[0].is_symlink() && changes[0].old.is_none() && changes[0].status == DiffStatus::Added);
+        assert!(changes[1].is_gitlink() && changes[1].new.is_none() && changes[1].status == DiffStatus::Deleted);
         assert!(parse_raw(b":nonsense\0path\0").is_err() && parse_raw(b":no path\0").is_err());
     }
 
@@ -218,9 +222,12 @@ mod tests {
     #[test]
     fn a_listing_that_is_too_long_is_the_fault_of_the_trees() {
         let program = || "git".to_owned();
-        let cut = Error::Git { command: "diff-tree", source: ToolError::OutputLimit { program: program(), limit: 7 } };
+        let cut = WorkspaceError::Git {
+            command: "diff-tree",
+            source: ToolError::OutputLimit { program: program(), limit: 7 },
+        };
         assert!(complete(Err(cut)).unwrap_err().is_refusal());
-        let gone = Error::Git { command: "diff-tree", source: ToolError::NotFound { program: program() } };
+        let gone = WorkspaceError::Git { command: "diff-tree", source: ToolError::NotFound { program: program() } };
         assert!(!complete(Err(gone)).unwrap_err().is_refusal());
     }
 
@@ -238,7 +245,7 @@ mod tests {
     #[test]
     fn binary_files_count_without_lines() {
         let summary = parse_numstat(b"3\t1\ta\tb\0-\t-\tbin\0").unwrap();
-        assert_eq!(summary, DiffSummary { files: 2, insertions: 3, deletions: 1, binary_files: 1 });
+        assert_eq!(summary, DiffStat { files: 2, insertions: 3, deletions: 1, binary_files: 1 });
         assert!(parse_numstat(b"three\t1\ta\0").is_err());
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::{Mirror, scratch_parent};
 use crate::bundle::read_header;
-use crate::error::Error;
-use crate::oid::Oid;
+use crate::error::WorkspaceError;
+use crate::oid::ObjectId;
 use crate::quarantine::{Expected, Quarantine};
 
 /// A bundle to be taken in, and what it has to be.
@@ -18,7 +18,7 @@ pub struct Import<'a> {
     /// The commit it was made on: its submodule links may stay, none may come or change, and every object has to be
     /// well-formed. That the bundle builds on it is not looked at ([`Mirror::parents`]). `None` for a snapshot of a user's
     /// repository, whose trees are checked as strictly, and whose odd old commits are taken as they are.
-    pub base: Option<&'a Oid>,
+    pub base: Option<&'a ObjectId>,
 }
 
 impl Mirror {
@@ -26,8 +26,8 @@ impl Mirror {
     /// check ([`Mirror::parents`]).
     ///
     /// # Errors
-    /// [`Error::Refused`] with the reason when the bundle is not in order; the mirror is then as it was.
-    pub async fn import(&self, import: Import<'_>) -> Result<Oid, Error> {
+    /// [`WorkspaceError::Refused`] with the reason when the bundle is not in order; the mirror is then as it was.
+    pub async fn import(&self, import: Import<'_>) -> Result<ObjectId, WorkspaceError> {
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
         let expected = Expected { ref_name: import.ref_name, base: import.base, limits: self.limits() };
         let tip = quarantine.add(import.bundle, expected).await?;

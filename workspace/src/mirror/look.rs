@@ -3,9 +3,9 @@
 //! What it finds was written by others: nothing here shows it to anybody.
 
 use super::Mirror;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::git::unexpected;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::tree::ascii;
 
@@ -29,7 +29,7 @@ pub struct FoundLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     /// The commit.
-    pub commit: Oid,
+    pub commit: ObjectId,
     /// The day it was made, as `YYYY-MM-DD`, as its committer says.
     pub day: String,
     /// The first line of its message.
@@ -40,8 +40,8 @@ impl Mirror {
     /// The bytes of blobs, in their order, by one call of git.
     ///
     /// # Errors
-    /// [`Error::NoSuchObject`]; together they have more than `cap` bytes.
-    pub async fn read_blobs(&self, blobs: &[Oid], cap: usize) -> Result<Vec<Vec<u8>>, Error> {
+    /// [`WorkspaceError::NoSuchObject`]; together they have more than `cap` bytes.
+    pub async fn read_blobs(&self, blobs: &[ObjectId], cap: usize) -> Result<Vec<Vec<u8>>, WorkspaceError> {
         if blobs.is_empty() {
             return Ok(Vec::new());
         }
@@ -57,7 +57,12 @@ impl Mirror {
     ///
     /// # Errors
     /// No such commit; git fails. More than 4 MiB of lines count as an error of git.
-    pub async fn find_text(&self, commit: &Oid, text: &str, per_file: u32) -> Result<Vec<FoundLine>, Error> {
+    pub async fn find_text(
+        &self,
+        commit: &ObjectId,
+        text: &str,
+        per_file: u32,
+    ) -> Result<Vec<FoundLine>, WorkspaceError> {
         let git = self.git("grep").args(["-n", "-I", "-F", "-z", "--no-color", "--full-name", "--threads=1"]);
         let git = git.arg(format!("--max-count={per_file}")).arg("-e").arg(text).arg(commit);
         let output = git.output_cap(FOUND_BYTES_MAX).run().await?;
@@ -73,7 +78,7 @@ impl Mirror {
     ///
     /// # Errors
     /// No such commit; git fails.
-    pub async fn log(&self, commit: &Oid, paths: &[RepoPath], count: u32) -> Result<Vec<Logged>, Error> {
+    pub async fn log(&self, commit: &ObjectId, paths: &[RepoPath], count: u32) -> Result<Vec<Logged>, WorkspaceError> {
         let git = self.git("log").args(["-z", "--no-color", "--no-show-signature", "--format=%H%x09%cs%x09%s"]);
         let git = git.arg(format!("--max-count={count}")).arg(commit).arg("--");
         let output = git.args(paths.iter().map(RepoPath::as_path)).run_ok().await?;
@@ -82,8 +87,8 @@ impl Mirror {
 }
 
 /// Takes the next object of a batch.
-fn next_blob(rest: &mut &[u8], oid: &Oid) -> Result<Vec<u8>, Error> {
-    let missing = || Error::NoSuchObject { kind: "blob", oid: oid.clone() };
+fn next_blob(rest: &mut &[u8], oid: &ObjectId) -> Result<Vec<u8>, WorkspaceError> {
+    let missing = || WorkspaceError::NoSuchObject { kind: "blob", oid: oid.clone() };
     let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
     let (header, behind) = rest.split_at(end);
     let header = String::from_utf8_lossy(header);
@@ -97,7 +102,7 @@ fn next_blob(rest: &mut &[u8], oid: &Oid) -> Result<Vec<u8>, Error> {
 
 /// Records of `grep -z -n <commit>`: `COMMIT:PATH`, NUL, the line's number, NUL, the line, line feed. A path may have a line feed
 /// itself.
-fn found_lines(output: &[u8]) -> Result<Vec<FoundLine>, Error> {
+fn found_lines(output: &[u8]) -> Result<Vec<FoundLine>, WorkspaceError> {
     let (mut rest, mut found) = (output, Vec::new());
     while !rest.is_empty() {
         let read = |rest: &mut &[u8]| {
@@ -123,7 +128,7 @@ fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-fn logged(record: &[u8]) -> Result<Logged, Error> {
+fn logged(record: &[u8]) -> Result<Logged, WorkspaceError> {
     let text = String::from_utf8_lossy(record);
     let read = || {
         let mut parts = text.splitn(3, '\t');

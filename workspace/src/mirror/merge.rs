@@ -1,9 +1,9 @@
 //! Merging work onto a branch that moved, without a working tree.
 
 use super::Mirror;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::git::unexpected;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::tree::{ascii, tree_path};
 
@@ -11,18 +11,18 @@ use crate::tree::{ascii, tree_path};
 #[derive(Debug, Clone, Copy)]
 pub struct Landing<'a> {
     /// The commit the work was made on.
-    pub base: &'a Oid,
+    pub base: &'a ObjectId,
     /// The branch's head.
-    pub tip: &'a Oid,
+    pub tip: &'a ObjectId,
     /// The work: one commit on `base`.
-    pub work: &'a Oid,
+    pub work: &'a ObjectId,
 }
 
 /// What a merge gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merge {
     /// The merged tree.
-    Clean(Oid),
+    Clean(ObjectId),
     /// Both sides changed the same: these paths.
     Conflict(Vec<RepoPath>),
 }
@@ -31,15 +31,15 @@ impl Mirror {
     /// Merges work onto the branch's head and gives the tree; nothing is committed.
     ///
     /// # Errors
-    /// [`Error::NotOnBase`] when `work` is not one commit on `base`, or `tip` does not have `base`.
-    pub async fn merge_tree(&self, landing: Landing<'_>) -> Result<Merge, Error> {
+    /// [`WorkspaceError::NotOnBase`] when `work` is not one commit on `base`, or `tip` does not have `base`.
+    pub async fn merge_tree(&self, landing: Landing<'_>) -> Result<Merge, WorkspaceError> {
         let Landing { base, tip, work } = landing;
         if self.parents(work).await? != [base.clone()] {
-            return Err(Error::NotOnBase { commit: work.clone(), base: base.clone() });
+            return Err(WorkspaceError::NotOnBase { commit: work.clone(), base: base.clone() });
         }
         let descends = self.git("merge-base").arg("--is-ancestor").arg(base).arg(tip).run().await?;
         if descends.code != Some(0) {
-            return Err(Error::NotOnBase { commit: tip.clone(), base: base.clone() });
+            return Err(WorkspaceError::NotOnBase { commit: tip.clone(), base: base.clone() });
         }
         let git = self.scratch()?;
         let git = git.git("merge-tree").args(["--write-tree", "-z", "--name-only", "--no-messages"]);
@@ -53,10 +53,10 @@ impl Mirror {
 
 /// The tree and, after a conflict, its paths; each ended by NUL. Where a file and a folder collide, git shows the file
 /// under a name that ends with the side it is from: it is reported by the name that everybody knows.
-fn parse(clean: bool, answer: &[u8], sides: [&Oid; 2]) -> Result<Merge, Error> {
+fn parse(clean: bool, answer: &[u8], sides: [&ObjectId; 2]) -> Result<Merge, WorkspaceError> {
     let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let tree = fields.next().and_then(ascii).and_then(|text| text.parse().ok());
-    let tree: Oid = tree.ok_or_else(|| unexpected("merge-tree", answer))?;
+    let tree: ObjectId = tree.ok_or_else(|| unexpected("merge-tree", answer))?;
     if clean {
         return Ok(Merge::Clean(tree));
     }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn conflicts_name_their_paths() {
-        let [tip, work] = ["b", "c"].map(|digit| digit.repeat(40).parse::<Oid>().unwrap());
+        let [tip, work] = ["b", "c"].map(|digit| digit.repeat(40).parse::<ObjectId>().unwrap());
         let file = format!("\0a file~{work}\0one\0two words\0");
         let answer = [&b"a".repeat(40)[..], file.as_bytes()].concat();
         let Merge::Conflict(paths) = parse(false, &answer, [&tip, &work]).unwrap() else { unreachable!() };

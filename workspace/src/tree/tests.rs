@@ -1,6 +1,6 @@
 use super::*;
 
-fn entry(path: &str, mode: Mode, oid: char, bytes: Option<u64>) -> TreeEntry {
+fn entry(path: &str, mode: EntryMode, oid: char, bytes: Option<u64>) -> TreeEntry {
     let oid = oid.to_string().repeat(40).parse().unwrap();
     TreeEntry { path: RepoPath::new(path).unwrap(), mode, oid, bytes }
 }
@@ -9,36 +9,36 @@ fn entry(path: &str, mode: Mode, oid: char, bytes: Option<u64>) -> TreeEntry {
 fn listings_are_read_with_odd_names() {
     let oid = "a".repeat(40);
     let read = parse_entry(format!("100755 blob {oid}      12\ta\tb\n c").as_bytes()).unwrap();
-    assert_eq!(read, entry("a\tb\n c", Mode::Executable, 'a', Some(12)));
+    assert_eq!(read, entry("a\tb\n c", EntryMode::Executable, 'a', Some(12)));
     let link = parse_entry(format!("160000 commit {oid}       -\tsub").as_bytes()).unwrap();
-    assert_eq!(link, entry("sub", Mode::Gitlink, 'a', None));
+    assert_eq!(link, entry("sub", EntryMode::Gitlink, 'a', None));
     assert!(parse_entry(b"nonsense").is_err());
     assert!(matches!(
         parse_entry(format!("100644 blob {oid} 1\ta/../../b").as_bytes()),
-        Err(Error::Refused(Refusal::UnusablePath { .. }))
+        Err(WorkspaceError::Refused(InputRefusal::UnusablePath { .. }))
     ));
 }
 
 #[test]
 fn sizes_are_capped_alone_and_together() {
-    let limits = Limits { blob_bytes: 10, tree_bytes: 15, ..Limits::default() };
-    let at_the_cap = [entry("a", Mode::File, 'a', Some(10)), entry("b", Mode::File, 'b', Some(5))];
+    let limits = InputLimits { blob_bytes: 10, tree_bytes: 15, ..InputLimits::default() };
+    let at_the_cap = [entry("a", EntryMode::File, 'a', Some(10)), entry("b", EntryMode::File, 'b', Some(5))];
     assert!(audit(&at_the_cap, None, &limits).is_ok());
     assert!(matches!(
-        audit(&[entry("a", Mode::File, 'a', Some(11))], None, &limits),
-        Err(Refusal::BlobTooLarge { bytes: 11, .. })
+        audit(&[entry("a", EntryMode::File, 'a', Some(11))], None, &limits),
+        Err(InputRefusal::BlobTooLarge { bytes: 11, .. })
     ));
-    let together = [entry("a", Mode::File, 'a', Some(10)), entry("b", Mode::File, 'b', Some(6))];
-    assert!(matches!(audit(&together, None, &limits), Err(Refusal::TreeTooLarge { max: 15 })));
+    let together = [entry("a", EntryMode::File, 'a', Some(10)), entry("b", EntryMode::File, 'b', Some(6))];
+    assert!(matches!(audit(&together, None, &limits), Err(InputRefusal::TreeTooLarge { max: 15 })));
 }
 
 #[test]
 fn gitlinks_may_stay_but_not_come_or_change() {
-    let limits = Limits::default();
-    let base = [entry("sub", Mode::Gitlink, 'a', None)];
+    let limits = InputLimits::default();
+    let base = [entry("sub", EntryMode::Gitlink, 'a', None)];
     assert!(audit(&base, Some(&base), &limits).is_ok());
     assert!(audit(&[], Some(&base), &limits).is_ok());
-    for changed in [entry("sub", Mode::Gitlink, 'b', None), entry("other", Mode::Gitlink, 'a', None)] {
-        assert!(matches!(audit(&[changed], Some(&base), &limits), Err(Refusal::Gitlink { .. })));
+    for changed in [entry("sub", EntryMode::Gitlink, 'b', None), entry("other", EntryMode::Gitlink, 'a', None)] {
+        assert!(matches!(audit(&[changed], Some(&base), &limits), Err(InputRefusal::Gitlink { .. })));
     }
 }

@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::UserRepo;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 use crate::git::unexpected;
-use crate::limits::Limits;
-use crate::oid::Oid;
+use crate::limits::InputLimits;
+use crate::oid::ObjectId;
 use crate::quarantine::{Expected, Quarantine};
 
 /// What a branch name stands for at the moment.
@@ -18,11 +18,11 @@ pub enum BranchState {
     /// There is no such branch.
     Absent,
     /// The branch is there and nobody works on it.
-    At(Oid),
+    At(ObjectId),
     /// A working tree of the repository is on the branch; `tip` is `None` while it has no commit.
     CheckedOut {
         /// Where the branch is.
-        tip: Option<Oid>,
+        tip: Option<ObjectId>,
         /// The working tree.
         worktree: PathBuf,
     },
@@ -43,9 +43,9 @@ pub struct BranchUpdate<'a> {
     /// The branch, without `refs/heads/`.
     pub branch: &'a str,
     /// Where the caller saw it; `None`: not there.
-    pub expected_old: Option<&'a Oid>,
+    pub expected_old: Option<&'a ObjectId>,
     /// Where it has to be.
-    pub new: &'a Oid,
+    pub new: &'a ObjectId,
 }
 
 impl UserRepo {
@@ -53,7 +53,7 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn branch_state(&self, name: &str) -> Result<BranchState, Error> {
+    pub async fn branch_state(&self, name: &str) -> Result<BranchState, WorkspaceError> {
         let full = format!("refs/heads/{name}");
         let checked = self.git("check-ref-format").arg(&full).run().await?;
         if checked.code != Some(0) || name.starts_with('-') || name == "HEAD" {
@@ -76,7 +76,7 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails.
-    pub async fn places(&self) -> Result<Vec<PathBuf>, Error> {
+    pub async fn places(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
         let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
         let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
@@ -84,7 +84,7 @@ impl UserRepo {
     }
 
     /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
-    async fn refs_at(&self, full: &str, name: &str) -> Result<Found, Error> {
+    async fn refs_at(&self, full: &str, name: &str) -> Result<Found, WorkspaceError> {
         let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));
         let patterns: Vec<String> = std::iter::once(full.to_owned()).chain(parents).collect();
         let git = self.git("for-each-ref").arg("--format=%(objectname) %(symref) %(refname)").args(&patterns);
@@ -112,29 +112,29 @@ impl UserRepo {
     /// nothing changes at all. A branch that is there already is left as it is.
     ///
     /// # Errors
-    /// [`Error::BranchUnusable`], [`Error::BranchCheckedOut`], [`Error::BranchMoved`], [`Error::BranchDiverged`],
-    /// [`Error::HeadMissing`], [`Error::Refused`] for a bundle that is not in order.
-    pub async fn import_branch(&self, update: BranchUpdate<'_>) -> Result<(), Error> {
+    /// [`WorkspaceError::BranchUnusable`], [`WorkspaceError::BranchCheckedOut`], [`WorkspaceError::BranchMoved`], [`WorkspaceError::BranchDiverged`],
+    /// [`WorkspaceError::HeadMissing`], [`WorkspaceError::Refused`] for a bundle that is not in order.
+    pub async fn import_branch(&self, update: BranchUpdate<'_>) -> Result<(), WorkspaceError> {
         let BranchUpdate { bundles, ref_name, branch, expected_old, new } = update;
         let old = self.writable_tip(branch).await?;
         if old.as_ref() == Some(new) {
             return Ok(());
         }
         if old.as_ref() != expected_old {
-            return Err(Error::BranchMoved { branch: branch.to_owned(), found: old });
+            return Err(WorkspaceError::BranchMoved { branch: branch.to_owned(), found: old });
         }
-        let limits = Limits::default();
+        let limits = InputLimits::default();
         let quarantine = Quarantine::new(&self.objects, None)?;
         for bundle in bundles {
             quarantine.add(bundle, Expected { ref_name, base: None, limits: &limits }).await?;
         }
         if quarantine.kind_of(new).await?.as_deref() != Some("commit") {
-            return Err(Error::HeadMissing { new: new.clone() });
+            return Err(WorkspaceError::HeadMissing { new: new.clone() });
         }
         if let Some(tip) = old.clone() {
             let git = quarantine.scratch().git("merge-base").arg("--is-ancestor").arg(&tip).arg(new);
             if git.run().await?.code != Some(0) {
-                return Err(Error::BranchDiverged { branch: branch.to_owned(), tip, new: new.clone() });
+                return Err(WorkspaceError::BranchDiverged { branch: branch.to_owned(), tip, new: new.clone() });
             }
         }
         quarantine.release(None)?;
@@ -142,19 +142,19 @@ impl UserRepo {
     }
 
     /// Where a branch is that may be written.
-    async fn writable_tip(&self, branch: &str) -> Result<Option<Oid>, Error> {
+    async fn writable_tip(&self, branch: &str) -> Result<Option<ObjectId>, WorkspaceError> {
         let branch = branch.to_owned();
         match self.branch_state(&branch).await? {
             BranchState::Absent => Ok(None),
             BranchState::At(oid) => Ok(Some(oid)),
-            BranchState::CheckedOut { worktree, .. } => Err(Error::BranchCheckedOut { branch, worktree }),
-            BranchState::Unusable { reason } => Err(Error::BranchUnusable { branch, reason }),
+            BranchState::CheckedOut { worktree, .. } => Err(WorkspaceError::BranchCheckedOut { branch, worktree }),
+            BranchState::Unusable { reason } => Err(WorkspaceError::BranchUnusable { branch, reason }),
         }
     }
 
     /// Git itself compares with `old` under the ref's lock. Another process may have written the same meanwhile.
-    async fn move_branch(&self, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<(), Error> {
-        let zero = Oid::zero(self.object_format());
+    async fn move_branch(&self, branch: &str, old: Option<&ObjectId>, new: &ObjectId) -> Result<(), WorkspaceError> {
+        let zero = ObjectId::zero(self.object_format());
         let git = self.git("update-ref").args(["--no-deref", "-m", "holdpoint: accepted work"]);
         // The branch's log wants a name for who wrote it.
         let git = git.env("GIT_COMMITTER_NAME", "Holdpoint").env("GIT_COMMITTER_EMAIL", "holdpoint@localhost");
@@ -163,14 +163,14 @@ impl UserRepo {
         match self.writable_tip(branch).await? {
             found if found.as_ref() == Some(new) => Ok(()),
             found if found.as_ref() == old => Err(error),
-            found => Err(Error::BranchMoved { branch: branch.to_owned(), found }),
+            found => Err(WorkspaceError::BranchMoved { branch: branch.to_owned(), found }),
         }
     }
 }
 
 enum Found {
     Nothing,
-    Branch(Oid),
+    Branch(ObjectId),
     InTheWay(String),
 }
 

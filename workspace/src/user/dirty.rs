@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::UserRepo;
-use crate::error::Error;
+use crate::error::WorkspaceError;
 
 /// How long git may look: nothing depends on the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -14,7 +14,7 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails, or takes too long.
-    pub async fn uncommitted(&self) -> Result<usize, Error> {
+    pub async fn uncommitted(&self) -> Result<usize, WorkspaceError> {
         let options = ["--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
         let status = self.git("status").args(options).env("GIT_OPTIONAL_LOCKS", "0").timeout(PATIENCE);
         let listing = status.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;

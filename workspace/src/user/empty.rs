@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::UserRepo;
-use crate::{error::Error, git::Git};
+use crate::{error::WorkspaceError, git::Git};
 
 /// The branch of its one commit.
 const BRANCH: &str = "refs/heads/main";
@@ -18,11 +18,11 @@ impl UserRepo {
     ///
     /// # Errors
     /// The folder cannot be made or written, or git is missing or too old.
-    pub async fn empty(dir: &Path) -> Result<Self, Error> {
+    pub async fn empty(dir: &Path) -> Result<Self, WorkspaceError> {
         if let Some(there) = Self::at(dir).await {
             return Ok(there);
         }
-        let io = |source| Error::Io { action: "make", path: dir.to_owned(), source };
+        let io = |source| WorkspaceError::Io { action: "make", path: dir.to_owned(), source };
         std::fs::create_dir_all(dir).map_err(io)?;
         let init = Git::new("init").args(["--quiet", "--bare", "--template=", "--initial-branch=main"]);
         init.arg("--object-format=sha1").arg(dir).run_ok().await?;
@@ -34,7 +34,7 @@ impl UserRepo {
         }
         let commit = commit.stdin(MESSAGE.into()).oid().await?;
         Git::new("update-ref").git_dir(dir).arg(BRANCH).arg(&commit).run_ok().await?;
-        Self::at(dir).await.ok_or_else(|| Error::NotARepository { dir: dir.to_owned() })
+        Self::at(dir).await.ok_or_else(|| WorkspaceError::NotARepository { dir: dir.to_owned() })
     }
 
     /// The repository whose git directory this folder is. It may be within another one: one that is not whole is none.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use holdpoint_sandbox::Tool;
-use holdpoint_workspace::{Error, Refusal};
+use holdpoint_workspace::{InputRefusal, WorkspaceError};
 
-use crate::support::{Bench, import_file};
+use crate::support::{Workbench, import_file};
 
 /// Writes a bundle with one blob of many zeros and many deltas on it, each of which is as large again. Zeros compress to
 /// pieces that are all the same, so that none of this takes long.
@@ -68,21 +68,22 @@ with open(out, 'wb') as file:
     file.write(pack + hashlib.sha1(pack).digest())
 "#;
 
-async fn pack_bomb(bench: &Bench, mebibytes: u32, deltas: u32) -> PathBuf {
-    let out = bench.path("bomb.bundle");
-    let tool = Tool::new("python3").args(["-c", PACK_BOMB]).arg(&out).arg(&bench.base);
+async fn pack_bomb(workbench: &Workbench, mebibytes: u32, deltas: u32) -> PathBuf {
+    let out = workbench.path("bomb.bundle");
+    let tool = Tool::new("python3").args(["-c", PACK_BOMB]).arg(&out).arg(&workbench.base);
     tool.args([mebibytes.to_string(), deltas.to_string()]).run_ok().await.unwrap();
     out
 }
 
 #[tokio::test]
 async fn a_small_bundle_that_unpacks_to_a_flood_is_refused_and_leaves_nothing() {
-    let bench = Bench::new().await;
-    let bomb = pack_bomb(&bench, 500, 3_000).await;
+    let workbench = Workbench::new().await;
+    let bomb = pack_bomb(&workbench, 500, 3_000).await;
     assert!(std::fs::metadata(&bomb).unwrap().len() < 1 << 20);
-    let refused = tokio::time::timeout(Duration::from_secs(100), import_file(&bench.mirror, &bomb, &bench.base)).await;
+    let refused =
+        tokio::time::timeout(Duration::from_secs(100), import_file(&workbench.mirror, &bomb, &workbench.base)).await;
     let refused = refused.expect("it is refused while the machine is still fine").unwrap_err();
-    assert!(matches!(refused, Error::Refused(Refusal::OverLimit { .. })), "{refused}");
-    let left = std::fs::read_dir(bench.mirror.dir().join("objects")).unwrap();
+    assert!(matches!(refused, WorkspaceError::Refused(InputRefusal::OverLimit { .. })), "{refused}");
+    let left = std::fs::read_dir(workbench.mirror.dir().join("objects")).unwrap();
     assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with("tmp_")));
 }

@@ -5,43 +5,43 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use holdpoint_workspace::{Error, Limits, Mirror, Mode, ObjectFormat, Oid, Refusal};
+use holdpoint_workspace::{EntryMode, InputLimits, InputRefusal, Mirror, ObjectFormat, ObjectId, WorkspaceError};
 
-use crate::support::{Bench, commit_all, executable, git, init, oid, plain_git, put};
+use crate::support::{Workbench, commit_all, executable, git, init, oid, plain_git, put};
 
 /// Whether a refusal is the one that a cap has to give.
-type IsRight = fn(&Refusal) -> bool;
+type IsRight = fn(&InputRefusal) -> bool;
 
-async fn cloned(bench: &Bench) -> PathBuf {
-    let clone = bench.path("clone");
-    bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
+async fn cloned(workbench: &Workbench) -> PathBuf {
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
     clone
 }
 
-async fn captured(bench: &Bench, clone: &Path) -> Oid {
-    bench.mirror.capture(clone, &bench.base).await.unwrap()
+async fn captured(workbench: &Workbench, clone: &Path) -> ObjectId {
+    workbench.mirror.capture(clone, &workbench.base).await.unwrap()
 }
 
 #[tokio::test]
 async fn an_untouched_clone_gives_the_base_tree() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
-    assert_eq!(captured(&bench, &clone).await, bench.mirror.tree_of(&bench.base).await.unwrap());
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
+    assert_eq!(captured(&workbench, &clone).await, workbench.mirror.tree_of(&workbench.base).await.unwrap());
 }
 
 #[tokio::test]
 async fn the_working_tree_counts_and_neither_index_nor_commits_do() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     put(&clone, "committed.txt", "committed, then removed\n");
     commit_all(&clone, "by the agent").await;
     std::fs::remove_file(clone.join("committed.txt")).unwrap();
     std::fs::remove_file(clone.join("tests/a.txt")).unwrap();
     put(&clone, "src/lib.txt", "changed\n");
     put(&clone, "src/new.txt", "new\n");
-    let tree = captured(&bench, &clone).await;
-    assert_eq!(bench.names(&tree).await, ["link", "run.sh", "src/lib.txt", "src/new.txt"]);
-    assert_eq!(bench.text(&tree, "src/lib.txt").await, "changed\n");
+    let tree = captured(&workbench, &clone).await;
+    assert_eq!(workbench.names(&tree).await, ["link", "run.sh", "src/lib.txt", "src/new.txt"]);
+    assert_eq!(workbench.text(&tree, "src/lib.txt").await, "changed\n");
 }
 
 #[tokio::test]
@@ -56,39 +56,39 @@ async fn what_no_working_tree_can_have_is_refused_where_it_was_made() {
         ("a link in the place of a file that git reads", |clone| symlink("a", clone.join(".GitModules")).unwrap()),
     ];
     for (why, make) in cases {
-        let bench = Bench::new().await;
-        let clone = cloned(&bench).await;
+        let workbench = Workbench::new().await;
+        let clone = cloned(&workbench).await;
         make(&clone);
-        let error = bench.mirror.capture(&clone, &bench.base).await.unwrap_err();
-        let Error::Refused(refusal @ Refusal::Unfit { .. }) = &error else { panic!("{why}: {error:?}") };
+        let error = workbench.mirror.capture(&clone, &workbench.base).await.unwrap_err();
+        let WorkspaceError::Refused(refusal @ InputRefusal::Unfit { .. }) = &error else { panic!("{why}: {error:?}") };
         assert!(refusal.to_string().contains(why), "{refusal}");
     }
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     put(&clone, &"n".repeat(255), "the longest name");
     put(&clone, "git~2/.gitmodules2", "x");
-    assert_eq!(bench.names(&captured(&bench, &clone).await).await.len(), 6);
+    assert_eq!(workbench.names(&captured(&workbench, &clone).await).await.len(), 6);
 }
 
 #[tokio::test]
 async fn the_same_tree_results_with_git_gone_or_a_file() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     put(&clone, "src/new.txt", "new\n");
-    let tree = captured(&bench, &clone).await;
+    let tree = captured(&workbench, &clone).await;
     std::fs::remove_dir_all(clone.join(".git")).unwrap();
-    assert_eq!(captured(&bench, &clone).await, tree);
+    assert_eq!(captured(&workbench, &clone).await, tree);
     put(&clone, ".git", "gitdir: /nonexistent\n");
-    assert_eq!(captured(&bench, &clone).await, tree);
+    assert_eq!(captured(&workbench, &clone).await, tree);
     std::fs::remove_file(clone.join(".git")).unwrap();
-    symlink(&bench.repo, clone.join(".git")).unwrap();
-    assert_eq!(captured(&bench, &clone).await, tree);
+    symlink(&workbench.repo, clone.join(".git")).unwrap();
+    assert_eq!(captured(&workbench, &clone).await, tree);
 }
 
 #[tokio::test]
 async fn names_modes_and_links_are_kept() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     let odd: [&[u8]; 6] = [b"with space", b"new\nline", b"quote\"back\\slash", b"latin-\xe4", b"tab\tcr\r", b"-dash"];
     for name in odd {
         std::fs::write(clone.join(OsStr::from_bytes(name)), name).unwrap();
@@ -97,27 +97,27 @@ async fn names_modes_and_links_are_kept() {
     std::fs::remove_file(clone.join("link")).unwrap();
     symlink("/etc/shadow", clone.join("link")).unwrap();
     symlink("nowhere", clone.join("dangling")).unwrap();
-    let tree = captured(&bench, &clone).await;
-    let entries = bench.mirror.list_tree(&tree).await.unwrap();
+    let tree = captured(&workbench, &clone).await;
+    let entries = workbench.mirror.list_tree(&tree).await.unwrap();
     let find = |name: &[u8]| entries.iter().find(|entry| entry.path.as_bytes() == name).unwrap();
     for name in odd {
-        let blob = bench.mirror.read_blob(&find(name).oid, 100).await.unwrap();
+        let blob = workbench.mirror.read_blob(&find(name).oid, 100).await.unwrap();
         assert_eq!(blob, name);
     }
-    assert_eq!(find(b"src/lib.txt").mode, Mode::Executable);
-    assert_eq!((find(b"link").mode, find(b"dangling").mode), (Mode::Symlink, Mode::Symlink));
-    assert_eq!(bench.text(&tree, "link").await, "/etc/shadow");
-    let out = bench.path("out");
-    bench.mirror.checkout(&tree, &out).await.unwrap();
-    assert_eq!(bench.mirror.capture(&out, &tree).await.unwrap(), tree, "there and back again");
+    assert_eq!(find(b"src/lib.txt").mode, EntryMode::Executable);
+    assert_eq!((find(b"link").mode, find(b"dangling").mode), (EntryMode::Symlink, EntryMode::Symlink));
+    assert_eq!(workbench.text(&tree, "link").await, "/etc/shadow");
+    let out = workbench.path("out");
+    workbench.mirror.checkout(&tree, &out).await.unwrap();
+    assert_eq!(workbench.mirror.capture(&out, &tree).await.unwrap(), tree, "there and back again");
 }
 
 #[tokio::test]
 async fn ignored_paths_count_only_if_the_base_has_them() {
-    let bench = Bench::with(|repo| put(repo, "kept.log", "tracked before it was ignored\n")).await;
-    let base = bench.commit(&bench.base, &[(".gitignore", Some("*.log\nbuild/\n"))]).await;
-    let clone = bench.path("clone");
-    bench.mirror.clone_for_agent(&base, &clone).await.unwrap();
+    let workbench = Workbench::with(|repo| put(repo, "kept.log", "tracked before it was ignored\n")).await;
+    let base = workbench.commit(&workbench.base, &[(".gitignore", Some("*.log\nbuild/\n"))]).await;
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&base, &clone).await.unwrap();
     put(&clone, "kept.log", "changed\n");
     put(&clone, "noise.log", "noise\n");
     put(&clone, "build/out.txt", "out\n");
@@ -126,35 +126,35 @@ async fn ignored_paths_count_only_if_the_base_has_them() {
     put(&clone, ".git/info/exclude", "src/seen.txt\n");
     put(&clone, "src/seen.txt", "the clone's own settings have no say\n");
     init(&clone.join("build/vendored")).await;
-    let tree = bench.mirror.capture(&clone, &base).await.unwrap();
-    let names = bench.names(&tree).await;
+    let tree = workbench.mirror.capture(&clone, &base).await.unwrap();
+    let names = workbench.names(&tree).await;
     assert!(names.contains(&"src/seen.txt".to_owned()) && names.contains(&"src/.gitignore".to_owned()));
     assert!(!names.iter().any(|name| name.contains("noise") || name.contains("build") || name.contains("local")));
-    assert_eq!(bench.text(&tree, "kept.log").await, "changed\n");
+    assert_eq!(workbench.text(&tree, "kept.log").await, "changed\n");
 }
 
 #[tokio::test]
 async fn files_folders_and_links_may_take_each_others_place() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     std::fs::remove_file(clone.join("run.sh")).unwrap();
     put(&clone, "run.sh/inner.txt", "a folder now\n");
     std::fs::remove_dir_all(clone.join("tests")).unwrap();
     put(&clone, "tests", "a file now\n");
-    let outside = bench.path("outside");
+    let outside = workbench.path("outside");
     put(&outside, "lib.txt", "a secret outside\n");
     std::fs::remove_dir_all(clone.join("src")).unwrap();
     symlink(&outside, clone.join("src")).unwrap();
-    let tree = captured(&bench, &clone).await;
-    assert_eq!(bench.names(&tree).await, ["link", "run.sh/inner.txt", "src", "tests"]);
-    assert_eq!(bench.text(&tree, "src").await, outside.to_str().unwrap());
+    let tree = captured(&workbench, &clone).await;
+    assert_eq!(workbench.names(&tree).await, ["link", "run.sh/inner.txt", "src", "tests"]);
+    assert_eq!(workbench.text(&tree, "src").await, outside.to_str().unwrap());
 }
 
 #[tokio::test]
 async fn nothing_an_agent_planted_runs() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
-    let canary = bench.path("canary");
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
+    let canary = workbench.path("canary");
     put(&clone, "evil.sh", format!("#!/bin/sh\ntouch '{}'\ncat\n", canary.display()));
     let evil = clone.join("evil.sh");
     executable(&evil);
@@ -171,22 +171,22 @@ async fn nothing_an_agent_planted_runs() {
     assert!(canary.exists(), "the monitor would have run");
     std::fs::remove_file(&canary).unwrap();
     put(&clone, "src/new.txt", "a\r\nb\n");
-    let tree = captured(&bench, &clone).await;
-    assert_eq!(bench.text(&tree, "src/new.txt").await, "a\r\nb\n");
-    let commit = bench.mirror.commit_on(&bench.base, &tree, &crate::support::meta("work")).await.unwrap();
-    bench.mirror.diff(&bench.base, &commit).await.unwrap();
-    bench.mirror.diff_summary(&bench.base, &commit).await.unwrap();
-    bench.mirror.checkout(&commit, &bench.path("out")).await.unwrap();
+    let tree = captured(&workbench, &clone).await;
+    assert_eq!(workbench.text(&tree, "src/new.txt").await, "a\r\nb\n");
+    let commit = workbench.mirror.commit_on(&workbench.base, &tree, &crate::support::meta("work")).await.unwrap();
+    workbench.mirror.diff(&workbench.base, &commit).await.unwrap();
+    workbench.mirror.diff_summary(&workbench.base, &commit).await.unwrap();
+    workbench.mirror.checkout(&commit, &workbench.path("out")).await.unwrap();
     assert!(!canary.exists());
 }
 
 #[tokio::test]
 async fn nested_repositories_are_refused_and_not_opened() {
-    let bench = Bench::new().await;
-    let canary = bench.path("canary");
+    let workbench = Workbench::new().await;
+    let canary = workbench.path("canary");
     for (number, place) in ["vendored", "src/inner", "src"].into_iter().enumerate() {
-        let clone = bench.path(&format!("clone-{number}"));
-        bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
+        let clone = workbench.path(&format!("clone-{number}"));
+        workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
         let nested = clone.join(place);
         init(&nested).await;
         put(&nested, "file.txt", "x\n");
@@ -194,48 +194,57 @@ async fn nested_repositories_are_refused_and_not_opened() {
         put(&nested, ".git/monitor", format!("#!/bin/sh\ntouch '{}'\n", canary.display()));
         executable(&nested.join(".git/monitor"));
         git(&nested, &["config", "core.fsmonitor", nested.join(".git/monitor").to_str().unwrap()]).await;
-        let refused = bench.mirror.capture(&clone, &bench.base).await;
-        assert!(matches!(refused, Err(Error::Refused(Refusal::NestedRepository { .. }))), "{place}: {refused:?}");
+        let refused = workbench.mirror.capture(&clone, &workbench.base).await;
+        assert!(
+            matches!(refused, Err(WorkspaceError::Refused(InputRefusal::NestedRepository { .. }))),
+            "{place}: {refused:?}"
+        );
     }
     assert!(!canary.exists());
 }
 
 #[tokio::test]
 async fn a_link_in_place_of_the_working_tree_is_not_followed() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     std::fs::remove_dir_all(&clone).unwrap();
-    symlink(&bench.repo, &clone).unwrap();
-    let refused = bench.mirror.capture(&clone, &bench.base).await;
-    assert!(matches!(refused, Err(Error::Refused(Refusal::Unreadable { .. }))), "{refused:?}");
+    symlink(&workbench.repo, &clone).unwrap();
+    let refused = workbench.mirror.capture(&clone, &workbench.base).await;
+    assert!(matches!(refused, Err(WorkspaceError::Refused(InputRefusal::Unreadable { .. }))), "{refused:?}");
 }
 
 #[tokio::test]
 async fn what_is_neither_file_nor_link_is_refused_where_the_base_has_a_file() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     let _socket = std::os::unix::net::UnixListener::bind(clone.join("new.sock")).unwrap();
-    assert_eq!(captured(&bench, &clone).await, bench.mirror.tree_of(&bench.base).await.unwrap());
+    assert_eq!(captured(&workbench, &clone).await, workbench.mirror.tree_of(&workbench.base).await.unwrap());
     std::fs::remove_file(clone.join("run.sh")).unwrap();
     let _other = std::os::unix::net::UnixListener::bind(clone.join("run.sh")).unwrap();
-    let refused = bench.mirror.capture(&clone, &bench.base).await;
-    assert!(matches!(refused, Err(Error::Refused(Refusal::UnsupportedFile { .. }))), "{refused:?}");
+    let refused = workbench.mirror.capture(&clone, &workbench.base).await;
+    assert!(matches!(refused, Err(WorkspaceError::Refused(InputRefusal::UnsupportedFile { .. }))), "{refused:?}");
 }
 
 #[tokio::test]
 async fn caps_hold_for_working_trees() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     put(&clone, "big.bin", vec![7_u8; 5000]);
-    let tries: [(Limits, IsRight); 3] = [
-        (Limits { blob_bytes: 4999, ..Limits::default() }, |r| matches!(r, Refusal::BlobTooLarge { bytes: 5000, .. })),
-        (Limits { tree_bytes: 5010, ..Limits::default() }, |r| matches!(r, Refusal::TreeTooLarge { .. })),
-        (Limits { tree_entries: 4, ..Limits::default() }, |r| matches!(r, Refusal::TooManyEntries { .. })),
+    let tries: [(InputLimits, IsRight); 3] = [
+        (InputLimits { blob_bytes: 4999, ..InputLimits::default() }, |r| {
+            matches!(r, InputRefusal::BlobTooLarge { bytes: 5000, .. })
+        }),
+        (InputLimits { tree_bytes: 5010, ..InputLimits::default() }, |r| {
+            matches!(r, InputRefusal::TreeTooLarge { .. })
+        }),
+        (InputLimits { tree_entries: 4, ..InputLimits::default() }, |r| {
+            matches!(r, InputRefusal::TooManyEntries { .. })
+        }),
     ];
     for (limits, is_right) in tries {
-        let mirror = Mirror::open_or_create(bench.mirror.dir(), ObjectFormat::Sha1, limits).await.unwrap();
-        match mirror.capture(&clone, &bench.base).await {
-            Err(Error::Refused(refusal)) => assert!(is_right(&refusal), "{refusal:?}"),
+        let mirror = Mirror::open_or_create(workbench.mirror.dir(), ObjectFormat::Sha1, limits).await.unwrap();
+        match mirror.capture(&clone, &workbench.base).await {
+            Err(WorkspaceError::Refused(refusal)) => assert!(is_right(&refusal), "{refusal:?}"),
             other => panic!("{other:?}"),
         }
     }
@@ -243,14 +252,14 @@ async fn caps_hold_for_working_trees() {
 
 #[tokio::test]
 async fn content_is_read_whatever_times_and_sizes_say() {
-    let bench = Bench::new().await;
-    let clone = cloned(&bench).await;
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
     let file = clone.join("tests/a.txt");
     let old = std::fs::metadata(&file).unwrap().modified().unwrap();
     std::fs::write(&file, "tset a\n").unwrap();
     std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
     git(&clone, &["update-index", "--assume-unchanged", "tests/a.txt"]).await;
-    let tree = captured(&bench, &clone).await;
-    assert_eq!(bench.text(&tree, "tests/a.txt").await, "tset a\n");
-    assert_eq!(oid(&clone, "HEAD").await, bench.base);
+    let tree = captured(&workbench, &clone).await;
+    assert_eq!(workbench.text(&tree, "tests/a.txt").await, "tset a\n");
+    assert_eq!(oid(&clone, "HEAD").await, workbench.base);
 }

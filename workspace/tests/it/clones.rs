@@ -2,16 +2,16 @@
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use holdpoint_workspace::{Error, Mode};
+use holdpoint_workspace::{EntryMode, WorkspaceError};
 
-use crate::support::{Bench, bytes_of, executable, git, plain_git, put};
+use crate::support::{Workbench, bytes_of, executable, git, plain_git, put};
 
 #[tokio::test]
 async fn a_clone_is_on_its_commit_and_an_agent_can_commit_in_it() {
-    let bench = Bench::new().await;
-    let clone = bench.path("clone");
-    bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
-    assert_eq!(git(&clone, &["rev-parse", "HEAD"]).await, bench.base.as_str());
+    let workbench = Workbench::new().await;
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD"]).await, workbench.base.as_str());
     assert_eq!(git(&clone, &["symbolic-ref", "HEAD"]).await, "refs/heads/work");
     assert_eq!(git(&clone, &["status", "--porcelain"]).await, "");
     assert_eq!(git(&clone, &["remote"]).await, "");
@@ -23,40 +23,40 @@ async fn a_clone_is_on_its_commit_and_an_agent_can_commit_in_it() {
 
 #[tokio::test]
 async fn a_clone_shares_nothing_with_the_mirror_and_does_not_know_it() {
-    let bench = Bench::new().await;
-    let clone = bench.path("clone");
-    bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
+    let workbench = Workbench::new().await;
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
     assert!(!clone.join(".git/objects/info/alternates").exists());
     assert!(!clone.join(".git/hooks").exists());
-    let mirror_dir = bench.mirror.dir().to_str().unwrap().to_owned();
+    let mirror_dir = workbench.mirror.dir().to_str().unwrap().to_owned();
     for (file, bytes) in bytes_of(&clone) {
         assert_eq!(file.symlink_metadata().unwrap().nlink(), 1, "{}", file.display());
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(&mirror_dir), "{} names the mirror", file.display());
     }
     std::fs::remove_dir_all(clone.join(".git/objects")).unwrap();
-    assert!(bench.mirror.has(&bench.base).await.unwrap());
-    assert_eq!(bench.mirror.list_tree(&bench.base).await.unwrap().len(), 4);
+    assert!(workbench.mirror.has(&workbench.base).await.unwrap());
+    assert_eq!(workbench.mirror.list_tree(&workbench.base).await.unwrap().len(), 4);
 }
 
 #[tokio::test]
 async fn a_clone_has_recent_history() {
-    let bench = Bench::new().await;
-    let second = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
-    let clone = bench.path("clone");
-    bench.mirror.clone_for_agent(&second, &clone).await.unwrap();
-    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, bench.base.as_str());
-    assert!(matches!(bench.mirror.clone_for_agent(&second, &clone).await, Err(Error::NotEmpty { .. })));
+    let workbench = Workbench::new().await;
+    let second = workbench.commit(&workbench.base, &[("a.txt", Some("a\n"))]).await;
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&second, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, workbench.base.as_str());
+    assert!(matches!(workbench.mirror.clone_for_agent(&second, &clone).await, Err(WorkspaceError::NotEmpty { .. })));
 }
 
 #[tokio::test]
 async fn a_clone_has_the_users_history_and_its_start_and_no_other_work() {
-    let bench = Bench::new().await;
-    let start = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
-    let of_others = bench.commit(&bench.base, &[("b.txt", Some("the work of somebody else\n"))]).await;
-    let (fresh, later) = (bench.path("fresh"), bench.path("later"));
-    bench.mirror.clone_for_agent(&bench.base, &fresh).await.unwrap();
-    bench.mirror.clone_for_agent(&start, &later).await.unwrap();
+    let workbench = Workbench::new().await;
+    let start = workbench.commit(&workbench.base, &[("a.txt", Some("a\n"))]).await;
+    let of_others = workbench.commit(&workbench.base, &[("b.txt", Some("the work of somebody else\n"))]).await;
+    let (fresh, later) = (workbench.path("fresh"), workbench.path("later"));
+    workbench.mirror.clone_for_agent(&workbench.base, &fresh).await.unwrap();
+    workbench.mirror.clone_for_agent(&start, &later).await.unwrap();
     for clone in [&fresh, &later] {
         git(clone, &["fsck", "--full"]).await;
         assert!(!plain_git(clone, &["cat-file", "-e", of_others.as_str()]).await.success());
@@ -68,54 +68,54 @@ async fn a_clone_has_the_users_history_and_its_start_and_no_other_work() {
 
 #[tokio::test]
 async fn a_clone_without_a_snapshots_pack_gets_its_history_by_fetching() {
-    let bench = Bench::new().await;
-    for entry in std::fs::read_dir(bench.mirror.dir().join("objects/pack")).unwrap().flatten() {
+    let workbench = Workbench::new().await;
+    for entry in std::fs::read_dir(workbench.mirror.dir().join("objects/pack")).unwrap().flatten() {
         if entry.path().extension().is_some_and(|end| end == "keep") {
             std::fs::remove_file(entry.path()).unwrap();
         }
     }
-    let second = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
-    let clone = bench.path("clone");
-    let handed = bench.mirror.clone_for_agent(&second, &clone).await.unwrap();
-    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, bench.base.as_str());
+    let second = workbench.commit(&workbench.base, &[("a.txt", Some("a\n"))]).await;
+    let clone = workbench.path("clone");
+    let handed = workbench.mirror.clone_for_agent(&second, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, workbench.base.as_str());
     assert_eq!(git(&clone, &["status", "--porcelain"]).await, "");
-    let tree = bench.mirror.tree_of(&second).await.unwrap();
-    assert_eq!(bench.mirror.capture_clone(&handed, &bench.base).await.unwrap(), tree);
+    let tree = workbench.mirror.tree_of(&second).await.unwrap();
+    assert_eq!(workbench.mirror.capture_clone(&handed, &workbench.base).await.unwrap(), tree);
 }
 
 #[tokio::test]
 async fn attributes_convert_nothing_on_the_way_out_or_back() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         put(repo, "dos.txt", "a\r\nb\r\n");
         put(repo, "id.txt", "$Id$\n");
         put(repo, "mixed.txt", "a\r\nb\n");
     })
     .await;
     let attributes = "*.txt text eol=crlf ident\nrun.sh working-tree-encoding=UTF-16LE\n";
-    let base = bench.commit(&bench.base, &[(".gitattributes", Some(attributes))]).await;
-    let (clone, out) = (bench.path("clone"), bench.path("out"));
-    bench.mirror.clone_for_agent(&base, &clone).await.unwrap();
-    bench.mirror.checkout(&base, &out).await.unwrap();
+    let base = workbench.commit(&workbench.base, &[(".gitattributes", Some(attributes))]).await;
+    let (clone, out) = (workbench.path("clone"), workbench.path("out"));
+    workbench.mirror.clone_for_agent(&base, &clone).await.unwrap();
+    workbench.mirror.checkout(&base, &out).await.unwrap();
     for dir in [&clone, &out] {
         assert_eq!(std::fs::read(dir.join("mixed.txt")).unwrap(), b"a\r\nb\n");
         assert_eq!(std::fs::read(dir.join("id.txt")).unwrap(), b"$Id$\n");
         assert_eq!(std::fs::read(dir.join("run.sh")).unwrap(), b"#!/bin/sh\n");
-        assert_eq!(bench.mirror.capture(dir, &base).await.unwrap(), bench.mirror.tree_of(&base).await.unwrap());
+        assert_eq!(workbench.mirror.capture(dir, &base).await.unwrap(), workbench.mirror.tree_of(&base).await.unwrap());
     }
     assert_eq!(plain_git(&clone, &["status", "--porcelain"]).await.stdout, b"");
 }
 
 #[tokio::test]
 async fn a_checkout_is_exactly_the_tree() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         symlink("/etc/passwd", repo.join("absolute")).unwrap();
         symlink("../../outside", repo.join("src/up")).unwrap();
         symlink("../run.sh", repo.join("src/inside")).unwrap();
         put(repo, "odd/new\nline", "x");
     })
     .await;
-    let out = bench.path("out");
-    let checkout = bench.mirror.checkout(&bench.base, &out).await.unwrap();
+    let out = workbench.path("out");
+    let checkout = workbench.mirror.checkout(&workbench.base, &out).await.unwrap();
     assert_eq!(checkout.entries.len(), 8);
     assert!(!out.join(".git").exists());
     assert_eq!(bytes_of(&out).len(), 8);
@@ -124,42 +124,42 @@ async fn a_checkout_is_exactly_the_tree() {
     assert_eq!(std::fs::metadata(out.join("run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
     let links: Vec<String> = checkout.links_out.iter().map(ToString::to_string).collect();
     assert_eq!(links, ["absolute", "src/up"]);
-    assert!(matches!(bench.mirror.checkout(&bench.base, &out).await, Err(Error::NotEmpty { .. })));
+    assert!(matches!(workbench.mirror.checkout(&workbench.base, &out).await, Err(WorkspaceError::NotEmpty { .. })));
 }
 
 #[tokio::test]
 async fn submodule_links_are_empty_folders() {
-    let bench = Bench::new().await;
-    let link = format!("160000,{},sub", bench.base);
-    git(&bench.repo, &["update-index", "--add", "--cacheinfo", &link]).await;
-    git(&bench.repo, &["commit", "--quiet", "-m", "gitlink"]).await;
-    let user = holdpoint_workspace::UserRepo::open(&bench.repo).await.unwrap();
+    let workbench = Workbench::new().await;
+    let link = format!("160000,{},sub", workbench.base);
+    git(&workbench.repo, &["update-index", "--add", "--cacheinfo", &link]).await;
+    git(&workbench.repo, &["commit", "--quiet", "-m", "gitlink"]).await;
+    let user = holdpoint_workspace::UserRepo::open(&workbench.repo).await.unwrap();
     let head = user.resolve("HEAD").await.unwrap();
-    let bundle = user.snapshot(&head, &bench.path("s.bundle")).await.unwrap();
-    crate::support::import(&bench.mirror, &bundle, None).await.unwrap();
-    let (out, clone) = (bench.path("out"), bench.path("clone"));
-    let checkout = bench.mirror.checkout(&head, &out).await.unwrap();
-    assert!(checkout.entries.iter().any(|entry| entry.mode == Mode::Gitlink));
+    let bundle = user.snapshot(&head, &workbench.path("s.bundle")).await.unwrap();
+    crate::support::import(&workbench.mirror, &bundle, None).await.unwrap();
+    let (out, clone) = (workbench.path("out"), workbench.path("clone"));
+    let checkout = workbench.mirror.checkout(&head, &out).await.unwrap();
+    assert!(checkout.entries.iter().any(|entry| entry.mode == EntryMode::Gitlink));
     assert_eq!(std::fs::read_dir(out.join("sub")).unwrap().count(), 0);
-    bench.mirror.clone_for_agent(&head, &clone).await.unwrap();
-    let tree = bench.mirror.tree_of(&head).await.unwrap();
+    workbench.mirror.clone_for_agent(&head, &clone).await.unwrap();
+    let tree = workbench.mirror.tree_of(&head).await.unwrap();
     put(&clone, "sub/built", "does not count\n");
-    assert_eq!(bench.mirror.capture(&clone, &head).await.unwrap(), tree, "the link stays as it is");
+    assert_eq!(workbench.mirror.capture(&clone, &head).await.unwrap(), tree, "the link stays as it is");
     std::fs::remove_dir_all(clone.join("sub")).unwrap();
-    assert_eq!(bench.mirror.capture(&clone, &head).await.unwrap(), tree, "also without its folder");
+    assert_eq!(workbench.mirror.capture(&clone, &head).await.unwrap(), tree, "also without its folder");
     put(&clone, "sub", "a file now");
-    assert!(bench.mirror.capture(&clone, &head).await.unwrap_err().is_refusal());
+    assert!(workbench.mirror.capture(&clone, &head).await.unwrap_err().is_refusal());
 }
 
 #[tokio::test]
 async fn filters_of_a_tree_do_not_run_on_checkout() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         put(repo, ".gitattributes", "* filter=evil diff=evil merge=evil\n");
         put(repo, "filter.sh", "#!/bin/sh\ntouch canary\ncat\n");
         executable(&repo.join("filter.sh"));
     })
     .await;
-    let out = bench.path("out");
-    bench.mirror.checkout(&bench.base, &out).await.unwrap();
-    assert!(bytes_of(bench.temp.path()).iter().all(|(file, _)| !file.ends_with("canary")));
+    let out = workbench.path("out");
+    workbench.mirror.checkout(&workbench.base, &out).await.unwrap();
+    assert!(bytes_of(workbench.temp.path()).iter().all(|(file, _)| !file.ends_with("canary")));
 }

@@ -1,6 +1,6 @@
 //! Headers of bundle files that others wrote: read as they are, or refused, before git sees the file.
 
-use holdpoint_workspace::{ObjectFormat, Oid, bundle::parse_header};
+use holdpoint_workspace::{ObjectFormat, ObjectId, bundle::parse_header};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::FileFailurePersistence};
 
 fn config() -> ProptestConfig {
@@ -8,12 +8,12 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 512, failure_persistence, ..ProptestConfig::default() }
 }
 
-fn oid() -> impl Strategy<Value = Oid> {
+fn oid() -> impl Strategy<Value = ObjectId> {
     "[0-9a-f]{40}|[0-9a-f]{64}".prop_map(|digits| digits.parse().unwrap())
 }
 
 /// The bytes of a header, and what they say: prerequisites, references, number of objects.
-type Written = (Vec<u8>, Vec<Oid>, Vec<(String, Oid)>, u32);
+type Written = (Vec<u8>, Vec<ObjectId>, Vec<(String, ObjectId)>, u32);
 
 /// A header as git writes it.
 fn header() -> impl Strategy<Value = Written> {

@@ -2,25 +2,25 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use holdpoint_workspace::{Landing, Merge, Mode, Oid, UserRepo};
+use holdpoint_workspace::{EntryMode, Landing, Merge, ObjectId, UserRepo};
 
-use crate::support::{Bench, commit_all, executable, import, init, meta, put};
+use crate::support::{Workbench, commit_all, executable, import, init, meta, put};
 
 /// What one side does to a checkout of the base.
 type Change = fn(&Path);
 
 /// A commit on `parent` whose tree is what `change` makes of it.
-async fn made(bench: &Bench, parent: &Oid, change: Change) -> Oid {
-    let dir = tempfile::tempdir_in(bench.temp.path()).unwrap();
-    bench.mirror.checkout(parent, dir.path()).await.unwrap();
+async fn made(workbench: &Workbench, parent: &ObjectId, change: Change) -> ObjectId {
+    let dir = tempfile::tempdir_in(workbench.temp.path()).unwrap();
+    workbench.mirror.checkout(parent, dir.path()).await.unwrap();
     change(dir.path());
-    let tree = bench.mirror.capture(dir.path(), parent).await.unwrap();
-    bench.mirror.commit_on(parent, &tree, &meta("work")).await.unwrap()
+    let tree = workbench.mirror.capture(dir.path(), parent).await.unwrap();
+    workbench.mirror.commit_on(parent, &tree, &meta("work")).await.unwrap()
 }
 
-async fn merged(bench: &Bench, landed: Change, work: Change) -> Merge {
-    let (tip, work) = (made(bench, &bench.base, landed).await, made(bench, &bench.base, work).await);
-    bench.mirror.merge_tree(Landing { base: &bench.base, tip: &tip, work: &work }).await.unwrap()
+async fn merged(workbench: &Workbench, landed: Change, work: Change) -> Merge {
+    let (tip, work) = (made(workbench, &workbench.base, landed).await, made(workbench, &workbench.base, work).await);
+    workbench.mirror.merge_tree(Landing { base: &workbench.base, tip: &tip, work: &work }).await.unwrap()
 }
 
 fn rename(dir: &Path, from: &str, to: &str) {
@@ -30,7 +30,7 @@ fn rename(dir: &Path, from: &str, to: &str) {
 
 #[tokio::test]
 async fn what_both_changed_is_a_conflict_that_names_its_paths() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         put(repo, ".gitattributes", "*.txt merge=union\n");
         put(repo, "data.bin", [0, 1, 2, 3]);
     })
@@ -94,7 +94,7 @@ async fn what_both_changed_is_a_conflict_that_names_its_paths() {
     ];
     let (mut found, mut wanted) = (Vec::new(), Vec::new());
     for (name, landed, work, expected) in table {
-        found.push(match merged(&bench, *landed, *work).await {
+        found.push(match merged(&workbench, *landed, *work).await {
             Merge::Conflict(paths) => (*name, paths.iter().map(ToString::to_string).collect()),
             Merge::Clean(_) => (*name, Vec::new()),
         });
@@ -105,7 +105,7 @@ async fn what_both_changed_is_a_conflict_that_names_its_paths() {
 
 #[tokio::test]
 async fn what_only_one_changed_is_merged() {
-    let bench = Bench::new().await;
+    let workbench = Workbench::new().await;
     let table: &[(&str, Change, Change, &[&str])] = &[
         (
             "renamed and changed",
@@ -139,50 +139,51 @@ async fn what_only_one_changed_is_merged() {
         ),
     ];
     for (name, landed, work, expected) in table {
-        let Merge::Clean(tree) = merged(&bench, *landed, *work).await else { panic!("{name}: a conflict") };
-        assert_eq!(bench.names(&tree).await, *expected, "{name}");
+        let Merge::Clean(tree) = merged(&workbench, *landed, *work).await else { panic!("{name}: a conflict") };
+        assert_eq!(workbench.names(&tree).await, *expected, "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_mode_and_a_text_of_one_file_are_merged() {
-    let bench = Bench::new().await;
-    let merge = merged(&bench, |dir| executable(&dir.join("tests/a.txt")), |dir| put(dir, "tests/a.txt", "changed\n"));
+    let workbench = Workbench::new().await;
+    let merge =
+        merged(&workbench, |dir| executable(&dir.join("tests/a.txt")), |dir| put(dir, "tests/a.txt", "changed\n"));
     let Merge::Clean(tree) = merge.await else { panic!("a conflict") };
-    assert_eq!(bench.text(&tree, "tests/a.txt").await, "changed\n");
-    let entries = bench.mirror.list_tree(&tree).await.unwrap();
+    assert_eq!(workbench.text(&tree, "tests/a.txt").await, "changed\n");
+    let entries = workbench.mirror.list_tree(&tree).await.unwrap();
     let entry = entries.iter().find(|entry| entry.path.as_bytes() == b"tests/a.txt").unwrap();
-    assert_eq!(entry.mode, Mode::Executable);
+    assert_eq!(entry.mode, EntryMode::Executable);
 }
 
 #[tokio::test]
 async fn identical_changes_leave_nothing_to_land() {
-    let bench = Bench::new().await;
+    let workbench = Workbench::new().await;
     let change: Change = |dir| put(dir, "src/lib.txt", "the same\n");
-    let tip = made(&bench, &bench.base, change).await;
-    let work = made(&bench, &bench.base, change).await;
-    let merge = bench.mirror.merge_tree(Landing { base: &bench.base, tip: &tip, work: &work }).await.unwrap();
-    assert_eq!(merge, Merge::Clean(bench.mirror.tree_of(&tip).await.unwrap()));
+    let tip = made(&workbench, &workbench.base, change).await;
+    let work = made(&workbench, &workbench.base, change).await;
+    let merge = workbench.mirror.merge_tree(Landing { base: &workbench.base, tip: &tip, work: &work }).await.unwrap();
+    assert_eq!(merge, Merge::Clean(workbench.mirror.tree_of(&tip).await.unwrap()));
 }
 
 #[tokio::test]
 async fn a_submodule_stays_where_both_leave_it_alone() {
-    let bench = Bench::new().await;
-    let sub = bench.repo.join("sub");
+    let workbench = Workbench::new().await;
+    let sub = workbench.repo.join("sub");
     init(&sub).await;
     put(&sub, "inside", "inside\n");
     commit_all(&sub, "inside").await;
-    commit_all(&bench.repo, "with a submodule").await;
-    let user = UserRepo::open(&bench.repo).await.unwrap();
+    commit_all(&workbench.repo, "with a submodule").await;
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
     let base = user.resolve("HEAD").await.unwrap();
-    let bundle = user.snapshot(&base, &bench.path("again.bundle")).await.unwrap();
-    import(&bench.mirror, &bundle, None).await.unwrap();
-    let tip = made(&bench, &base, |dir| put(dir, "one", "one\n")).await;
-    let work = made(&bench, &base, |dir| put(dir, "two", "two\n")).await;
-    let merge = bench.mirror.merge_tree(Landing { base: &base, tip: &tip, work: &work }).await.unwrap();
+    let bundle = user.snapshot(&base, &workbench.path("again.bundle")).await.unwrap();
+    import(&workbench.mirror, &bundle, None).await.unwrap();
+    let tip = made(&workbench, &base, |dir| put(dir, "one", "one\n")).await;
+    let work = made(&workbench, &base, |dir| put(dir, "two", "two\n")).await;
+    let merge = workbench.mirror.merge_tree(Landing { base: &base, tip: &tip, work: &work }).await.unwrap();
     let Merge::Clean(tree) = merge else { panic!("a conflict") };
-    let entries = bench.mirror.list_tree(&tree).await.unwrap();
+    let entries = workbench.mirror.list_tree(&tree).await.unwrap();
     let entry = |name: &str| entries.iter().find(|entry| entry.path.as_bytes() == name.as_bytes()).map(|e| e.mode);
-    assert_eq!(entry("sub"), Some(Mode::Gitlink));
-    assert_eq!((entry("one"), entry("two")), (Some(Mode::File), Some(Mode::File)));
+    assert_eq!(entry("sub"), Some(EntryMode::Gitlink));
+    assert_eq!((entry("one"), entry("two")), (Some(EntryMode::File), Some(EntryMode::File)));
 }

@@ -6,16 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use holdpoint_workspace::{BranchUpdate, Error, HANDOFF_REF, Import, Limits, Mirror, Oid, SNAPSHOT_REF, UserRepo};
+use holdpoint_workspace::{
+    BranchUpdate, HANDOFF_REF, Import, InputLimits, Mirror, ObjectId, SNAPSHOT_REF, UserRepo, WorkspaceError,
+};
 
-use crate::support::{Bench, commit_all, executable, git, init, meta, oid, plain_git, put};
+use crate::support::{Workbench, commit_all, executable, git, init, meta, oid, plain_git, put};
 
 const BRANCH: &str = "holdpoint/journey";
 
 /// What came of a journey.
 struct Journey {
-    base: Oid,
-    work: Oid,
+    base: ObjectId,
+    work: ObjectId,
     /// The verifier's checkout.
     out: PathBuf,
 }
@@ -26,7 +28,8 @@ async fn journey(temp: &Path, repo: &Path, edit: impl FnOnce(&Path)) -> Journey 
     let base = user.resolve("HEAD").await.unwrap();
     let snapshot = user.snapshot(&base, &temp.join("snapshot.bundle")).await.unwrap();
     let fresh = async |name: &str| {
-        let mirror = Mirror::open_or_create(&temp.join(name), user.object_format(), Limits::default()).await.unwrap();
+        let mirror =
+            Mirror::open_or_create(&temp.join(name), user.object_format(), InputLimits::default()).await.unwrap();
         let import = Import { bundle: &snapshot.path, ref_name: SNAPSHOT_REF, base: None };
         assert_eq!(mirror.import(import).await.unwrap(), base);
         mirror
@@ -77,13 +80,13 @@ const ODD_NAMES: [&[u8]; 8] = [
 
 #[tokio::test]
 async fn names_of_all_kinds_come_through() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         for odd in ODD_NAMES {
             std::fs::write(repo.join(name(odd)), odd).unwrap();
         }
     })
     .await;
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| {
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
         for odd in ODD_NAMES {
             assert_eq!(std::fs::read(clone.join(name(odd))).unwrap(), odd);
             std::fs::write(clone.join(name(odd)), [odd, b" changed"].concat()).unwrap();
@@ -101,14 +104,14 @@ async fn names_of_all_kinds_come_through() {
 
 #[tokio::test]
 async fn modes_links_and_names_that_differ_in_case_come_through() {
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         symlink("nowhere", repo.join("dangling")).unwrap();
         symlink("src", repo.join("folder-link")).unwrap();
         put(repo, "readme.md", "text\n");
         put(repo, "plain.sh", "#!/bin/sh\n");
     })
     .await;
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| {
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
         std::fs::rename(clone.join("readme.md"), clone.join("README.md")).unwrap();
         executable(&clone.join("plain.sh"));
         std::fs::set_permissions(clone.join("run.sh"), std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -130,16 +133,16 @@ async fn modes_links_and_names_that_differ_in_case_come_through() {
 #[tokio::test]
 async fn bytes_stay_as_they_are_whatever_attributes_say_and_pointers_stay_pointers() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258d\nsize 12345\n";
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         put(repo, ".gitattributes", "*.txt text eol=crlf\n*.utf16 working-tree-encoding=UTF-16\n");
         put(repo, "unix.txt", "a\nb\n");
         put(repo, "big.bin", pointer);
         put(repo, "assets/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     })
     .await;
-    let user = UserRepo::open(&bench.repo).await.unwrap();
-    assert!(user.has_lfs_pointers(&bench.base).await.unwrap());
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| {
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    assert!(user.has_lfs_pointers(&workbench.base).await.unwrap());
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
         assert_eq!(std::fs::read(clone.join("unix.txt")).unwrap(), b"a\nb\n");
         put(clone, "dos.txt", "a\r\nb\r\n");
         put(clone, "assets/new.bin", pointer);
@@ -148,22 +151,22 @@ async fn bytes_stay_as_they_are_whatever_attributes_say_and_pointers_stay_pointe
     assert_eq!(std::fs::read(journey.out.join("dos.txt")).unwrap(), b"a\r\nb\r\n");
     assert_eq!(std::fs::read(journey.out.join("big.bin")).unwrap(), pointer.as_bytes());
     assert_eq!(std::fs::read(journey.out.join("assets/new.bin")).unwrap(), pointer.as_bytes());
-    let plain = Bench::new().await;
+    let plain = Workbench::new().await;
     assert!(!UserRepo::open(&plain.repo).await.unwrap().has_lfs_pointers(&plain.base).await.unwrap());
 }
 
 #[tokio::test]
 async fn submodule_links_stay_and_do_not_come_or_change() {
-    let bench = Bench::new().await;
-    let link = format!("160000,{},sub", bench.base);
-    git(&bench.repo, &["update-index", "--add", "--cacheinfo", &link]).await;
-    git(&bench.repo, &["commit", "--quiet", "-m", "gitlink"]).await;
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| put(clone, "src/new.txt", "new\n")).await;
-    let listing = git(&bench.repo, &["ls-tree", journey.work.as_str(), "sub"]).await;
-    assert!(listing.starts_with(&format!("160000 commit {}", bench.base)), "{listing}");
+    let workbench = Workbench::new().await;
+    let link = format!("160000,{},sub", workbench.base);
+    git(&workbench.repo, &["update-index", "--add", "--cacheinfo", &link]).await;
+    git(&workbench.repo, &["commit", "--quiet", "-m", "gitlink"]).await;
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| put(clone, "src/new.txt", "new\n")).await;
+    let listing = git(&workbench.repo, &["ls-tree", journey.work.as_str(), "sub"]).await;
+    assert!(listing.starts_with(&format!("160000 commit {}", workbench.base)), "{listing}");
     // An agent's own submodule is a repository inside its working tree.
-    let clone = bench.path("again");
-    let builder = crate::support::mirror_in(&bench.path("builder")).await;
+    let clone = workbench.path("again");
+    let builder = crate::support::mirror_in(&workbench.path("builder")).await;
     let handed = builder.clone_for_agent(&journey.base, &clone).await.unwrap();
     init(&clone.join("vendored")).await;
     commit_all(&clone.join("vendored"), "inner").await;
@@ -172,8 +175,8 @@ async fn submodule_links_stay_and_do_not_come_or_change() {
 
 #[tokio::test]
 async fn a_file_rewritten_with_the_same_length_and_an_old_date_is_seen() {
-    let bench = Bench::new().await;
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| {
+    let workbench = Workbench::new().await;
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
         let file = clone.join("tests/a.txt");
         let before = file.metadata().unwrap();
         std::fs::write(&file, "test b\n").unwrap();
@@ -186,26 +189,26 @@ async fn a_file_rewritten_with_the_same_length_and_an_old_date_is_seen() {
 
 #[tokio::test]
 async fn a_repository_that_borrows_objects_is_read_whole() {
-    let bench = Bench::new().await;
-    let borrowing = bench.path("borrowing");
-    let source = bench.repo.to_str().unwrap();
-    git(bench.temp.path(), &["clone", "--quiet", "--shared", source, borrowing.to_str().unwrap()]).await;
+    let workbench = Workbench::new().await;
+    let borrowing = workbench.path("borrowing");
+    let source = workbench.repo.to_str().unwrap();
+    git(workbench.temp.path(), &["clone", "--quiet", "--shared", source, borrowing.to_str().unwrap()]).await;
     put(&borrowing, "own.txt", "own\n");
     commit_all(&borrowing, "own").await;
-    let journey = journey(bench.temp.path(), &borrowing, |clone| put(clone, "src/new.txt", "new\n")).await;
+    let journey = journey(workbench.temp.path(), &borrowing, |clone| put(clone, "src/new.txt", "new\n")).await;
     assert!(journey.out.join("own.txt").exists() && journey.out.join("src/new.txt").exists());
 }
 
 #[tokio::test]
 async fn bare_repositories_and_linked_working_trees_work_like_any_other() {
-    let bench = Bench::new().await;
-    let bare = bench.path("bare.git");
-    let source = bench.repo.to_str().unwrap();
-    git(bench.temp.path(), &["clone", "--quiet", "--bare", source, bare.to_str().unwrap()]).await;
-    let linked = bench.path("linked");
-    git(&bench.repo, &["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap()]).await;
+    let workbench = Workbench::new().await;
+    let bare = workbench.path("bare.git");
+    let source = workbench.repo.to_str().unwrap();
+    git(workbench.temp.path(), &["clone", "--quiet", "--bare", source, bare.to_str().unwrap()]).await;
+    let linked = workbench.path("linked");
+    git(&workbench.repo, &["worktree", "add", "--quiet", "--detach", linked.to_str().unwrap()]).await;
     for (repo, place) in [(bare, "one"), (linked, "two")] {
-        let place = bench.path(place);
+        let place = workbench.path(place);
         std::fs::create_dir(&place).unwrap();
         journey(&place, &repo, |clone| put(clone, "src/new.txt", "new\n")).await;
     }
@@ -213,20 +216,20 @@ async fn bare_repositories_and_linked_working_trees_work_like_any_other() {
 
 #[tokio::test]
 async fn a_partial_clone_is_refused_with_a_reason() {
-    let bench = Bench::new().await;
-    put(&bench.repo, "src/lib.txt", "another\n");
-    commit_all(&bench.repo, "second").await;
-    git(&bench.repo, &["config", "uploadpack.allowFilter", "true"]).await;
-    let url = format!("file://{}", bench.repo.display());
-    let partial = bench.path("partial");
+    let workbench = Workbench::new().await;
+    put(&workbench.repo, "src/lib.txt", "another\n");
+    commit_all(&workbench.repo, "second").await;
+    git(&workbench.repo, &["config", "uploadpack.allowFilter", "true"]).await;
+    let url = format!("file://{}", workbench.repo.display());
+    let partial = workbench.path("partial");
     let args = ["clone", "--quiet", "--filter=blob:none", "--no-checkout", &url, partial.to_str().unwrap()];
-    git(bench.temp.path(), &args).await;
+    git(workbench.temp.path(), &args).await;
     let user = UserRepo::open(&partial).await.unwrap();
     let head = user.resolve("HEAD").await.unwrap();
-    let refused = user.snapshot(&head, &bench.path("no.bundle")).await;
-    assert!(matches!(refused, Err(Error::Partial { .. })), "{refused:?}");
+    let refused = user.snapshot(&head, &workbench.path("no.bundle")).await;
+    assert!(matches!(refused, Err(WorkspaceError::Partial { .. })), "{refused:?}");
     git(&partial, &["fetch", "--quiet", "--refetch", "--no-filter"]).await;
-    user.snapshot(&head, &bench.path("yes.bundle")).await.unwrap();
+    user.snapshot(&head, &workbench.path("yes.bundle")).await.unwrap();
 }
 
 #[tokio::test]
@@ -234,13 +237,13 @@ async fn a_large_file_goes_through_in_bounded_memory() {
     // Twice what git is allowed to keep in memory of one file, and text, which it would compare line by line.
     const BYTES: usize = 48 << 20;
     let line = b"a line of a very long log file that somebody committed\n";
-    let bench = Bench::with(|repo| {
+    let workbench = Workbench::with(|repo| {
         let mut text = line.repeat(BYTES / line.len());
         text[0] = b'A';
         std::fs::write(repo.join("huge.log"), text).unwrap();
     })
     .await;
-    let journey = journey(bench.temp.path(), &bench.repo, |clone| {
+    let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
         use std::io::Write as _;
         let mut file = std::fs::File::options().append(true).open(clone.join("huge.log")).unwrap();
         file.write_all(b"one more\n").unwrap();

@@ -4,25 +4,26 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_sandbox::{Tool, ToolOutput};
 use holdpoint_workspace::{
-    Bundle, CommitMeta, HANDOFF_REF, Import, Limits, Mirror, ObjectFormat, Oid, RepoPath, SNAPSHOT_REF, UserRepo,
+    Bundle, CommitMeta, HANDOFF_REF, Import, InputLimits, Mirror, ObjectFormat, ObjectId, RepoPath, SNAPSHOT_REF,
+    UserRepo,
 };
 use tempfile::TempDir;
 
 /// A user's repository with one commit, and a mirror that has it.
-pub(crate) struct Bench {
+pub(crate) struct Workbench {
     pub(crate) temp: TempDir,
     pub(crate) repo: PathBuf,
     pub(crate) mirror: Mirror,
-    pub(crate) base: Oid,
+    pub(crate) base: ObjectId,
 }
 
-impl Bench {
+impl Workbench {
     /// `src/lib.txt`, `tests/a.txt`, `run.sh` (executable) and `link`, on the branch `main`.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
 
-    /// As [`Bench::new`], with more files in the first commit.
+    /// As [`Workbench::new`], with more files in the first commit.
     pub(crate) async fn with(more: impl FnOnce(&Path)) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
@@ -47,7 +48,7 @@ impl Bench {
     }
 
     /// A commit on `parent` with these files written (or, with `None`, removed).
-    pub(crate) async fn commit(&self, parent: &Oid, files: &[(&str, Option<&str>)]) -> Oid {
+    pub(crate) async fn commit(&self, parent: &ObjectId, files: &[(&str, Option<&str>)]) -> ObjectId {
         let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
         self.mirror.checkout(parent, dir.path()).await.unwrap();
         for (name, text) in files {
@@ -61,12 +62,12 @@ impl Bench {
     }
 
     /// The names in a tree.
-    pub(crate) async fn names(&self, tree: &Oid) -> Vec<String> {
+    pub(crate) async fn names(&self, tree: &ObjectId) -> Vec<String> {
         self.mirror.list_tree(tree).await.unwrap().iter().map(|entry| entry.path.to_string()).collect()
     }
 
     /// The text of a file in a tree.
-    pub(crate) async fn text(&self, tree: &Oid, name: &str) -> String {
+    pub(crate) async fn text(&self, tree: &ObjectId, name: &str) -> String {
         let entries = self.mirror.list_tree(tree).await.unwrap();
         let entry = entries.iter().find(|entry| entry.path.to_string() == name).unwrap();
         String::from_utf8(self.mirror.read_blob(&entry.oid, 1 << 20).await.unwrap()).unwrap()
@@ -74,18 +75,22 @@ impl Bench {
 }
 
 pub(crate) async fn mirror_in(dir: &Path) -> Mirror {
-    Mirror::open_or_create(dir, ObjectFormat::Sha1, Limits::default()).await.unwrap()
+    Mirror::open_or_create(dir, ObjectFormat::Sha1, InputLimits::default()).await.unwrap()
 }
 
 pub(crate) async fn import(
     mirror: &Mirror,
     bundle: &Bundle,
-    base: Option<&Oid>,
-) -> Result<Oid, holdpoint_workspace::Error> {
+    base: Option<&ObjectId>,
+) -> Result<ObjectId, holdpoint_workspace::WorkspaceError> {
     mirror.import(Import { bundle: &bundle.path, ref_name: &bundle.ref_name, base }).await
 }
 
-pub(crate) async fn import_file(mirror: &Mirror, bundle: &Path, base: &Oid) -> Result<Oid, holdpoint_workspace::Error> {
+pub(crate) async fn import_file(
+    mirror: &Mirror,
+    bundle: &Path,
+    base: &ObjectId,
+) -> Result<ObjectId, holdpoint_workspace::WorkspaceError> {
     mirror.import(Import { bundle, ref_name: HANDOFF_REF, base: Some(base) }).await
 }
 
@@ -141,12 +146,12 @@ pub(crate) async fn commit_all(dir: &Path, message: &str) {
     git(dir, &["commit", "--quiet", "--allow-empty", "--message", message]).await;
 }
 
-pub(crate) async fn oid(dir: &Path, name: &str) -> Oid {
+pub(crate) async fn oid(dir: &Path, name: &str) -> ObjectId {
     git(dir, &["rev-parse", name]).await.parse().unwrap()
 }
 
 /// A bundle as another user's agent would make it: `HEAD` of a clone, without what `base` has.
-pub(crate) async fn foreign_bundle(clone: &Path, base: &Oid, refs: &[&str], out: &Path) {
+pub(crate) async fn foreign_bundle(clone: &Path, base: &ObjectId, refs: &[&str], out: &Path) {
     for name in refs {
         git(clone, &["update-ref", name, "HEAD"]).await;
     }

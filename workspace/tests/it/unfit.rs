@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use holdpoint_sandbox::Tool;
 use holdpoint_workspace::{HANDOFF_REF, Import};
 
-use crate::support::{Bench, foreign_bundle, git};
+use crate::support::{Workbench, foreign_bundle, git};
 
 /// Writes trees and a commit of them as git stores them, whatever git thinks of them, and puts `HEAD` there. Each line of
 /// input is `<mode> <name> <text or ->`; `-` stands for a folder with one file.
@@ -27,22 +27,22 @@ commit = b'tree ' + store('tree', entries) + b'\nparent ' + parent + b'\nauthor'
 subprocess.run(['git', 'update-ref', '--no-deref', 'HEAD', store('commit', commit)], check=True)
 "#;
 
-async fn commit(bench: &Bench, name: &str, entries: &str) -> PathBuf {
-    let clone = bench.path(name);
-    git(bench.temp.path(), &["clone", "--quiet", "--no-local", bench.repo.to_str().unwrap(), name]).await;
+async fn commit(workbench: &Workbench, name: &str, entries: &str) -> PathBuf {
+    let clone = workbench.path(name);
+    git(workbench.temp.path(), &["clone", "--quiet", "--no-local", workbench.repo.to_str().unwrap(), name]).await;
     Tool::new("python3").dir(&clone).args(["-c", COMMIT]).stdin(entries).run_ok().await.unwrap();
     clone
 }
 
-async fn refused(bench: &Bench, bundle: &Path, as_handoff: bool) -> bool {
-    let base = as_handoff.then_some(&bench.base);
+async fn refused(workbench: &Workbench, bundle: &Path, as_handoff: bool) -> bool {
+    let base = as_handoff.then_some(&workbench.base);
     let import = Import { bundle, ref_name: HANDOFF_REF, base };
-    bench.mirror.import(import).await.is_err_and(|error| error.is_refusal())
+    workbench.mirror.import(import).await.is_err_and(|error| error.is_refusal())
 }
 
 #[tokio::test]
 async fn handoffs_and_snapshots_with_trees_that_cannot_be_checked_out_are_refused() {
-    let bench = Bench::new().await;
+    let workbench = Workbench::new().await;
     let (long, target) = ("n".repeat(256), "t".repeat(4_096));
     let cases = [
         ("long-name", format!("100644 {long} x")),
@@ -58,11 +58,11 @@ async fn handoffs_and_snapshots_with_trees_that_cannot_be_checked_out_are_refuse
     ];
     let mut taken = Vec::new();
     for (name, entries) in cases {
-        let clone = commit(&bench, name, &entries).await;
-        let out = bench.path(&format!("{name}.bundle"));
-        foreign_bundle(&clone, &bench.base, &[HANDOFF_REF], &out).await;
+        let clone = commit(&workbench, name, &entries).await;
+        let out = workbench.path(&format!("{name}.bundle"));
+        foreign_bundle(&clone, &workbench.base, &[HANDOFF_REF], &out).await;
         for as_handoff in [true, false] {
-            if !refused(&bench, &out, as_handoff).await {
+            if !refused(&workbench, &out, as_handoff).await {
                 taken.push((name, as_handoff));
             }
         }
@@ -72,12 +72,13 @@ async fn handoffs_and_snapshots_with_trees_that_cannot_be_checked_out_are_refuse
 
 #[tokio::test]
 async fn odd_but_usable_names_are_taken() {
-    let bench = Bench::new().await;
+    let workbench = Workbench::new().await;
     let name = "n".repeat(255);
-    let clone = commit(&bench, "usable", &format!("100644 .gitmodules2 x\n100644 {name} x\n120000 zlink target")).await;
-    let out = bench.path("usable.bundle");
-    foreign_bundle(&clone, &bench.base, &[HANDOFF_REF], &out).await;
+    let clone =
+        commit(&workbench, "usable", &format!("100644 .gitmodules2 x\n100644 {name} x\n120000 zlink target")).await;
+    let out = workbench.path("usable.bundle");
+    foreign_bundle(&clone, &workbench.base, &[HANDOFF_REF], &out).await;
     for as_handoff in [true, false] {
-        assert!(!refused(&bench, &out, as_handoff).await);
+        assert!(!refused(&workbench, &out, as_handoff).await);
     }
 }

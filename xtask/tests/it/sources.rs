@@ -1,5 +1,7 @@
 //! House rules of the sources, read as text. A rule that needs the meaning of the code belongs to clippy.
 
+use std::collections::BTreeMap;
+
 use crate::files::{self, TextFile};
 
 /// Past this a file is hard to read as a whole; the aim is a quarter of it.
@@ -36,6 +38,38 @@ fn every_file_says_what_it_is_for() -> anyhow::Result<()> {
     let silent = files.iter().filter(|file| !told(file));
     assert_none(&silent.map(|file| format!("{} does not begin with `//!`", file.path)).collect::<Vec<_>>());
     Ok(())
+}
+
+/// The name of a type that a line makes public, if it does.
+fn public_type(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    let named = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| rest.strip_prefix(kind))?;
+    named.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[test]
+fn a_public_type_has_a_name_of_its_own() -> anyhow::Result<()> {
+    let files = files::sources()?;
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for file in &files {
+        for (number, line) in file.product_lines() {
+            if let Some(name) = public_type(line) {
+                places.entry(name).or_default().push(format!("{}:{number}", file.path));
+            }
+        }
+    }
+    assert!(places.len() > 500, "only {} public types were found", places.len());
+    let shared = places.iter().filter(|(_, places)| places.len() > 1);
+    assert_none(&shared.map(|(name, places)| format!("{name} is a type at {}", places.join(", "))).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn public_types_are_found_in_lines() {
+    assert_eq!(public_type("    pub struct Place<'a> {"), Some("Place"));
+    assert_eq!(public_type("pub type Lines = u8;"), Some("Lines"));
+    assert_eq!(public_type("pub(crate) enum Place {"), None);
+    assert_eq!(public_type("/// pub enum Place"), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use holdpoint_protocol::ids::RoleId;
 use nkeys::{KeyPair, KeyPairType};
 
-use super::{FolderError, Issued, KeyFolder, Standing, io_error, now_s};
+use super::{CredentialsStanding, Issued, KeyFolder, KeyFolderError, io_error, now_s};
 use crate::auth::{claim, credentials::Credentials};
 
 /// What became of a role's credentials when it got a new signing key.
@@ -22,12 +22,12 @@ impl KeyFolder {
     /// that was not issued here is taken back as well: another copy of this folder may have.
     ///
     /// # Errors
-    /// [`FolderError::NotIssued`], and [`FolderError::Store`] from the file system.
-    pub fn revoke(&mut self, name_or_key: &str) -> Result<Option<Issued>, FolderError> {
+    /// [`KeyFolderError::NotIssued`], and [`KeyFolderError::Store`] from the file system.
+    pub fn revoke(&mut self, name_or_key: &str) -> Result<Option<Issued>, KeyFolderError> {
         let now_s = now_s();
         let issued = self.authority.issued.iter().find(|issued| {
             let named = issued.name.as_str() == name_or_key || issued.public_key == name_or_key;
-            named && issued.standing(&self.authority, now_s) != Standing::Revoked
+            named && issued.standing(&self.authority, now_s) != CredentialsStanding::Revoked
         });
         let issued = issued.cloned();
         let is_user_key =
@@ -35,7 +35,7 @@ impl KeyFolder {
         let public_key = match &issued {
             Some(issued) => issued.public_key.clone(),
             None if is_user_key() => name_or_key.to_owned(),
-            None => return Err(FolderError::NotIssued { what: name_or_key.to_owned() }),
+            None => return Err(KeyFolderError::NotIssued { what: name_or_key.to_owned() }),
         };
         self.authority.revoke(&public_key);
         self.save()?;
@@ -46,7 +46,7 @@ impl KeyFolder {
     }
 
     /// Credentials of no use any more are not left where a process would take them.
-    fn remove(&self, issued: &Issued) -> Result<(), FolderError> {
+    fn remove(&self, issued: &Issued) -> Result<(), KeyFolderError> {
         let Some(path) = self.path_of(issued).filter(|path| path.starts_with(&self.dir)) else { return Ok(()) };
         let is_it = Credentials::load(&path).is_ok_and(|found| found.public_key() == issued.public_key);
         if is_it { fs::remove_file(&path).map_err(|source| io_error(&path, source)) } else { Ok(()) }
@@ -56,8 +56,8 @@ impl KeyFolder {
     /// [`KeyFolder::drop_old`] both keys count, and calling this again goes on with what is left.
     ///
     /// # Errors
-    /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
-    pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, FolderError> {
+    /// [`KeyFolderError::UnknownRole`], and [`KeyFolderError::Store`] from the file system.
+    pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, KeyFolderError> {
         self.authority.rotate(role).map_err(|error| self.unknown(error))?;
         // A process that gets new credentials finds a broker that can hear of their key.
         self.save()?;
@@ -66,7 +66,7 @@ impl KeyFolder {
         let now_s = now_s();
         let mut renewed = Ok(());
         for line in issued.iter_mut().filter(|line| line.role == *role) {
-            if line.standing(&self.authority, now_s) != Standing::OldKey {
+            if line.standing(&self.authority, now_s) != CredentialsStanding::OldKey {
                 continue;
             }
             match self.renew(line) {
@@ -82,7 +82,7 @@ impl KeyFolder {
     }
 
     /// Signs one user's credentials again, if they are where they were written to.
-    fn renew(&self, line: &mut Issued) -> Result<bool, FolderError> {
+    fn renew(&self, line: &mut Issued) -> Result<bool, KeyFolderError> {
         let Some(path) = self.path_of(line) else { return Ok(false) };
         let Ok(old) = Credentials::load(&path) else { return Ok(false) };
         if old.public_key() != line.public_key {
@@ -98,18 +98,19 @@ impl KeyFolder {
     /// From now on nothing counts that the role's former key signed; whose credentials that ends.
     ///
     /// # Errors
-    /// [`FolderError::StillUsed`] unless `force`, [`FolderError::NoOldKey`], and [`FolderError::Store`].
-    pub fn drop_old(&mut self, role: &RoleId, force: bool) -> Result<Vec<Issued>, FolderError> {
+    /// [`KeyFolderError::StillUsed`] unless `force`, [`KeyFolderError::NoOldKey`], and [`KeyFolderError::Store`].
+    pub fn drop_old(&mut self, role: &RoleId, force: bool) -> Result<Vec<Issued>, KeyFolderError> {
         let now_s = now_s();
-        let of_old_key =
-            |issued: &&Issued| issued.role == *role && issued.standing(&self.authority, now_s) == Standing::OldKey;
+        let of_old_key = |issued: &&Issued| {
+            issued.role == *role && issued.standing(&self.authority, now_s) == CredentialsStanding::OldKey
+        };
         let cut: Vec<Issued> = self.authority.issued.iter().filter(of_old_key).cloned().collect();
         if !cut.is_empty() && !force {
             let left = cut.into_iter().map(|issued| issued.name).collect();
-            return Err(FolderError::StillUsed { role: role.clone(), left });
+            return Err(KeyFolderError::StillUsed { role: role.clone(), left });
         }
         if self.authority.drop_former(role).is_none() {
-            return Err(FolderError::NoOldKey { role: role.clone() });
+            return Err(KeyFolderError::NoOldKey { role: role.clone() });
         }
         self.save()?;
         Ok(cut)

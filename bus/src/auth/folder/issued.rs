@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{
-    authority::{Authority, Order},
+    authority::{Authority, CredentialRequest},
     credentials::Credentials,
     permissions,
 };
@@ -44,7 +44,7 @@ pub struct Issued {
 /// Whether credentials count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum CredentialsStanding {
     /// They do.
     Valid,
     /// They do until their role's former signing key is dropped.
@@ -57,7 +57,7 @@ pub enum Standing {
     Dropped,
 }
 
-impl Standing {
+impl CredentialsStanding {
     /// Whether the broker lets them in.
     #[must_use]
     pub fn counts(self) -> bool {
@@ -78,7 +78,7 @@ impl Standing {
 }
 
 impl Issued {
-    pub(super) fn pending(order: &Order, credentials: &Credentials, file: Option<PathBuf>) -> Self {
+    pub(super) fn pending(order: &CredentialRequest, credentials: &Credentials, file: Option<PathBuf>) -> Self {
         Self {
             name: order.name.clone(),
             role: order.role.clone(),
@@ -102,18 +102,18 @@ impl Issued {
     }
 
     /// Whether they count; `now_s` in seconds since the epoch.
-    pub(super) fn standing(&self, authority: &Authority, now_s: u64) -> Standing {
+    pub(super) fn standing(&self, authority: &Authority, now_s: u64) -> CredentialsStanding {
         if authority.trust_roots().revoked.contains_key(&self.public_key) {
-            return Standing::Revoked;
+            return CredentialsStanding::Revoked;
         }
         let signed_by = authority.signing_key(&self.role).map(nkeys::KeyPair::public_key).unwrap_or_default();
         let by_former = authority.former_key(&self.role) == Some(&self.issuer);
         if signed_by != self.issuer && !by_former {
-            return Standing::Dropped;
+            return CredentialsStanding::Dropped;
         }
         if self.expires_at.is_some_and(|end| end <= now_s) {
-            return Standing::Expired;
+            return CredentialsStanding::Expired;
         }
-        if by_former { Standing::OldKey } else { Standing::Valid }
+        if by_former { CredentialsStanding::OldKey } else { CredentialsStanding::Valid }
     }
 }

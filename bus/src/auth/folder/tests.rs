@@ -7,11 +7,11 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{FolderError, Issued, KeyFolder, Place, Standing};
+use super::{CredentialsDestination, CredentialsStanding, Issued, KeyFolder, KeyFolderError};
 
 /// Who has credentials in a fleet without declared roles.
 const ROLES: [&str; 5] = [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR];
-use crate::auth::{ClaimError, Credentials, Order, Refusal, TrustRoots, claim};
+use crate::auth::{ClaimError, CredentialRequest, Credentials, JwtRefusal, TrustRoots, claim};
 
 /// A time after anything in these tests was issued, and before anything expires.
 fn soon() -> Timestamp {
@@ -19,8 +19,8 @@ fn soon() -> Timestamp {
     Timestamp::from_millis(now_ms + 5_000)
 }
 
-fn order(role: &'static str, name: &str) -> Order {
-    Order {
+fn order(role: &'static str, name: &str) -> CredentialRequest {
+    CredentialRequest {
         role: role::id(role),
         name: name.parse().unwrap(),
         pool: streams::fleet_pool(),
@@ -122,20 +122,20 @@ fn a_name_belongs_to_one_user_until_it_is_revoked() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let mut folder = KeyFolder::open_or_create(dir).unwrap();
-    let (first, _) = folder.add(order(role::BUILDER, "ann"), Place::Folder).unwrap();
+    let (first, _) = folder.add(order(role::BUILDER, "ann"), CredentialsDestination::Folder).unwrap();
     for role in [role::BUILDER, role::VERIFIER] {
-        let refused = folder.add(order(role, "ann"), Place::Folder).unwrap_err();
-        assert!(matches!(refused, FolderError::NameTaken { .. }), "{refused:?}");
+        let refused = folder.add(order(role, "ann"), CredentialsDestination::Folder).unwrap_err();
+        assert!(matches!(refused, KeyFolderError::NameTaken { .. }), "{refused:?}");
     }
     assert_eq!(folder.revoke("ann").unwrap().unwrap().public_key, first.public_key);
     assert!(!dir.join("builder/ann.creds").exists());
-    assert!(matches!(folder.revoke("ann"), Err(FolderError::NotIssued { .. })));
+    assert!(matches!(folder.revoke("ann"), Err(KeyFolderError::NotIssued { .. })));
     assert_eq!(folder.ensure(&[]).unwrap(), []);
-    let (second, credentials) = folder.add(order(role::VERIFIER, "ann"), Place::Nowhere).unwrap();
+    let (second, credentials) = folder.add(order(role::VERIFIER, "ann"), CredentialsDestination::Nowhere).unwrap();
     assert_ne!(second.public_key, first.public_key);
     assert_eq!(roots(dir).check_credentials(&credentials, soon()), Ok(role::id(role::VERIFIER)));
     let standings: Vec<_> = folder.issued().into_iter().map(|(_, standing)| standing).collect();
-    assert_eq!(standings, [Standing::Revoked, Standing::Valid]);
+    assert_eq!(standings, [CredentialsStanding::Revoked, CredentialsStanding::Valid]);
     assert!(roots(dir).revoked.contains_key(&first.public_key));
     // By key: also one that this folder never saw.
     folder.revoke(&second.public_key).unwrap().unwrap();
@@ -160,20 +160,20 @@ fn a_file_of_somebody_else_is_not_overwritten() {
     let mut folder = KeyFolder::open_or_create(&dir.path().join("keys")).unwrap();
     let file = dir.path().join("mine");
     fs::write(&file, "mine").unwrap();
-    let refused = folder.add(order(role::OPERATOR, "ann"), Place::File(&file)).unwrap_err();
-    assert!(matches!(refused, FolderError::FileThere { .. }), "{refused:?}");
+    let refused = folder.add(order(role::OPERATOR, "ann"), CredentialsDestination::File(&file)).unwrap_err();
+    assert!(matches!(refused, KeyFolderError::FileThere { .. }), "{refused:?}");
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     assert!(folder.issued().is_empty());
     // Nor those of a process that has them from here, as long as they count.
     let bobs = dir.path().join("bobs");
-    let short = Order { lifetime: Some(Duration::ZERO), ..order(role::OPERATOR, "bob") };
-    folder.add(short, Place::File(&bobs)).unwrap();
-    folder.add(order(role::OPERATOR, "bob"), Place::File(&bobs)).unwrap();
-    let refused = folder.add(order(role::OPERATOR, "eve"), Place::File(&bobs)).unwrap_err();
-    assert!(matches!(refused, FolderError::FileThere { .. }), "{refused:?}");
-    let unknown = Order { role: "poet".parse().unwrap(), ..order(role::OPERATOR, "ann") };
-    assert!(matches!(folder.add(unknown, Place::Folder), Err(FolderError::UnknownRole { .. })));
-    assert!(matches!(KeyFolder::open(dir.path()), Err(FolderError::NoKeys { .. })));
+    let short = CredentialRequest { lifetime: Some(Duration::ZERO), ..order(role::OPERATOR, "bob") };
+    folder.add(short, CredentialsDestination::File(&bobs)).unwrap();
+    folder.add(order(role::OPERATOR, "bob"), CredentialsDestination::File(&bobs)).unwrap();
+    let refused = folder.add(order(role::OPERATOR, "eve"), CredentialsDestination::File(&bobs)).unwrap_err();
+    assert!(matches!(refused, KeyFolderError::FileThere { .. }), "{refused:?}");
+    let unknown = CredentialRequest { role: "poet".parse().unwrap(), ..order(role::OPERATOR, "ann") };
+    assert!(matches!(folder.add(unknown, CredentialsDestination::Folder), Err(KeyFolderError::UnknownRole { .. })));
+    assert!(matches!(KeyFolder::open(dir.path()), Err(KeyFolderError::NoKeys { .. })));
 }
 
 #[test]
@@ -199,17 +199,17 @@ fn a_role_gets_a_new_key_and_the_old_one_counts_until_it_is_dropped() {
         let again = folder.rotate(&role).unwrap();
         assert_eq!((again.renewed.len(), names(&again.left)), (0, vec![&*format!("{role}-2")]));
         let refused = folder.drop_old(&role, false).unwrap_err();
-        assert!(matches!(&refused, FolderError::StillUsed { left, .. } if left.len() == 1), "{refused:?}");
+        assert!(matches!(&refused, KeyFolderError::StillUsed { left, .. } if left.len() == 1), "{refused:?}");
         assert_eq!(names(&folder.drop_old(&role, true).unwrap()), [format!("{role}-2")]);
-        assert!(matches!(folder.drop_old(&role, true), Err(FolderError::NoOldKey { .. })));
+        assert!(matches!(folder.drop_old(&role, true), Err(KeyFolderError::NoOldKey { .. })));
 
         assert_eq!(roots(dir).check_credentials(&new, soon()), Ok(role.clone()));
         if role.as_str() != role::ORCHESTRATOR {
-            assert_eq!(roots(dir).check_credentials(&old, soon()), Err(Refusal::UnknownIssuer));
+            assert_eq!(roots(dir).check_credentials(&old, soon()), Err(JwtRefusal::UnknownIssuer));
         }
         assert!(!fs::read_to_string(dir.join("broker/accounts.conf")).unwrap().contains(old.issuer()));
         let standings: Vec<_> = folder.issued().into_iter().map(|(_, standing)| standing).collect();
-        assert_eq!(standings, [Standing::Valid, Standing::Dropped]);
+        assert_eq!(standings, [CredentialsStanding::Valid, CredentialsStanding::Dropped]);
     }
 }
 
@@ -264,9 +264,9 @@ fn credentials_that_do_not_count_are_passed_over() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let mut folder = KeyFolder::open_or_create(dir).unwrap();
-    let expired = Order { lifetime: Some(Duration::ZERO), ..order(role::BUILDER, "a1") };
-    folder.add(expired, Place::Folder).unwrap();
-    folder.add(order(role::BUILDER, "a2"), Place::Folder).unwrap();
+    let expired = CredentialRequest { lifetime: Some(Duration::ZERO), ..order(role::BUILDER, "a1") };
+    folder.add(expired, CredentialsDestination::Folder).unwrap();
+    folder.add(order(role::BUILDER, "a2"), CredentialsDestination::Folder).unwrap();
     fs::write(dir.join("builder/a0.creds"), "damaged").unwrap();
     let (credentials, _claim) = claim(&dir.join("builder"), None, &roots(dir)).unwrap();
     assert_eq!(credentials.name().as_str(), "a2");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::completion::{self, Wanted};
+use holdpoint_core::completion::{self, CompletionRules};
 use holdpoint_protocol::{
     artifact::{Act, Completion, CompletionBody, Verb},
     ids::{AgentName, FlightId, WaypointId},
@@ -145,7 +145,7 @@ pub(super) struct Whose {
 pub(super) fn act(arguments: JsonObject, about: &About, found: Found, agent: AgentName) -> Result<Act, Refusal> {
     if let (Some(gate), Some(waypoint)) = (&found.gate, &about.waypoint) {
         // Whether the gate sends work back is the orchestrator's to say.
-        let wanted = Wanted { waypoint, gate, can_reject: true, default: state::Outcome::Complete };
+        let wanted = CompletionRules { waypoint, gate, can_reject: true, default: state::Outcome::Complete };
         // A call that names no outcome is refused below: a person's has none by default.
         completion::read(&arguments, wanted)?;
     }

@@ -76,7 +76,7 @@ pub(super) fn result(said: Result<Reply, Refusal>) -> CallToolResult {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::completion::{Wanted, read};
+    use holdpoint_core::completion::{CompletionRules, read};
     use holdpoint_protocol::{api::ActRefused, artifact::ActCode, state::Outcome};
 
     use super::*;
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_completion_that_lacks_something_is_answered_with_an_example() {
         let (waypoint, gate) = ("w".parse().unwrap(), "edit".parse().unwrap());
-        let wanted = Wanted { waypoint: &waypoint, gate: &gate, can_reject: true, default: Outcome::Complete };
+        let wanted = CompletionRules { waypoint: &waypoint, gate: &gate, can_reject: true, default: Outcome::Complete };
         let said = json!({"outcome": "needs_review", "summary": "Two claims have no source."});
         let error = error(read(said.as_object().unwrap(), wanted).unwrap_err().into());
         assert_eq!(

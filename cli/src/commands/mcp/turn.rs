@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use holdpoint_harness::ask::{
     client::{self, RESULT, Unasked},
-    message::{Became, PATIENCE_DEFAULT, Wanted},
+    message::{Became, PATIENCE_DEFAULT, RequestKind},
     parts::{Files, NoPart},
 };
 use holdpoint_harness::context::pull::Slice;
@@ -133,24 +133,24 @@ impl Turn {
         match name {
             ASK => {
                 let Question { question: text, options, confidence, context, patience } = offer::read(name, arguments)?;
-                self.ask(Wanted::Question { text, options, confidence, context, patience }).await
+                self.ask(RequestKind::Question { text, options, confidence, context, patience }).await
             }
             HELP => {
                 let Help { text } = offer::read(name, arguments)?;
-                self.ask(Wanted::Help { text }).await
+                self.ask(RequestKind::Help { text }).await
             }
             STATUS => {
                 let Nothing {} = offer::read(name, arguments)?;
-                self.ask(Wanted::Status).await
+                self.ask(RequestKind::Status).await
             }
             completion::NAME => {
                 completion::check_names(&arguments)?;
-                self.ask(Wanted::Complete { completion: arguments }).await
+                self.ask(RequestKind::Complete { completion: arguments }).await
             }
             CONTEXT => {
                 let Context { part, name: of } = offer::read(name, arguments)?;
                 if let Some(slice) = part.as_deref().and_then(Slice::of) {
-                    return self.ask(Wanted::Pull { slice, name: of.unwrap_or_default() }).await;
+                    return self.ask(RequestKind::Pull { slice, name: of.unwrap_or_default() }).await;
                 }
                 self.read(|files| match part {
                     Some(part) => Ok(json!(files.part(&part)?)),
@@ -171,7 +171,7 @@ impl Turn {
         Ok(Reply::Json(read(files).map_err(unread)?))
     }
 
-    async fn ask(&self, wanted: Wanted) -> Result<Reply, Refusal> {
+    async fn ask(&self, wanted: RequestKind) -> Result<Reply, Refusal> {
         let line = self.line.clone();
         // It blocks until there is a reply; nobody waits for the thread when the client goes.
         let asked = tokio::task::spawn_blocking(move || client::ask(wanted, &line)).await;

@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_bus::auth::KeyFolder;
 use holdpoint_core::{
-    declared::{self, Checked, Source},
+    declared::{self, CheckedDeclarations, DeclaredFile},
     gates::Workflow,
     plan::{PlanError, PlanErrors},
 };
@@ -37,7 +37,7 @@ struct Sound<'a> {
 pub(super) async fn check(args: &WorkflowCheckArgs) -> Result<Exit, Failure> {
     let declarations = sorted(declarations(&projects(args), args.org.as_deref())?, args.org.is_some())?;
     let keys = args.keys.as_deref().map(keys).transpose()?;
-    let Checked { projects, chart, errors, warnings } = declarations.check(keys.as_ref()).await?;
+    let CheckedDeclarations { projects, chart, errors, warnings } = declarations.check(keys.as_ref()).await?;
     warnings.iter().for_each(|warning| output::err(warning.render("warning: ").trim_end()));
     if declarations.org.is_none() {
         output::err(
@@ -82,7 +82,7 @@ fn projects(args: &WorkflowCheckArgs) -> Vec<PathBuf> {
 
 /// Takes the org chart out of the files, which `*.yaml` names like any other: it is the one that the workflows are checked by.
 fn sorted(found: Declarations, is_named: bool) -> Result<Declarations, Failure> {
-    let is_chart = |(file, bytes): &(String, Vec<u8>)| declared::is_org_chart(Source { file, bytes });
+    let is_chart = |(file, bytes): &(String, Vec<u8>)| declared::is_org_chart(DeclaredFile { file, bytes });
     let (mut charts, projects): (Vec<_>, Vec<_>) = found.projects.into_iter().partition(is_chart);
     if is_named {
         charts.extend(found.org.clone());

@@ -55,7 +55,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
-    use holdpoint_core::declared::{Source, check};
+    use holdpoint_core::declared::{DeclaredFile, check};
 
     use super::*;
 
@@ -68,7 +68,7 @@ mod tests {
     fn every_starter_is_sound_with_its_org_chart() {
         for kind in Starter::value_variants() {
             let (project, org) = files(*kind);
-            let source = |file, text: &'static str| Source { file, bytes: text.as_bytes() };
+            let source = |file, text: &'static str| DeclaredFile { file, bytes: text.as_bytes() };
             let found = check(&[source("project.yaml", project)], Some(source("org.yaml", org)), None, &|_| Ok(()));
             let told: Vec<String> = found.errors.iter().chain(&found.warnings).map(|found| found.render("")).collect();
             assert_eq!(told, [""; 0], "{kind:?}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use holdpoint_core::{
-    declared::Checked,
+    declared::CheckedDeclarations,
     plan::{PlanErrors, closest, span_written},
     shown, workflows,
 };
@@ -57,7 +57,7 @@ impl Known {
         let here = || Some(PathBuf::from(PROJECT)).filter(|path| asked.is_none() && path.exists());
         let file: Vec<PathBuf> = args.file.clone().or_else(here).into_iter().collect();
         let declarations = declarations(&file, args.org.as_deref())?;
-        let Checked { projects, chart, errors, .. } = declarations.check(None).await?;
+        let CheckedDeclarations { projects, chart, errors, .. } = declarations.check(None).await?;
         if !errors.is_empty() {
             return Err(PlanErrors { errors }.into());
         }

@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use crate::{
     audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine},
     engine::{
-        Asked, BuildOutcome, Ends, Handoff, Input,
+        AgentQuestion, BuildOutcome, Ends, Handoff, Input,
         tests::{
             fixture::Fixture,
             histories::{Story, events, setup},
@@ -208,7 +208,7 @@ fn kind_of(kind: QuestionKind) -> &'static str {
 }
 
 /// A question as it was handed off.
-fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
+fn question(handoff: &Handoff<Box<AgentQuestion>>, entry: &EntryLine) -> Handed {
     let origin = Origin {
         artifact_id: handoff.cause.artifact.clone(),
         waypoint_id: entry.journal.waypoint.clone().unwrap(),

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 
 use super::account::{Account, cut, decided, nothing};
 use crate::{
-    audit::{Bytes, Link},
+    audit::{BrokenLink, Bytes},
     engine::tests::{
         fixture::Fixture,
         parts::{self, fleet, plan, waypoint},
@@ -48,7 +48,7 @@ fn of<'a>(waypoint: &'a str) -> impl Fn(&crate::audit::EntryLine) -> bool + 'a {
 
 /// The first finding: which link, where, and all of its words.
 #[track_caller]
-fn first(account: &Account) -> (Link, String, String) {
+fn first(account: &Account) -> (BrokenLink, String, String) {
     let audit = account.audit();
     let first = audit.findings.first().expect("something is found");
     (first.link, first.at.clone(), first.to_string())
@@ -71,7 +71,7 @@ fn an_entry_that_no_orchestrator_signed_is_named() {
     for n in 0..flown().entries.len() {
         let mut account = flown();
         account.entries[n].signed = false;
-        assert_eq!(first(&account).0, Link::Signature);
+        assert_eq!(first(&account).0, BrokenLink::Signature);
         assert_eq!(first(&account).1, entry(n + 1));
     }
 }
@@ -81,7 +81,7 @@ fn an_entry_that_cannot_be_read_is_named() {
     let mut account = flown();
     account.entries[2].entry = Err("payload does not have the expected shape".to_owned());
     let (link, place, words) = first(&account);
-    assert_eq!((link, place), (Link::Entry, entry(3)));
+    assert_eq!((link, place), (BrokenLink::Entry, entry(3)));
     assert!(words.contains("expected shape"), "{words}");
 }
 
@@ -94,7 +94,7 @@ fn a_lost_entry_is_named_by_the_one_behind_it() {
     account.entries.remove(lost);
     let behind = account.entries[lost..].iter().find(|line| line.journal == journal).unwrap().reference();
     let (link, place, words) = first(&account);
-    assert_eq!((link, place), (Link::Chain, behind));
+    assert_eq!((link, place), (BrokenLink::Chain, behind));
     assert!(words.contains("an entry was lost"), "{words}");
 }
 
@@ -105,13 +105,13 @@ fn a_tail_that_is_cut_off_the_file_is_named_by_the_seal() {
         let end = last(&account, of(waypoint));
         let lost = account.entries.remove(end).reference();
         let audit = account.audit();
-        let sealed = audit.findings.iter().find(|finding| finding.link == Link::Seal).unwrap();
+        let sealed = audit.findings.iter().find(|finding| finding.link == BrokenLink::Seal).unwrap();
         assert_eq!(sealed.at, lost);
         assert!(sealed.found.contains("a tail was lost"), "{sealed}");
     }
     let mut account = flown();
     account.entries.pop();
-    assert_eq!(first(&account).0, Link::Seal, "the last landing");
+    assert_eq!(first(&account).0, BrokenLink::Seal, "the last landing");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_tail_that_the_broker_lost_is_named_by_what_refers_to_it() {
     account.cut = cut(&account.entries);
     let (link, place, words) = first(&account);
     let report = account.handoffs.last().unwrap();
-    assert_eq!((link, place), (Link::Tail, report.reference()));
+    assert_eq!((link, place), (BrokenLink::Tail, report.reference()));
     assert!(words.contains("waypoint b") && words.contains("was lost"), "{words}");
 }
 
@@ -160,7 +160,7 @@ fn a_turn_that_was_changed_after_its_agent_saw_it_is_named() {
         let Ok((head, _)) = &mut handoff.unwrap().body else { unreachable!() };
         head.source_refs.push(seen.to_string());
         let (link, _, words) = first(&account);
-        assert_eq!(link, Link::Tail);
+        assert_eq!(link, BrokenLink::Tail);
         assert!(words.contains(expected), "{words}");
     }
 }
@@ -172,7 +172,7 @@ fn two_entries_that_changed_places_are_named() {
     let other = one + 1 + account.entries[one + 1..].iter().position(of("b")).unwrap();
     account.entries.swap(one, other);
     let (link, place, _) = first(&account);
-    assert_eq!((link, place), (Link::Chain, account.entries[one].reference()));
+    assert_eq!((link, place), (BrokenLink::Chain, account.entries[one].reference()));
 }
 
 #[test]
@@ -180,14 +180,14 @@ fn a_handoff_of_another_key_or_role_is_named_by_the_entry_that_answers_it() {
     let mut account = flown();
     account.handoffs[0].sender = Err("the signature does not fit the agent's key".to_owned());
     let (link, _, words) = first(&account);
-    assert_eq!(link, Link::Sender);
+    assert_eq!(link, BrokenLink::Sender);
     assert!(words.contains("does not fit the agent's key"), "{words}");
 
     let mut account = flown();
     let report = account.handoffs.iter_mut().find(|h| h.subject.role.as_str() == role::VERIFIER).unwrap();
     report.subject.role = role::id(role::BUILDER);
     let (link, _, words) = first(&account);
-    assert_eq!(link, Link::Cause);
+    assert_eq!(link, BrokenLink::Cause);
     assert!(words.contains("by role builder"), "{words}");
 }
 
@@ -216,7 +216,7 @@ fn a_foreign_verifiers_receipt_is_recorded_as_foreign_whatever_it_claims() {
     silent(&mut account);
     assert_eq!(account.audit().findings, vec![]);
     account.handoffs.last_mut().unwrap().sender = Ok(Harness::Holdpoint);
-    assert_eq!(first(&account).0, Link::Decision);
+    assert_eq!(first(&account).0, BrokenLink::Decision);
 }
 
 #[test]
@@ -234,13 +234,13 @@ fn a_missing_or_changed_handoff_is_named_by_the_entry_that_answers_it() {
     let mut account = flown();
     let lost = account.handoffs.remove(0).reference();
     let (link, _, words) = first(&account);
-    assert_eq!(link, Link::Cause);
+    assert_eq!(link, BrokenLink::Cause);
     assert!(words.contains(&lost) && words.contains("no such handoff"), "{words}");
 
     let mut account = flown();
     account.handoffs[0].digest = nothing();
     let (link, _, words) = first(&account);
-    assert_eq!(link, Link::Cause);
+    assert_eq!(link, BrokenLink::Cause);
     assert!(words.contains(&nothing().to_string()), "{words}");
 }
 
@@ -265,7 +265,7 @@ fn an_acceptance_that_its_report_does_not_carry_is_named() {
         each_report(&mut account, change);
         let audit = account.audit();
         let accept = account.entries.iter().find(|line| decided(line)).unwrap().reference();
-        let found = audit.findings.iter().find(|f| f.link == Link::Report && f.at == accept);
+        let found = audit.findings.iter().find(|f| f.link == BrokenLink::Report && f.at == accept);
         let found = found.unwrap_or_else(|| panic!("{:#?}", audit.findings)).to_string();
         assert!(found.contains(expected), "{found}");
     }
@@ -283,7 +283,7 @@ fn missing_and_changed_evidence_is_named() {
     for (bytes, expected) in [(missing, "not there"), (changed, "another digest"), (Bytes::new(), "not there")] {
         let audit = account.audit_with(Some(&bytes));
         let first = &audit.findings[0];
-        assert_eq!(first.link, Link::Evidence);
+        assert_eq!(first.link, BrokenLink::Evidence);
         assert!(first.at.starts_with("HP_HANDOFF_VERIFIER/"), "{first}");
         assert!(first.expected.contains("sha256:") && first.found.contains(expected), "{first}");
     }

@@ -18,7 +18,7 @@ use super::{
     doctored::flown,
 };
 use crate::{
-    audit::{EntryLine, HandoffLine, Link},
+    audit::{BrokenLink, EntryLine, HandoffLine},
     engine::tests::parts::oid,
 };
 
@@ -58,7 +58,7 @@ fn a_flight_that_leaves_when_it_is_over_is_sound_and_one_that_leaves_before_is_n
     let whole = flown().entries.len();
     assert_eq!(retired_behind(whole).audit().findings, vec![]);
     let early = retired_behind(whole - 1).audit();
-    let found = early.findings.iter().find(|finding| finding.link == Link::Entry).unwrap();
+    let found = early.findings.iter().find(|finding| finding.link == BrokenLink::Entry).unwrap();
     assert_eq!((found.at.as_str(), found.found.as_str()), (&*format!("HP_JOURNAL/{whole}"), "b can still go on"));
 }
 
@@ -99,13 +99,13 @@ fn verifier(account: &mut Account) -> &mut HandoffLine {
 }
 
 /// What is forged, how, which link is broken, and a part of the words.
-type Case = (&'static str, fn(&mut Account), Link, &'static str);
+type Case = (&'static str, fn(&mut Account), BrokenLink, &'static str);
 
 const CASES: [Case; 16] = [
     (
         "an acceptance without a handoff",
         |a| find(a, accepts).record_mut().cause = None,
-        Link::Report,
+        BrokenLink::Report,
         "without a report",
     ),
     (
@@ -129,39 +129,54 @@ const CASES: [Case; 16] = [
             forged.journal = a.entries[line].journal.clone();
             a.entries[line] = forged;
         },
-        Link::Report,
+        BrokenLink::Report,
         "does not pass",
     ),
-    ("another reason", |a| reason(find(a, reworks)), Link::Decision, "criteria_failed"),
-    ("attempts that are not counted", |a| state(find(a, reworks)).counters.attempts = 0, Link::Decision, "attempts"),
-    ("a rework that costs nothing", |a| state(find(a, reworks)).counters.reworks = 0, Link::Decision, "reworks"),
-    ("verdicts of nobody", |a| state(find(a, reworks)).criteria[0].verdict = Verdict::Pass, Link::Decision, "criteria"),
+    ("another reason", |a| reason(find(a, reworks)), BrokenLink::Decision, "criteria_failed"),
+    (
+        "attempts that are not counted",
+        |a| state(find(a, reworks)).counters.attempts = 0,
+        BrokenLink::Decision,
+        "attempts",
+    ),
+    ("a rework that costs nothing", |a| state(find(a, reworks)).counters.reworks = 0, BrokenLink::Decision, "reworks"),
+    (
+        "verdicts of nobody",
+        |a| state(find(a, reworks)).criteria[0].verdict = Verdict::Pass,
+        BrokenLink::Decision,
+        "criteria",
+    ),
     (
         "a foreign verifier's receipt passed off as ours",
         |a| verifier(a).sender = Ok(Harness::Foreign),
-        Link::Decision,
+        BrokenLink::Decision,
         "foreign_receipt true; found false",
     ),
     (
         "our verifier's receipt passed off as foreign",
         |a| state(find(a, reworks)).foreign_receipt = Some(true),
-        Link::Decision,
+        BrokenLink::Decision,
         "foreign_receipt false; found true",
     ),
-    ("broken rules left out of a request", |a| request(find(a, verifies)), Link::Decision, "commit"),
-    ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), Link::Decision, "head"),
-    ("a turn for another role", |a| other_role(find(a, builds)), Link::Decision, "role"),
-    ("an end that nobody decided", |a| halt(find(a, accepts)), Link::Decision, "phase"),
-    ("a landing on another parent", |a| landed(find(a, lands)).parent = oid(0xbad), Link::Landing, "stands on"),
-    ("a landing of another tree", |a| landed(find(a, lands)).tree = oid(0xbad), Link::Landing, "was verified"),
-    ("a landing by another report", |a| landed(find(a, lands)).report = nothing(), Link::Landing, "by the report"),
+    ("broken rules left out of a request", |a| request(find(a, verifies)), BrokenLink::Decision, "commit"),
+    ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), BrokenLink::Decision, "head"),
+    ("a turn for another role", |a| other_role(find(a, builds)), BrokenLink::Decision, "role"),
+    ("an end that nobody decided", |a| halt(find(a, accepts)), BrokenLink::Decision, "phase"),
+    ("a landing on another parent", |a| landed(find(a, lands)).parent = oid(0xbad), BrokenLink::Landing, "stands on"),
+    ("a landing of another tree", |a| landed(find(a, lands)).tree = oid(0xbad), BrokenLink::Landing, "was verified"),
+    (
+        "a landing by another report",
+        |a| landed(find(a, lands)).report = nothing(),
+        BrokenLink::Landing,
+        "by the report",
+    ),
     (
         "a second landing",
         |a| {
             let again: EntryLine = a.entries.iter().find(|l| l.entry.as_ref().is_ok_and(lands)).unwrap().clone();
             a.entries.push(again);
         },
-        Link::Landing,
+        BrokenLink::Landing,
         "lands again",
     ),
 ];
@@ -221,5 +236,5 @@ fn an_entry_is_judged_by_the_handoff_it_names_and_not_by_another() {
     find(&mut account, accepts).record_mut().cause = reported.last().cloned();
     reseal(&mut account);
     let audit = account.audit();
-    assert_eq!(audit.findings[0].link, Link::Turn, "{}", audit.findings[0]);
+    assert_eq!(audit.findings[0].link, BrokenLink::Turn, "{}", audit.findings[0]);
 }

@@ -3,14 +3,14 @@
 use super::*;
 
 /// A run of pytest with this output.
-fn pytest(code: i32, output: &str) -> Run {
-    Run::read("pytest", exit(code), None, output, true)
+fn pytest(code: i32, output: &str) -> JudgedRun {
+    JudgedRun::read("pytest", exit(code), None, output, true)
 }
 
 #[test]
 fn a_report_with_failures_is_red_whatever_the_exit_code_is() {
     let report_red = ((Fail, Some(Reason::ReportRed)), Some(Reason::ReportRed));
-    let read = |command: &str, code, output: &str| Run::read(command, exit(code), None, output, true);
+    let read = |command: &str, code, output: &str| JudgedRun::read(command, exit(code), None, output, true);
     let red = run(0, &[("a", true), ("b", false)]);
     let honest = run(101, &[("a", true), ("b", false)]);
     for base in [None, Some(&honest), Some(&run(0, &[("a", true), ("b", true)])), Some(&run(101, &[]))] {
@@ -66,8 +66,8 @@ fn what_a_base_that_was_not_collected_skips_is_not_known() {
     };
     assert_eq!((judged(false), judged(true)), (Some(Reason::MoreSkipped), None));
     // Rust's tests were not built.
-    let unbuilt = Run::read("cargo test", exit(101), None, "error: could not compile `a`\n", true);
-    let read = |text: &str| Run::read("cargo test", exit(0), None, text, true);
+    let unbuilt = JudgedRun::read("cargo test", exit(101), None, "error: could not compile `a`\n", true);
+    let read = |text: &str| JudgedRun::read("cargo test", exit(0), None, text, true);
     let skipped = read("test a ... ignored\ntest b ... ok\ntest result: ok. 1 passed; 0 failed; 1 ignored\n");
     let whole = read("test a ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored\n");
     assert_eq!(judge(&skipped, Some(&unbuilt), Some(&whole), false).0, (Fail, Some(Reason::MoreSkipped)));
@@ -112,10 +112,11 @@ fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
     let shadows = Softened { shadows: set("assert_eq"), ..NONE.clone() };
     let emptied = Softened { emptied: set("a"), ..NONE.clone() };
     let skips = Softened { skips: true, ..NONE.clone() };
-    let quiet =
-        |code| Run::read("cargo test -q", exit(code), None, "test result: ok. 1 passed; 0 failed; 1 ignored", true);
-    let unbuilt = Run::read("cargo test", exit(101), None, "error: could not compile `a`\n", true);
-    let (named, script) = (run(0, &[("b", true)]), Run::read("./check.sh", exit(0), None, "fine\n", true));
+    let quiet = |code| {
+        JudgedRun::read("cargo test -q", exit(code), None, "test result: ok. 1 passed; 0 failed; 1 ignored", true)
+    };
+    let unbuilt = JudgedRun::read("cargo test", exit(101), None, "error: could not compile `a`\n", true);
+    let (named, script) = (run(0, &[("b", true)]), JudgedRun::read("./check.sh", exit(0), None, "fine\n", true));
     let (weakened, fewer, skipped) = (Some(Reason::TestsWeakened), Some(Reason::FewerTests), Some(Reason::MoreSkipped));
     let table = [
         (&lost, &named, &unbuilt, fewer),

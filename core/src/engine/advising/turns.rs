@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::super::{
-    Step,
+    EngineStep,
     funding::{self, Funded},
     listing, questions,
     requests::{completion_request, guidance},
@@ -28,15 +28,15 @@ use super::super::{
 const ADVICE_WALL: Duration = Duration::from_secs(15 * 60);
 
 /// Opens the turn of the next advisor. Where nothing is left that it could use up, what was said so far is all.
-pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> Step {
+pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> EngineStep {
     let cx = transition.cx;
-    let Some(advice) = &mut transition.next.advice else { return Step::Nothing };
+    let Some(advice) = &mut transition.next.advice else { return EngineStep::Nothing };
     advice.asked += 1;
     let asker = advice.question.turn.clone();
     let mut open = open_turn(&asker, &request, &transition);
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
-        Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
+        Funded::Reserve(need) => return EngineStep::Reserve(Box::new(need)),
         Funded::UsedUp(_) => return end(transition, request, "the budget has nothing left for advisors"),
     };
     transition.forget_prose();
@@ -50,12 +50,12 @@ pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> Ste
     wanted.budget = Some(TurnBudget { wall: Some(Millis::from(ADVICE_WALL)), ..cx.waypoint.budget.clone() });
     wanted.advice = Some(Box::new(request));
     let turn = envelope(&transition, &open, TurnRequest::Complete(Box::new(wanted)));
-    Step::Append(Box::new(Entry::Turn(Box::new(Turn { record: transition.record(), ..turn }))))
+    EngineStep::Append(Box::new(Entry::Turn(Box::new(Turn { record: transition.record(), ..turn }))))
 }
 
 /// No advisor is asked any more. What was said opens the asker's turn again; if nobody helped a person is asked.
-pub(super) fn end(mut transition: Transition<'_>, request: AdviceRequest, why: &str) -> Step {
-    let Some(advice) = transition.next.advice.take() else { return Step::Nothing };
+pub(super) fn end(mut transition: Transition<'_>, request: AdviceRequest, why: &str) -> EngineStep {
+    let Some(advice) = transition.next.advice.take() else { return EngineStep::Nothing };
     let OpenAdvice { question, .. } = *advice;
     if request.given.iter().any(|advice| advice.success) {
         let turn = envelope(&transition, &question.turn, TurnRequest::Build(guided(request)));

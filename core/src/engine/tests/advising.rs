@@ -22,7 +22,7 @@ use super::{
 use crate::{
     audit::tests::account::Account,
     engine::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, Input, Refusal, begins_at},
-    events::{AdviceOutcome, Scene, What, of_entry},
+    events::{AdviceOutcome, EventKind, Scene, of_entry},
     flight, workflows,
 };
 
@@ -322,7 +322,7 @@ fn events_say_who_was_asked_and_what_came_of_it() {
         let scene = Scene { flight, project: "demo", waypoint, workflow: &spec };
         let all = fixture.trace.iter().flat_map(|step| of_entry(&scene, &step.before, &step.entry));
         let advice = all.filter_map(|event| match event.what {
-            What::GateAdvice { round, outcome, .. } => Some((round, outcome)),
+            EventKind::GateAdvice { round, outcome, .. } => Some((round, outcome)),
             _ => None,
         });
         advice.collect()

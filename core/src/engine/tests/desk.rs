@@ -18,7 +18,8 @@ use holdpoint_protocol::{
 use super::fixture::{Fixture, Stored, Taken};
 use crate::{
     engine::{
-        Act, Advised, Answering, Asked, Commit, Ends, Handoff, Input, Migrating, Refusal, Retrying, reference, reply,
+        Advised, AgentQuestion, BundledCommit, Ends, Handoff, Input, Migrating, PersonAct, PersonAnswer, Refusal,
+        Retrying, reference, reply,
     },
     flight,
 };
@@ -54,7 +55,13 @@ impl Fixture {
     }
 
     /// A question of the open turn's agent, as the orchestrator gives it to the machine.
-    pub(crate) fn question(&mut self, name: &str, kind: QuestionKind, question: &str, work: Option<Commit>) -> Input {
+    pub(crate) fn question(
+        &mut self,
+        name: &str,
+        kind: QuestionKind,
+        question: &str,
+        work: Option<BundledCommit>,
+    ) -> Input {
         let turn = Box::new(self.turn(name));
         let (_, origin) = self.act_of(name);
         let (turn_id, agent) = (turn.turn_id.clone(), person("agent-1"));
@@ -74,7 +81,7 @@ impl Fixture {
                 metered: None,
                 conversation: None,
             };
-            Asked::help(&HelpRequest::new(origin, body), work, turn)
+            AgentQuestion::help(&HelpRequest::new(origin, body), work, turn)
         } else {
             let body = ClarificationRequestBody {
                 turn: turn_id,
@@ -90,7 +97,7 @@ impl Fixture {
                 metered: None,
                 conversation: None,
             };
-            Asked::question(&ClarificationRequest::new(origin, body), work, turn)
+            AgentQuestion::question(&ClarificationRequest::new(origin, body), work, turn)
         };
         Input::Asked(self.handoff(name, Box::new(asked)))
     }
@@ -175,8 +182,8 @@ impl Fixture {
         let mut response = ClarificationResponse::new(origin, body);
         change(&mut response);
         let turn = self.phase(name).turn().and_then(|open| self.turn_of(name, &open.turn));
-        let body = Answering { response, question, options, conversation, turn };
-        Input::Answered(Act { by: person(by), cause, overtaken: false, body: Box::new(body) })
+        let body = PersonAnswer { response, question, options, conversation, turn };
+        Input::Answered(PersonAct { by: person(by), cause, overtaken: false, body: Box::new(body) })
     }
 
     pub(crate) fn answer(&mut self, name: &str) -> Taken {
@@ -191,7 +198,12 @@ impl Fixture {
         let on = reference(&self.state(name), &self.phase(name)).or_else(|| Some("gone".to_owned()));
         let summary = "looked at".to_owned();
         let body = CompletionBody { summary, blockers, ..CompletionBody::of_person(person(by), on, outcome) };
-        Input::Completed(Act { by: person(by), cause, overtaken: false, body: Box::new(Completion::new(origin, body)) })
+        Input::Completed(PersonAct {
+            by: person(by),
+            cause,
+            overtaken: false,
+            body: Box::new(Completion::new(origin, body)),
+        })
     }
 
     /// The completion of an agent on the open turn, changed by `change`.
@@ -249,7 +261,7 @@ impl Fixture {
         change(&mut retry);
         let (turn, feedback) = self.kept(name);
         let body = Box::new(Retrying { retry, turn, feedback });
-        Input::Retried(Act { by: person(ADA), cause, overtaken: false, body })
+        Input::Retried(PersonAct { by: person(ADA), cause, overtaken: false, body })
     }
 
     /// What held work goes on with, as the orchestrator finds it in the journal.
@@ -272,7 +284,7 @@ impl Fixture {
     pub(crate) fn cancel_act(&mut self, name: &str) -> Input {
         let (cause, origin) = self.act_of(name);
         let cancel = Cancel::new(origin, CancelBody { agent: person(ADA), reason: None });
-        Input::Cancelled(Act { by: person(ADA), cause, overtaken: false, body: Some(Box::new(cancel)) })
+        Input::Cancelled(PersonAct { by: person(ADA), cause, overtaken: false, body: Some(Box::new(cancel)) })
     }
 
     pub(crate) fn cancel(&mut self, name: &str) -> Taken {
@@ -322,12 +334,12 @@ impl Fixture {
             _ => None,
         };
         let body = Box::new(Migrating { turn, feedback });
-        self.feed(name, Input::Reconfigured(Act { by, cause, overtaken: false, body }))
+        self.feed(name, Input::Reconfigured(PersonAct { by, cause, overtaken: false, body }))
     }
 
     /// What the end of the whole flight does to one of its waypoints.
     pub(crate) fn end_with_flight(&mut self, name: &str) -> Taken {
         let (by, cause) = self.flight.steering.cancelled.clone().expect("the flight was cancelled");
-        self.feed(name, Input::Cancelled(Act { by, cause, overtaken: false, body: None }))
+        self.feed(name, Input::Cancelled(PersonAct { by, cause, overtaken: false, body: None }))
     }
 }

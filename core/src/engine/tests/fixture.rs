@@ -22,7 +22,10 @@ use holdpoint_protocol::{
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
     budget::Need,
-    engine::{self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Refusal, Reported, Step},
+    engine::{
+        self, BuildOutcome, BundledCommit, EngineStep, Evaluate, Folded, Fresh, Handoff, Input, Refusal, ReportInput,
+        StepContext,
+    },
     flight::{self, Due, FlightState, Waypoints},
     workflows,
 };
@@ -279,31 +282,37 @@ impl Fixture {
         let step = loop {
             let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
             let workflow = self.flight.workflow_of(planned, &before).unwrap();
-            let cx =
-                Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
+            let cx = StepContext {
+                flight: &self.flight,
+                waypoint: planned,
+                workflow,
+                now: self.now,
+                conditions: &conditions,
+            };
             match engine::step(&before, input.clone(), &cx, &fresh) {
-                Step::Evaluate(wanted) => {
+                EngineStep::Evaluate(wanted) => {
                     conditions.push(self.conditions.evaluate(&wanted));
                     self.conditions.asked.push(*wanted);
                 }
-                Step::Reserve(need) => self.reserve(&waypoint_id, &need),
+                EngineStep::Reserve(need) => self.reserve(&waypoint_id, &need),
                 step => break step,
             }
         };
         let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
         let workflow = self.flight.workflow_of(planned, &before).unwrap();
-        let cx = Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
+        let cx =
+            StepContext { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
         let again = engine::step(&before, input.clone(), &cx, &fresh);
         let mut entry = match (step, again) {
-            (Step::Append(entry), Step::Append(again)) => {
+            (EngineStep::Append(entry), EngineStep::Append(again)) => {
                 assert_eq!(entry, again, "the same input gives the same entry");
                 *entry
             }
-            (Step::Refuse(refusal), Step::Refuse(again)) => {
+            (EngineStep::Refuse(refusal), EngineStep::Refuse(again)) => {
                 assert_eq!(refusal, again);
                 return Taken::Refused(refusal);
             }
-            (Step::Nothing, Step::Nothing) => return Taken::Nothing,
+            (EngineStep::Nothing, EngineStep::Nothing) => return Taken::Nothing,
             different => panic!("the same input gives different steps: {different:?}"),
         };
         let fold = self.folds.entry(waypoint_id.clone()).or_default();
@@ -425,9 +434,9 @@ impl Fixture {
     }
 
     /// A new commit with a tree of its own.
-    pub(crate) fn commit(&mut self) -> Commit {
+    pub(crate) fn commit(&mut self) -> BundledCommit {
         let (commit, tree) = (oid(self.next()), oid(self.next()));
-        Commit { bundle: bundle(commit.clone()), commit, tree }
+        BundledCommit { bundle: bundle(commit.clone()), commit, tree }
     }
 
     pub(crate) fn work(&mut self, violations: Vec<Violation>) -> BuildOutcome {
@@ -457,7 +466,7 @@ impl Fixture {
     /// A report on the open turn, as the orchestrator gives it to the machine.
     pub(crate) fn reported(&mut self, name: &str, report: VerificationReport) -> Input {
         let for_build = self.turn(name).for_build;
-        Input::Reported(self.handoff(name, Box::new(Reported { report, for_build })))
+        Input::Reported(self.handoff(name, Box::new(ReportInput { report, for_build })))
     }
 
     /// Opens, builds and verifies a waypoint; it is accepted and not landed.

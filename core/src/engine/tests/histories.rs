@@ -11,7 +11,7 @@ use super::{
     parts::{NARRATIVE, failure, id, oid, sound_report},
 };
 use crate::{
-    engine::{Aside, BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize, can_be_taken, waits_to_be_taken},
+    engine::{Aside, BuildOutcome, Died, Ends, Handoff, Input, MergeResult, Oversize, can_be_taken, waits_to_be_taken},
     flight::{self, Due, Yard},
 };
 use holdpoint_protocol::{
@@ -204,7 +204,7 @@ impl Story {
                 return;
             }
             Due::Stack(name) => fixture.stack(name.as_str()),
-            Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), Merge::Contained),
+            Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), MergeResult::Contained),
             Due::Merge(name) => fixture.merge(name.as_str(), how & 1 == 0),
             Due::Deadline(name, turn) => {
                 let last = fixture.turn(name.as_str());

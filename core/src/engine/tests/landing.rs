@@ -18,7 +18,7 @@ use super::{
     parts::{build_request, check, fleet, id, oid, plan, waypoint},
 };
 use crate::{
-    engine::{self, Input, Merge, Merged},
+    engine::{self, Input, MergeResult, Merged},
     flight,
 };
 
@@ -236,15 +236,15 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
     let older = fixture.flight.landed[0].commit.clone();
     for clean in [true, false] {
         let merge = if clean {
-            Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true }
+            MergeResult::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true }
         } else {
-            Merge::Conflict { paths: vec!["x".to_owned()], paths_more: 0, changed_by: BTreeMap::new() }
+            MergeResult::Conflict { paths: vec!["x".to_owned()], paths_more: 0, changed_by: BTreeMap::new() }
         };
         let merged = Merged { work: work.clone(), head: older.clone(), behind: None, merge };
         // It would land a tree without what landed last, as if that had been undone.
         assert_eq!(fixture.feed("b", Input::HeadMoved(merged)), Taken::Nothing);
     }
-    let merge = Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true };
+    let merge = MergeResult::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true };
     let other = Merged { work: oid(0xbad), head: fixture.flight.head().clone(), behind: None, merge };
     assert_eq!(fixture.feed("b", Input::HeadMoved(other)), Taken::Nothing, "work that was not accepted");
     fixture.merge("b", true).turn();
@@ -254,7 +254,7 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
 fn work_that_is_on_the_head_already_is_verified_there_and_leaves_nothing_to_land() {
     let mut fixture = overtaken();
     let head = fixture.flight.head().clone();
-    let turn = fixture.merged("b", Merge::Contained).turn();
+    let turn = fixture.merged("b", MergeResult::Contained).turn();
     let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
     assert_eq!((&request.commit, &request.base), (&head, &head));
     assert_eq!(&request.tree, fixture.flight.head_tree());
@@ -264,7 +264,7 @@ fn work_that_is_on_the_head_already_is_verified_there_and_leaves_nothing_to_land
     assert_eq!((fixture.flight.landed.len(), fixture.state("b").counters.attempts), (1, 1));
 
     let mut fixture = overtaken();
-    fixture.merged("b", Merge::Contained);
+    fixture.merged("b", MergeResult::Contained);
     let turn = fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
     let request = build_request(&turn);
     assert_eq!((&request.base, &request.start), (fixture.flight.head(), fixture.flight.head()));
@@ -275,7 +275,7 @@ fn a_merge_that_breaks_a_path_rule_is_sent_back_with_the_path() {
     let mut fixture = overtaken();
     let violations = vec![Violation { kind: ViolationKind::OutOfScope, path: "moved/by-a".to_owned() }];
     let commit = fixture.commit();
-    fixture.merged("b", Merge::Clean { commit, violations, same_diff: true });
+    fixture.merged("b", MergeResult::Clean { commit, violations, same_diff: true });
     let turn = fixture.report("b", |_| {}).turn();
     let feedback = build_request(&turn).feedback.clone().unwrap();
     assert_eq!(feedback.reason_code, ReasonCode::MergeConflict);
@@ -331,7 +331,7 @@ fn a_builder_is_told_of_what_landed_since_its_work_and_not_of_everything() {
         fixture.land(name);
     }
     let colliding = [(id("a3"), vec!["p".to_owned()])];
-    let merge = Merge::Conflict { paths: vec!["p".to_owned()], paths_more: 4, changed_by: colliding.into() };
+    let merge = MergeResult::Conflict { paths: vec!["p".to_owned()], paths_more: 4, changed_by: colliding.into() };
     let turn = fixture.merged("b", merge).turn();
     let told = build_request(&turn).feedback.as_ref().unwrap().collision.clone().unwrap();
     let shown: Vec<&str> = told.landed.iter().map(|l| l.waypoint.as_str()).collect();

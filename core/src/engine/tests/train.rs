@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     audit::tests::account::Account,
-    engine::{Aside, Commit, Input, Merge, Oversize, stacks},
+    engine::{Aside, BundledCommit, Input, MergeResult, Oversize, stacks},
     flight::{self, Due, Yard},
     gates::Workflow,
     workflows,
@@ -371,19 +371,19 @@ fn what_does_not_fit_behind_the_train_is_passed_or_waited_for() {
 fn only_a_diff_that_was_let_through_goes_behind_others_where_people_look_at_it() {
     let fixture = begun(&["a", "b", "c"]);
     let clean = |same_diff| {
-        let commit = Commit {
+        let commit = BundledCommit {
             commit: tree(&fixture, "a"),
             tree: tree(&fixture, "b"),
             bundle: fixture.state("a").work.unwrap().bundle.unwrap(),
         };
-        Merge::Clean { commit, violations: Vec::new(), same_diff }
+        MergeResult::Clean { commit, violations: Vec::new(), same_diff }
     };
-    let conflict = Merge::Conflict { paths: Vec::new(), paths_more: 0, changed_by: BTreeMap::new() };
+    let conflict = MergeResult::Conflict { paths: Vec::new(), paths_more: 0, changed_by: BTreeMap::new() };
     let [fly, approved] = [FLY, APPROVED].map(|name| Workflow::try_new(&workflows::built_in(name).unwrap()).unwrap());
     assert_eq!([true, false].map(|same| stacks(&clean(same), &fly)), [Ok(()), Ok(())]);
     assert_eq!([true, false].map(|same| stacks(&clean(same), &approved)), [Ok(()), Err(Aside::First)]);
     for workflow in [&fly, &approved] {
-        assert_eq!(stacks(&Merge::Contained, workflow), Err(Aside::Passed));
+        assert_eq!(stacks(&MergeResult::Contained, workflow), Err(Aside::Passed));
         assert_eq!(stacks(&conflict, workflow), Err(Aside::Passed));
     }
 }

@@ -2,9 +2,9 @@
 
 use holdpoint_protocol::ids::{TurnId, WaypointId};
 
-use super::{Final, Opened, Reader};
+use super::{Final, FlightReader, Opened};
 use crate::events::{
-    event::{Event, What},
+    event::{Event, EventKind},
     refused::{self, is_before},
 };
 
@@ -14,7 +14,7 @@ enum Settled {
     Told(Box<Event>),
 }
 
-impl Reader {
+impl FlightReader {
     /// The conflicts and wrong roles of which it is known by now, oldest first. Each is reported once.
     pub fn conflicts(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
@@ -45,7 +45,7 @@ impl Reader {
             return self.told(
                 handed,
                 waypoint,
-                What::GateAssignmentError { gate, expected_role, actual_role, agent },
+                EventKind::GateAssignmentError { gate, expected_role, actual_role, agent },
                 message,
             );
         }
@@ -55,7 +55,7 @@ impl Reader {
                 "{waypoint} at gate '{gate}' was answered by '{agent}', whom the org chart does not name for role '{role}'"
             );
             let (expected_role, actual_role) = (role.clone(), role);
-            let what = What::GateAssignmentError { gate, expected_role, actual_role, agent };
+            let what = EventKind::GateAssignmentError { gate, expected_role, actual_role, agent };
             return self.told(handed, waypoint, what, message);
         }
         if let Some(expected_role) = opened.taken_back_for.clone() {
@@ -64,7 +64,7 @@ impl Reader {
                 "{waypoint} at gate '{gate}' was answered by '{agent}' (role: {actual_role}), and the gate went to role \
                  '{expected_role}' meanwhile"
             );
-            let what = What::GateAssignmentError { gate, expected_role, actual_role, agent };
+            let what = EventKind::GateAssignmentError { gate, expected_role, actual_role, agent };
             return self.told(handed, waypoint, what, message);
         }
         match &opened.answered {
@@ -89,7 +89,7 @@ impl Reader {
                 let message =
                     format!("{waypoint} at gate '{gate}': the completion of {} was discarded, {first}", handed.agent);
                 let losing_agent = handed.agent.clone();
-                self.told(handed, waypoint, What::GateConflict { gate, winning_agent, losing_agent }, message)
+                self.told(handed, waypoint, EventKind::GateConflict { gate, winning_agent, losing_agent }, message)
             }
         }
     }
@@ -115,7 +115,7 @@ impl Reader {
         state.is_some_and(|state| state.open_turn(turn).is_some())
     }
 
-    fn told(&self, handed: &Final, waypoint: &WaypointId, what: What, message: String) -> Settled {
+    fn told(&self, handed: &Final, waypoint: &WaypointId, what: EventKind, message: String) -> Settled {
         let (Some(flight), Some(workflow)) = (&self.flight, self.workflow(waypoint)) else { return Settled::Taken };
         Settled::Told(Box::new(Event {
             timestamp: handed.at,

@@ -27,7 +27,7 @@ use crate::{
             parts::{failure, fleet, plan, waypoint},
         },
     },
-    events::{Event, Reader, Told, What, event::outcome_word},
+    events::{EntryEffect, Event, EventKind, FlightReader, event::outcome_word},
 };
 
 pub(super) fn gate(name: &str, role_name: &str) -> GateSpec {
@@ -84,24 +84,24 @@ pub(super) fn events(fixture: &Fixture) -> Vec<Event> {
 }
 
 /// A flight with all of its handoffs, and these; what its waypoints' entries came to.
-pub(super) fn read(fixture: &Fixture, handoffs: &[HandoffLine]) -> (Reader, Vec<Told>) {
+pub(super) fn read(fixture: &Fixture, handoffs: &[HandoffLine]) -> (FlightReader, Vec<EntryEffect>) {
     read_at(fixture, handoffs, Timestamp::from_millis(0))
 }
 
 /// The same, of handoffs that were stored when everything else had happened.
-pub(super) fn read_late(fixture: &Fixture, handoffs: &[HandoffLine]) -> (Reader, Vec<Told>) {
+pub(super) fn read_late(fixture: &Fixture, handoffs: &[HandoffLine]) -> (FlightReader, Vec<EntryEffect>) {
     read_at(fixture, handoffs, fixture.now.after(Duration::from_secs(1)))
 }
 
-fn read_at(fixture: &Fixture, handoffs: &[HandoffLine], at: Timestamp) -> (Reader, Vec<Told>) {
-    let (mut reader, account) = (Reader::default(), Account::of(fixture));
+fn read_at(fixture: &Fixture, handoffs: &[HandoffLine], at: Timestamp) -> (FlightReader, Vec<EntryEffect>) {
+    let (mut reader, account) = (FlightReader::default(), Account::of(fixture));
     for line in account.handoffs.iter().chain(handoffs) {
         let sound = HandoffLine { sender: Ok(Harness::Holdpoint), ..line.clone() };
         reader.handoff(&sound, at);
     }
     let entries = fixture.log.iter().zip(1..);
     let told = entries.map(|(logged, n)| reader.entry(logged.waypoint.as_ref(), Sequence(n), &logged.entry));
-    let told: Vec<Told> = told.filter(|told| told.waypoint.is_some()).collect();
+    let told: Vec<EntryEffect> = told.filter(|told| told.waypoint.is_some()).collect();
     (reader, told)
 }
 
@@ -143,28 +143,28 @@ pub(super) fn json_of(event: &Event) -> Value {
 pub(super) fn brief(events: &[Event]) -> Vec<String> {
     let name = |gate: Option<String>| gate.unwrap_or_else(|| "-".to_owned());
     let words = |event: &Event| match &event.what {
-        What::GateTransition { from_gate, to_gate, outcome, .. } => {
+        EventKind::GateTransition { from_gate, to_gate, outcome, .. } => {
             let (from, to) = (from_gate.as_ref().map(ToString::to_string), to_gate.as_ref().map(ToString::to_string));
             let outcome: String =
                 outcome.map(|outcome: Outcome| format!(" {}", outcome_word(outcome))).unwrap_or_default();
             format!("transition {}→{}{outcome}", name(from), name(to))
         }
-        What::GateRejection { gate, target_gate, .. } => {
+        EventKind::GateRejection { gate, target_gate, .. } => {
             format!("rejection {gate}→{}", name(target_gate.as_ref().map(ToString::to_string)))
         }
-        What::GateAdvice { gate, round, outcome, .. } => format!("advice {gate} {round} {}", outcome.as_str()),
-        What::GateSkip { gate, reason, .. } => format!("skip {gate} {}", reason.as_str()),
-        What::GateTimeout { gate, role, escalate_to, reopened, .. } => {
+        EventKind::GateAdvice { gate, round, outcome, .. } => format!("advice {gate} {round} {}", outcome.as_str()),
+        EventKind::GateSkip { gate, reason, .. } => format!("skip {gate} {}", reason.as_str()),
+        EventKind::GateTimeout { gate, role, escalate_to, reopened, .. } => {
             let to = name(escalate_to.as_ref().map(ToString::to_string));
             format!("timeout {gate} {role}→{to} {}", if *reopened { "open" } else { "held" })
         }
-        What::GateConflict { gate, winning_agent, losing_agent } => {
+        EventKind::GateConflict { gate, winning_agent, losing_agent } => {
             format!("conflict {gate} {} before {losing_agent}", name(winning_agent.as_ref().map(ToString::to_string)))
         }
-        What::GateCircularLoop { gate, loop_count } => format!("circular_loop {gate} {loop_count}"),
-        What::GateBlockedNoAgents { gate, role } => format!("blocked_no_agents {gate} {role}"),
-        What::GateConditionError { gate, .. } => format!("condition_error {gate}"),
-        What::GateAssignmentError { gate, expected_role, actual_role, agent } => {
+        EventKind::GateCircularLoop { gate, loop_count } => format!("circular_loop {gate} {loop_count}"),
+        EventKind::GateBlockedNoAgents { gate, role } => format!("blocked_no_agents {gate} {role}"),
+        EventKind::GateConditionError { gate, .. } => format!("condition_error {gate}"),
+        EventKind::GateAssignmentError { gate, expected_role, actual_role, agent } => {
             format!("assignment_error {gate} {expected_role} not {actual_role} by {agent}")
         }
     };

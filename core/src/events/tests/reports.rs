@@ -20,7 +20,8 @@ use crate::{
         },
     },
     events::{
-        AgentReport, Agents, Course, Delivery, DeliveryReport, GateReport, Gates, Reader, Told, Trend, TrendReport,
+        AgentReport, Agents, DeliveryReport, DeliveryTally, EntryEffect, FlightReader, GateReport, Gates, Trend,
+        TrendDirection, TrendReport,
     },
 };
 
@@ -42,8 +43,8 @@ fn landed() -> Fixture {
 }
 
 /// Reads a flight and shows each entry, with what the reader made of it.
-fn each(fixture: &Fixture, mut look: impl FnMut(&Reader, &Told, &Entry)) -> Reader {
-    let mut reader = Reader::default();
+fn each(fixture: &Fixture, mut look: impl FnMut(&FlightReader, &EntryEffect, &Entry)) -> FlightReader {
+    let mut reader = FlightReader::default();
     for (logged, n) in fixture.log.iter().zip(1..) {
         let told = reader.entry(logged.waypoint.as_ref(), Sequence(n), &logged.entry);
         look(&reader, &told, &logged.entry);
@@ -65,7 +66,7 @@ fn agents(fixture: &Fixture) -> Vec<AgentReport> {
 }
 
 fn delivery(fixture: &Fixture) -> DeliveryReport {
-    let mut delivery = Delivery::default();
+    let mut delivery = DeliveryTally::default();
     let flight = &fixture.flight.submitted.flight;
     each(fixture, |reader, told, entry| delivery.take(flight, reader, told, entry));
     delivery.finish(fixture.now)
@@ -220,8 +221,11 @@ fn a_gate_that_sends_back_more_than_in_the_days_before_got_worse() {
     let report = trend(&fixture, 7);
     assert_eq!(report.gates.iter().map(|gate| gate.gate.as_str()).collect::<Vec<_>>(), ["build", "verify"]);
     assert_eq!(verify_in(&report), [(6, 1, Some(16)), (5, 3, Some(60))], "what was there before is too old");
-    let courses: Vec<Course> = report.gates.iter().map(|gate| gate.rejections).collect();
-    assert_eq!((courses, report.gates[1].now.dwell.max()), (vec![Course::Steady, Course::Worse], Some(Millis(10_000))));
+    let courses: Vec<TrendDirection> = report.gates.iter().map(|gate| gate.rejections).collect();
+    assert_eq!(
+        (courses, report.gates[1].now.dwell.max()),
+        (vec![TrendDirection::Steady, TrendDirection::Worse], Some(Millis(10_000)))
+    );
     let fortnights = trend(&fixture, 14);
     assert_eq!(verify_in(&fortnights), [(5, 0, Some(0)), (11, 4, Some(36))]);
     fixture.wait(30 * DAY);
@@ -235,8 +239,8 @@ fn a_gate_that_sends_back_less_than_in_the_days_before_got_better_unless_too_few
     fixture.wait(DAY);
     verified(&mut fixture, 5..9, 0);
     assert_eq!(verify_in(&trend(&fixture, 1)), [(5, 4, Some(80)), (4, 0, Some(0))]);
-    assert_eq!(trend(&fixture, 1).gates[1].rejections, Course::TooFew);
+    assert_eq!(trend(&fixture, 1).gates[1].rejections, TrendDirection::TooFew);
     verified(&mut fixture, 9..10, 0);
     let gates = trend(&fixture, 1).gates;
-    assert_eq!((gates[1].now.left, gates[1].rejections), (5, Course::Better));
+    assert_eq!((gates[1].now.left, gates[1].rejections), (5, TrendDirection::Better));
 }

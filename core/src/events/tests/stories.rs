@@ -12,7 +12,7 @@ use super::parts::{events as events_of, read};
 use crate::{
     engine::tests::histories::{Story, events, setup},
     events::{
-        What,
+        EventKind,
         visits::{closed, was_open},
     },
 };
@@ -31,7 +31,7 @@ proptest! {
         let mut at: BTreeMap<WaypointId, GateId> = BTreeMap::new();
         let mut exits = Vec::new();
         for event in events_of(&story.fixture) {
-            let What::GateTransition { from_gate, to_gate, outcome, .. } = event.what else { continue };
+            let EventKind::GateTransition { from_gate, to_gate, outcome, .. } = event.what else { continue };
             prop_assert_eq!(at.remove(&event.task_id), from_gate.clone(), "it leaves where it was");
             exits.extend(from_gate.map(|gate| (gate, outcome)));
             at.extend(to_gate.map(|gate| (event.task_id, gate)));

@@ -12,11 +12,11 @@ use super::parts::{build, flown_by, people, verify};
 use crate::{
     audit::{HandoffLine, tests::account::Account},
     engine::{Input, tests::fixture::Fixture},
-    events::{Reader, Tasks},
+    events::{FlightReader, TaskGatherer},
 };
 
 fn task(fixture: &Fixture) -> Value {
-    let (mut reader, mut tasks) = (Reader::default(), Tasks::of("w".parse().unwrap()));
+    let (mut reader, mut tasks) = (FlightReader::default(), TaskGatherer::of("w".parse().unwrap()));
     for line in &Account::of(fixture).handoffs {
         reader.handoff(&HandoffLine { sender: Ok(Harness::Holdpoint), ..line.clone() }, Timestamp::from_millis(0));
     }

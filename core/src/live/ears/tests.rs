@@ -42,7 +42,7 @@ fn ears() -> Ears {
 #[test]
 fn the_agent_that_has_the_turn_is_heard_and_its_words_are_cleaned() {
     let heard = ears().hear(from("builder", "builder-1"), &said("turn-1", "\u{1b}[2Jfirst\u{202e} line"), at(1));
-    let Heard::Line(spoken) = heard else { panic!("{heard:?}") };
+    let LiveMessage::Line(spoken) = heard else { panic!("{heard:?}") };
     assert_eq!((spoken.line.text.as_str(), spoken.from.agent.as_str()), ("first line", "builder-1"));
 }
 
@@ -57,7 +57,7 @@ fn a_line_of_another_agent_or_role_or_of_no_shape_has_no_effect_but_that_it_is_c
         (from("builder", "builder-1"), said("turn-1", &"x".repeat(LINE_BYTES_MAX))),
     ];
     for (count, (from, payload)) in (1..).zip(forged) {
-        assert_eq!(ears.hear(from, &payload, at(1)), Heard::LeftOut);
+        assert_eq!(ears.hear(from, &payload, at(1)), LiveMessage::LeftOut);
         assert_eq!(ears.foreign(), count);
     }
 }
@@ -65,16 +65,16 @@ fn a_line_of_another_agent_or_role_or_of_no_shape_has_no_effect_but_that_it_is_c
 #[test]
 fn a_line_of_a_turn_that_is_not_known_yet_waits_for_the_flight_and_not_for_long() {
     let mut ears = ears();
-    assert_eq!(ears.hear(from("builder", "builder-2"), &said("turn-2", "early"), at(1)), Heard::Waits);
+    assert_eq!(ears.hear(from("builder", "builder-2"), &said("turn-2", "early"), at(1)), LiveMessage::Waits);
     let shown = ears.learn(&view(&turn("turn-2", None)), at(2));
     assert_eq!(shown.iter().map(|spoken| spoken.line.text.as_str()).collect::<Vec<_>>(), ["early"]);
-    assert_eq!(ears.hear(from("builder", "builder-2"), &said("guessed", "x"), at(3)), Heard::Waits);
+    assert_eq!(ears.hear(from("builder", "builder-2"), &said("guessed", "x"), at(3)), LiveMessage::Waits);
     for foreign in [0, 1] {
         assert_eq!(ears.learn(&view(&turn("turn-2", None)), at(4)), []);
         assert_eq!(ears.foreign(), foreign);
     }
     let late = ears.hear(from("builder", "builder-1"), &said("turn-1", "late"), at(5));
-    assert!(matches!(late, Heard::Line(_)), "{late:?}");
+    assert!(matches!(late, LiveMessage::Line(_)), "{late:?}");
 }
 
 #[test]
@@ -84,8 +84,9 @@ fn what_waits_and_what_one_agent_is_shown_is_bounded() {
         ears.hear(from("builder", "builder-9"), &said(&format!("guess-{n}"), "x"), at(1));
     }
     assert_eq!((ears.waiting.len(), ears.foreign()), (WAITING_MAX, 10_000 - WAITING_MAX as u64));
-    let shown = (0..1_000)
-        .filter(|_| matches!(ears.hear(from("builder", "builder-1"), &said("turn-1", "x"), at(2)), Heard::Line(_)));
+    let shown = (0..1_000).filter(|_| {
+        matches!(ears.hear(from("builder", "builder-1"), &said("turn-1", "x"), at(2)), LiveMessage::Line(_))
+    });
     assert_eq!(shown.count(), LINES_A_MINUTE as usize);
     assert_eq!(ears.too_many(), 1_000 - u64::from(LINES_A_MINUTE));
 }

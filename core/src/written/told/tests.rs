@@ -74,7 +74,7 @@ fn what_is_no_change_of_a_test_is_not_told() {
         ("#[test]\nfn alone", "#[test]\nfn new() {}\n#[test]\nfn alone"),
         ("use super::*;", "use super::*; use std::panic;"),
     ] {
-        assert_eq!(with(from, to).told, Told::default(), "{from} -> {to}");
+        assert_eq!(with(from, to).told, TestRemarks::default(), "{from} -> {to}");
     }
 }
 
@@ -98,13 +98,13 @@ fn a_moved_test_is_no_news_and_one_that_is_gone_or_moved_and_changed_is() {
     let from = ChangedText { path: "src/a.rs", test: false, before: Some(test), after: Some("") };
     let to = |text| ChangedText { path: "src/b.rs", test: false, before: None, after: Some(text) };
     let inside = format!("mod tests {{ {test} }}");
-    assert_eq!(softened(&[from, to(&inside)]).told, Told::default());
+    assert_eq!(softened(&[from, to(&inside)]).told, TestRemarks::default());
     let moved = ChangedText { path: "tests/b.rs", test: true, before: None, after: Some(test) };
-    assert_eq!(softened(&[from, moved]).told, Told::default());
+    assert_eq!(softened(&[from, moved]).told, TestRemarks::default());
     assert_eq!(softened(&[from]).told.gone, one(&["alone"]));
     assert_eq!(softened(&[from, to("#[test] fn alone() { helper(1); }")]).told.rewritten, one(&["alone"]));
     let put_back = ChangedText { test: true, ..from };
-    assert_eq!(softened(&[put_back]).told, Told::default(), "a test file is put back");
+    assert_eq!(softened(&[put_back]).told, TestRemarks::default(), "a test file is put back");
 }
 
 #[test]

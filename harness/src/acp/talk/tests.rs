@@ -2,9 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn settings(session: Option<&str>, asks: bool) -> Settings {
+fn settings(session: Option<&str>, asks: bool) -> AcpSettings {
     let (prompt, tree) = ("Do it.".to_owned(), PathBuf::from("/tree"));
-    Settings { prompt, tree, session: session.map(str::to_owned), asks }
+    AcpSettings { prompt, tree, session: session.map(str::to_owned), asks }
 }
 
 /// What is sent of all this.
@@ -12,7 +12,7 @@ fn sent(done: &[Do]) -> Vec<&Value> {
     done.iter().filter_map(|done| if let Do::Send(message) = done { Some(message) } else { None }).collect()
 }
 
-fn printed(done: &[Do]) -> Vec<&Event> {
+fn printed(done: &[Do]) -> Vec<&AcpEvent> {
     done.iter().filter_map(|done| if let Do::Print(event) = done { Some(event) } else { None }).collect()
 }
 
@@ -20,7 +20,7 @@ fn ends(done: &[Do]) -> Option<bool> {
     done.iter().find_map(|done| if let Do::End { well } = done { Some(*well) } else { None })
 }
 
-impl Talk {
+impl AcpConversation {
     fn says(&mut self, message: &Value) -> Vec<Do> {
         self.hear(Some(message.to_string().as_bytes()))
     }
@@ -45,8 +45,8 @@ impl Talk {
 }
 
 /// A conversation in which the agent has its task.
-fn prompted(settings: Settings) -> Talk {
-    let (mut talk, _) = Talk::begin(settings);
+fn prompted(settings: AcpSettings) -> AcpConversation {
+    let (mut talk, _) = AcpConversation::begin(settings);
     let _ = talk.result(&json!({"protocolVersion": 1}));
     let _ = talk.result(&json!({"sessionId": "s-1"}));
     assert_eq!(talk.patience(), None);
@@ -59,7 +59,7 @@ fn chunk(text: &str) -> Value {
 
 #[test]
 fn an_agent_is_greeted_asked_for_a_conversation_and_prompted() {
-    let (mut talk, first) = Talk::begin(settings(None, false));
+    let (mut talk, first) = AcpConversation::begin(settings(None, false));
     let hello = sent(&first)[0];
     assert_eq!((&hello["method"], &hello["params"]["protocolVersion"]), (&json!("initialize"), &json!(1)));
     assert_eq!(hello["params"]["clientCapabilities"]["terminal"], false);
@@ -67,15 +67,15 @@ fn an_agent_is_greeted_asked_for_a_conversation_and_prompted() {
     assert_eq!(sent(&done)[0]["method"], "session/new");
     assert_eq!(sent(&done)[0]["params"], json!({"cwd": "/tree", "mcpServers": []}));
     let done = talk.result(&json!({"sessionId": "s-1"}));
-    let session = Event::Session { session: "s-1".to_owned(), agent: Some("a 2".to_owned()), continued: false };
+    let session = AcpEvent::Session { session: "s-1".to_owned(), agent: Some("a 2".to_owned()), continued: false };
     assert_eq!(printed(&done), [&session]);
     assert_eq!(sent(&done)[0]["params"]["prompt"], json!([{"type": "text", "text": "Do it."}]));
     let mut words = talk.updates("s-1", &chunk("Do"));
     words.extend(talk.updates("s-1", &chunk("ne.")));
     assert_eq!(words, []);
     let done = talk.result(&json!({"stopReason": "end_turn", "usage": {"inputTokens": 3}}));
-    let message = Event::Message { text: "Done.".to_owned(), begins: true };
-    let end = Event::End { stop_reason: "end_turn".to_owned(), usage: Some(json!({"inputTokens": 3})) };
+    let message = AcpEvent::Message { text: "Done.".to_owned(), begins: true };
+    let end = AcpEvent::End { stop_reason: "end_turn".to_owned(), usage: Some(json!({"inputTokens": 3})) };
     assert_eq!(printed(&done), [&message, &end]);
     assert_eq!(ends(&done), Some(true));
     assert_eq!(talk.says(&json!({"jsonrpc": "2.0", "method": "x"})), [], "it is over");
@@ -87,7 +87,7 @@ fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said
         (json!({"loadSession": true, "sessionCapabilities": {"resume": {}}}), "session/load"),
         (json!({"sessionCapabilities": {"resume": {}}}), "session/resume"),
     ] {
-        let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+        let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
         let done = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": can}));
         assert_eq!(
             (&sent(&done)[0]["method"], &sent(&done)[0]["params"]["sessionId"]),
@@ -95,7 +95,7 @@ fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said
         );
         assert_eq!(talk.updates("s-0", &chunk("an old answer\n")), []);
         let done = talk.result(&Value::Null);
-        let session = Event::Session { session: "s-0".to_owned(), agent: None, continued: true };
+        let session = AcpEvent::Session { session: "s-0".to_owned(), agent: None, continued: true };
         assert_eq!(printed(&done), [&session]);
         assert_eq!(sent(&done)[0]["params"]["prompt"][0]["text"], "Do it.");
     }
@@ -105,16 +105,16 @@ fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said
 fn where_a_conversation_is_lost_a_new_one_hears_where_its_task_is() {
     let mut both = Vec::new();
     // The agent cannot go on with any, or not with this one.
-    let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+    let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
     let _ = talk.result(&json!({"protocolVersion": 1}));
     both.push(talk);
-    let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+    let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
     let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
     assert_eq!(sent(&talk.refuses(-32_002, "not found"))[0]["method"], "session/new");
     both.push(talk);
     for mut talk in both {
         let done = talk.result(&json!({"sessionId": "s-1"}));
-        assert!(matches!(printed(&done)[0], Event::Session { continued: false, .. }));
+        assert!(matches!(printed(&done)[0], AcpEvent::Session { continued: false, .. }));
         let text = sent(&done)[0]["params"]["prompt"][0]["text"].as_str().unwrap().to_owned();
         assert!(text.contains("HOLDPOINT_TURN_FILE") && text.ends_with("Do it."), "{text}");
     }
@@ -128,7 +128,7 @@ fn permissions_are_given_by_policy_or_by_a_person() {
     let mut talk = prompted(settings(None, false));
     let done = talk.wants(method, &request);
     assert_eq!(sent(&done)[0]["result"]["outcome"]["optionId"], "y");
-    assert_eq!(printed(&done), [&Event::Permission { tool: "Run ls".to_owned(), allowed: true }]);
+    assert_eq!(printed(&done), [&AcpEvent::Permission { tool: "Run ls".to_owned(), allowed: true }]);
 
     let mut talk = prompted(settings(None, true));
     let done = talk.wants(method, &request);
@@ -198,10 +198,10 @@ fn what_says_nothing_is_passed_over_and_bounded() {
 fn failures_name_what_happened() {
     let why = |done: &[Do]| {
         assert_eq!(ends(done), Some(false));
-        let [Event::Error { message, .. }] = printed(done)[..] else { panic!("{done:?}") };
+        let [AcpEvent::Error { message, .. }] = printed(done)[..] else { panic!("{done:?}") };
         message.clone()
     };
-    let begun = || Talk::begin(settings(None, false)).0;
+    let begun = || AcpConversation::begin(settings(None, false)).0;
     assert!(why(&begun().gone()).contains("ended before it answered"));
     assert!(why(&begun().late()).contains("`initialize` in 60 s"));
     assert!(why(&begun().deaf()).contains("does not read"));
@@ -260,7 +260,7 @@ proptest! {
         lines in proptest::collection::vec(any_line(), 0..40), asks in any::<bool>(), begun in any::<bool>(),
     ) {
         let settings = settings(begun.then_some("s-0"), asks);
-        let mut talk = if begun { Talk::begin(settings).0 } else { prompted(settings) };
+        let mut talk = if begun { AcpConversation::begin(settings).0 } else { prompted(settings) };
         let mut ended = 0;
         for line in lines {
             let done = talk.hear(Some(&line));

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 use tokio::sync::{Notify, mpsc};
 
-use crate::agent::{Final, Job, Plan, StopReason, WorkError, Worker};
+use crate::agent::{Final, Job, PlanHandoff, StopReason, WorkError, Worker};
 
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Drop for Hanging {
 }
 
 impl Worker for Actor {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         assert!(
             self.script != Script::PanicInPlanOnce || self.played.swap(true, Ordering::SeqCst),
             "as the script says"
@@ -81,7 +81,7 @@ impl Worker for Actor {
                 budget: TurnBudget::default(),
             },
         );
-        Plan::Build(plan)
+        PlanHandoff::Build(plan)
     }
 
     async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {

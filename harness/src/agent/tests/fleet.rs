@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus, Outgoing,
-    api::{self, ApiRequest, Failure},
+    api::{self, ApiFailure, ApiRequest},
     auth::{KnownUsers, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
     handoffs::{self, HandoffQueue, Received, ShowJwt},
@@ -67,7 +67,7 @@ pub(super) struct Fleet {
     watcher: TurnQueue,
     events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
     go: Arc<Notify>,
-    answer: Arc<Mutex<Result<ProgressAnswer, Failure>>>,
+    answer: Arc<Mutex<Result<ProgressAnswer, ApiFailure>>>,
     answered: Arc<AtomicU32>,
     troubles: Arc<Mutex<Vec<String>>>,
     api: Option<api::ApiServer>,
@@ -79,7 +79,7 @@ pub(super) fn builder() -> RoleId {
 }
 
 /// What agents hear of a turn, and how often they did.
-type Answers = (Arc<Mutex<Result<ProgressAnswer, Failure>>>, Arc<AtomicU32>);
+type Answers = (Arc<Mutex<Result<ProgressAnswer, ApiFailure>>>, Arc<AtomicU32>);
 
 /// Takes handoffs as an orchestrator does. A plan that asks is answered, unless the answer is a failure.
 async fn take(
@@ -122,7 +122,7 @@ impl Fleet {
         let local = LocalBroker::start(spec).await.unwrap();
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         let (flight, pool): (FlightId, PoolId) = ("f1".parse().unwrap(), "quick".parse().unwrap());
-        let settings = topology::Settings { turn_ack_wait: ACK_WAIT, ..topology::Settings::default() };
+        let settings = topology::TopologySettings { turn_ack_wait: ACK_WAIT, ..topology::TopologySettings::default() };
         topology::ensure_turn_consumers(&orchestrator, &builder(), &pool, None, &settings).await.unwrap();
         let roots = Arc::new(local.authority.trust_roots().clone());
         let handoffs = HandoffQueue::open(&orchestrator, &builder(), subjects::partition(&flight)).await.unwrap();
@@ -242,7 +242,7 @@ impl Fleet {
 
     /// The orchestrator answers with a failure.
     pub(super) fn fail(&self, code: u16) {
-        *self.answer.lock().unwrap() = Err(Failure::new(code, "as the test says"));
+        *self.answer.lock().unwrap() = Err(ApiFailure::new(code, "as the test says"));
     }
 
     /// No orchestrator answers any more.
@@ -255,7 +255,8 @@ impl Fleet {
 
     /// So much disk for the streams from now on, in bytes.
     pub(super) async fn give_disk(&self, disk_bytes: u64) {
-        let settings = topology::Settings { turn_ack_wait: ACK_WAIT, disk_bytes, ..topology::Settings::default() };
+        let settings =
+            topology::TopologySettings { turn_ack_wait: ACK_WAIT, disk_bytes, ..topology::TopologySettings::default() };
         topology::ensure(&self.orchestrator, &settings, &Roles::built_in()).await.unwrap();
     }
 

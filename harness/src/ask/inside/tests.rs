@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::{ask::desk::Nobody, complete_turn::samples::turn};
 
-fn call(object: Value) -> Call {
-    Call::Complete(object.as_object().unwrap().clone())
+fn call(object: Value) -> ValidRequest {
+    ValidRequest::Complete(object.as_object().unwrap().clone())
 }
 
 fn wrong(became: Became) -> Value {
@@ -22,8 +22,8 @@ fn recorded(became: Became) -> Recorded {
     }
 }
 
-fn standing(inside: &mut Inside<'_>) -> Standing {
-    match inside.answer(&Call::Status) {
+fn standing(inside: &mut Inside<'_>) -> TurnStanding {
+    match inside.answer(&ValidRequest::Status) {
         Became::Status(standing) => *standing,
         other => panic!("{other:?}"),
     }

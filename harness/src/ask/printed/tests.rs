@@ -3,14 +3,14 @@ use serde_json::json;
 
 use super::*;
 
-fn lines_of(printed: &Printed, pieces: &[(Stream, &str)]) -> Vec<(String, bool)> {
+fn lines_of(printed: &PrintListener, pieces: &[(OutputStream, &str)]) -> Vec<(String, bool)> {
     let tap = printed.tap(None);
     pieces.iter().for_each(|(stream, text)| tap.see(*stream, text.as_bytes()));
     printed.end().into_iter().map(|event| (event.raw_line, event.context.is_some())).collect()
 }
 
 fn plain(prompt: &str, text: &str) -> Vec<(String, bool)> {
-    lines_of(&Printed::of(Dialect::Plain, None, prompt), &[(Stream::Stdout, text)])
+    lines_of(&PrintListener::of(Dialect::Plain, None, prompt), &[(OutputStream::Stdout, text)])
 }
 
 fn said_by_claude(text: &str) -> String {
@@ -22,27 +22,27 @@ const HELP: &str = ">>>HELP<<<";
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_heard_when_its_line_has_come_and_its_context_a_moment_later() {
-    let printed = Printed::of(Dialect::Plain, None, "");
+    let printed = PrintListener::of(Dialect::Plain, None, "");
     let tap = printed.tap(None);
     let waits = tokio::spawn({
         let printed = printed.clone();
         async move { printed.called().await }
     });
-    tap.see(Stream::Stdout, b"at work\n>>>HE");
+    tap.see(OutputStream::Stdout, b"at work\n>>>HE");
     tokio::task::yield_now().await;
     assert!(!waits.is_finished());
-    tap.see(Stream::Stdout, b"LP<<<\n");
+    tap.see(OutputStream::Stdout, b"LP<<<\n");
     tokio::task::yield_now().await;
     assert!(!waits.is_finished(), "its context may come");
-    tap.see(Stream::Stdout, b"{\"reason\": \"stuck\"}\n");
+    tap.see(OutputStream::Stdout, b"{\"reason\": \"stuck\"}\n");
     let call = waits.await.unwrap();
     assert_eq!((call.raw_line.as_str(), call.context), (HELP, Some(json!({"reason": "stuck"}))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_a_context_does_not_wait_for_one_for_longer_than_it_may() {
-    let printed = Printed::of(Dialect::Plain, None, "");
-    printed.tap(None).see(Stream::Stderr, b">>>HELP<<<\n");
+    let printed = PrintListener::of(Dialect::Plain, None, "");
+    printed.tap(None).see(OutputStream::Stderr, b">>>HELP<<<\n");
     let before = tokio::time::Instant::now();
     assert_eq!(printed.called().await.context, None);
     assert_eq!(before.elapsed(), CONTEXT_TIME);
@@ -50,16 +50,19 @@ async fn a_call_without_a_context_does_not_wait_for_one_for_longer_than_it_may()
 
 #[test]
 fn every_call_is_an_event_with_its_own_context_whatever_stream_it_came_on() {
-    let printed = Printed::of(Dialect::Plain, None, "");
+    let printed = PrintListener::of(Dialect::Plain, None, "");
     let pieces = [
-        (Stream::Stdout, ">>>HELP<<<\n{\"a\""),
-        (Stream::Stderr, "CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST\n"),
-        (Stream::Stdout, ": 1}\nmore\n"),
-        (Stream::Stderr, "no context\n>>>HELP<<<"),
+        (OutputStream::Stdout, ">>>HELP<<<\n{\"a\""),
+        (OutputStream::Stderr, "CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST\n"),
+        (OutputStream::Stdout, ": 1}\nmore\n"),
+        (OutputStream::Stderr, "no context\n>>>HELP<<<"),
     ];
     let expected = [(HELP, true), ("CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST", false), (HELP, false)];
     assert_eq!(lines_of(&printed, &pieces), expected.map(|(line, context)| (line.to_owned(), context)));
-    let many = lines_of(&Printed::of(Dialect::Plain, None, ""), &[(Stream::Stdout, &format!("{HELP}\n").repeat(1000))]);
+    let many = lines_of(
+        &PrintListener::of(Dialect::Plain, None, ""),
+        &[(OutputStream::Stdout, &format!("{HELP}\n").repeat(1000))],
+    );
     assert_eq!(many.len(), HELP_EVENTS_MAX);
 }
 
@@ -82,14 +85,14 @@ fn what_stands_in_a_fence_an_echoed_prompt_or_a_json_string_is_no_call() {
 
 #[test]
 fn in_a_dialect_only_what_the_agent_says_is_a_call() {
-    let claude = |text: &str| lines_of(&Printed::of(Dialect::Claude, None, ""), &[(Stream::Stdout, text)]);
+    let claude = |text: &str| lines_of(&PrintListener::of(Dialect::Claude, None, ""), &[(OutputStream::Stdout, text)]);
     assert_eq!(claude(&said_by_claude("I am stuck.\n>>>HELP<<<\n{\"step\": 17}")), [(HELP.to_owned(), true)]);
     let tool = json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": HELP}]}});
     assert_eq!(claude(&format!("{tool}\n")), []);
     assert_eq!(claude(&said_by_claude("```\n>>>HELP<<<\n```")), []);
     let codex = json!({"type": "item.completed", "item": {"type": "agent_message", "text": HELP}});
-    let printed = Printed::of(Dialect::Codex, None, "");
-    assert_eq!(lines_of(&printed, &[(Stream::Stdout, &format!("{codex}\n"))]), [(HELP.to_owned(), false)]);
+    let printed = PrintListener::of(Dialect::Codex, None, "");
+    assert_eq!(lines_of(&printed, &[(OutputStream::Stdout, &format!("{codex}\n"))]), [(HELP.to_owned(), false)]);
 }
 
 proptest! {
@@ -105,9 +108,9 @@ proptest! {
         let (dialect, text) = if in_a_dialect { (Dialect::Claude, said_by_claude(&said)) } else { (Dialect::Plain, said) };
         let bytes = text.into_bytes();
         let of = |cuts: &[usize]| {
-            let printed = Printed::of(dialect, None, "told\n>>>HELP<<<\n");
+            let printed = PrintListener::of(dialect, None, "told\n>>>HELP<<<\n");
             let tap = printed.tap(None);
-            cuts.windows(2).for_each(|range| tap.see(Stream::Stdout, &bytes[range[0]..range[1]]));
+            cuts.windows(2).for_each(|range| tap.see(OutputStream::Stdout, &bytes[range[0]..range[1]]));
             printed.end().into_iter().map(|event| (event.raw_line, event.context)).collect::<Vec<_>>()
         };
         let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).chain([0, bytes.len()]).collect();

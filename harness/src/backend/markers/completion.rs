@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Printed,
+    PrintedResult,
     object::Object,
     visible::{Fence, fence},
 };
@@ -32,14 +32,14 @@ pub(crate) struct BadCompletion {
 pub(crate) fn completion(stdout: &[u8]) -> Option<Result<Map<String, Value>, BadCompletion>> {
     let meant = |head: &str| ["\"outcome\"", "\"completion\""].iter().any(|key| head.contains(key));
     match last(stdout, of, meant)? {
-        Printed::Whole(map) => Some(Ok(map)),
-        Printed::Broken { cut_off, details, .. } => Some(Err(BadCompletion { cut_off, why: details })),
+        PrintedResult::Whole(map) => Some(Ok(map)),
+        PrintedResult::Broken { cut_off, details, .. } => Some(Err(BadCompletion { cut_off, why: details })),
     }
 }
 
 /// The last JSON object on standard output, whatever it is: what a program prints that was asked for nothing else.
 #[must_use]
-pub fn reply(stdout: &[u8]) -> Option<Printed> {
+pub fn reply(stdout: &[u8]) -> Option<PrintedResult> {
     last(stdout, Some, |_| true)
 }
 
@@ -48,7 +48,7 @@ fn last(
     stdout: &[u8],
     select: impl Fn(Map<String, Value>) -> Option<Map<String, Value>>,
     meant: impl Fn(&str) -> bool,
-) -> Option<Printed> {
+) -> Option<PrintedResult> {
     let text = String::from_utf8_lossy(stdout);
     let (mut found, mut open, mut at) = (None::<Object<'_>>, None::<Open>, 0);
     while let Some(line) = text.get(at..).and_then(|rest| rest.split_inclusive('\n').next()) {

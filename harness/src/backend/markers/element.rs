@@ -2,8 +2,8 @@
 
 use holdpoint_protocol::artifact::Confidence;
 
-use super::{Asked, Claim, Completion, MARKERS_MAX, Markers, Validation, cut};
-use crate::backend::question::{BadQuestion, Question, confidence_word};
+use super::{Claim, Completion, MARKERS_MAX, Markers, PrintedQuestion, Validation, cut};
+use crate::backend::question::{BadQuestion, ValidQuestion, confidence_word};
 
 const STAGE: &str = "execution-stage";
 const VALIDATION: &str = "validation";
@@ -22,7 +22,7 @@ const ELEMENT_BYTES_MAX: usize = 64 << 10;
 const UNCLOSED_MAX: usize = 256;
 
 /// All elements of ours, and the first question among them.
-pub(super) fn read(text: &str) -> (Markers, Option<Asked>) {
+pub(super) fn read(text: &str) -> (Markers, Option<PrintedQuestion>) {
     let mut markers = Markers::default();
     let mut asked = None;
     let mut rest = text;
@@ -65,14 +65,14 @@ pub(super) fn named(line: &str) -> Option<&'static str> {
     })
 }
 
-fn question(attributes: &str, content: &str) -> Asked {
+fn question(attributes: &str, content: &str) -> PrintedQuestion {
     let confidence = match attribute(attributes, "confidence") {
         None => Confidence::Low,
         Some(word) => confidence_word(word.trim())
             .ok_or(BadQuestion::Type { part: "confidence", wanted: "`low`, `medium` or `high`" })?,
     };
     let options = attribute(attributes, "options").map(|all| all.split(BETWEEN_OPTIONS).map(str::to_owned).collect());
-    let question = Question {
+    let question = ValidQuestion {
         question: content.to_owned(),
         decision_context: attribute(attributes, "context").unwrap_or_default().to_owned(),
         confidence,

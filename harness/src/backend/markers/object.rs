@@ -3,8 +3,8 @@
 use holdpoint_protocol::artifact::Confidence;
 use serde_json::{Map, Value};
 
-use super::{Asked, Printed};
-use crate::backend::question::{BadQuestion, Question, confidence_share, confidence_word};
+use super::{PrintedQuestion, PrintedResult};
+use crate::backend::question::{BadQuestion, ValidQuestion, confidence_share, confidence_word};
 
 /// How a program may name what its object is, and the names of a question.
 const TYPE_KEYS: [&str; 3] = ["type", "kind", "artifact"];
@@ -19,7 +19,7 @@ const OBJECT_BYTES_MAX: usize = 256 << 10;
 const LOOKED_AT: usize = 1 << 10;
 
 /// The last envelope and the first question. Programs show what they are about to print before they print it.
-pub(super) fn read(text: &str) -> (Option<Printed>, Option<Asked>) {
+pub(super) fn read(text: &str) -> (Option<PrintedResult>, Option<PrintedQuestion>) {
     let (mut envelope, mut question) = (None, None);
     let worth_it = text.contains("\"component\"") || text.contains("uestion\"") || has_question_name(text);
     let mut rest = if worth_it { text } else { "" };
@@ -54,9 +54,9 @@ pub(super) enum Object<'a> {
 }
 
 impl Object<'_> {
-    pub(super) fn into_printed(self) -> Printed {
+    pub(super) fn into_printed(self) -> PrintedResult {
         match self {
-            Self::Whole(map) => Printed::Whole(map),
+            Self::Whole(map) => PrintedResult::Whole(map),
             Self::Broken(start) => broken(start),
         }
     }
@@ -95,7 +95,7 @@ fn is_broken_envelope(start: &str) -> bool {
 }
 
 /// What begins an object and is none, with why.
-fn broken(start: &str) -> Printed {
+fn broken(start: &str) -> PrintedResult {
     let window = start.get(..start.floor_char_boundary(OBJECT_BYTES_MAX)).unwrap_or_default();
     let mut values = serde_json::Deserializer::from_str(window).into_iter::<Value>();
     let error = values.next().and_then(Result::err);
@@ -108,7 +108,7 @@ fn broken(start: &str) -> Printed {
         Some(error) => error.to_string(),
         None => "it is no object".to_owned(),
     };
-    Printed::Broken { cut_off, details, start: window.to_owned() }
+    PrintedResult::Broken { cut_off, details, start: window.to_owned() }
 }
 
 /// How sure the author of an envelope is, as its data or the envelope says.
@@ -118,7 +118,7 @@ pub(crate) fn sure(envelope: &Map<String, Value>) -> Result<Option<Confidence>, 
 }
 
 /// The same for a question that says it is one.
-fn as_broken_question(start: &str) -> Option<Asked> {
+fn as_broken_question(start: &str) -> Option<PrintedQuestion> {
     let first = start.lines().next()?;
     let head = first.get(..first.floor_char_boundary(LOOKED_AT))?;
     let is_one = QUESTION_NAMES.iter().any(|name| head.contains(&format!("\"{name}\"")));
@@ -126,7 +126,7 @@ fn as_broken_question(start: &str) -> Option<Asked> {
 }
 
 /// A question is named so, or has the fields that only a question has.
-fn as_question(map: &Map<String, Value>) -> Option<Asked> {
+fn as_question(map: &Map<String, Value>) -> Option<PrintedQuestion> {
     if let Some(inner) = QUESTION_NAMES.iter().find_map(|name| map.get(*name)) {
         let whole = inner.as_object().ok_or(BadQuestion::Type { part: "ClarificationRequest", wanted: "an object" });
         return Some(whole.and_then(question));
@@ -137,13 +137,13 @@ fn as_question(map: &Map<String, Value>) -> Option<Asked> {
     (named || shaped).then(|| question(map))
 }
 
-fn question(map: &Map<String, Value>) -> Asked {
+fn question(map: &Map<String, Value>) -> PrintedQuestion {
     let first = |part: &'static str, keys: [&str; 2]| match keys.iter().find_map(|key| map.get(*key)) {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.clone()),
         Some(_) => Err(BadQuestion::Type { part, wanted: "a text" }),
     };
-    let question = Question {
+    let question = ValidQuestion {
         question: first("question", ["question", "blocking_question"])?,
         decision_context: first("decision_context", ["decision_context", "context"])?,
         confidence: confidence(map)?.unwrap_or(Confidence::Low),

@@ -3,15 +3,15 @@
 use holdpoint_protocol::artifact::HelpRequest;
 use serde_json::Value;
 
-use super::{HelpCall, Printed, help::CONTEXT_BYTES_MAX};
+use super::{HelpCall, PrintedResult, help::CONTEXT_BYTES_MAX};
 
 /// The field by which a final object says that its program asked for help, in its `data` or next to it.
 const FIELD: &str = "requested_help";
 
 /// The call that counts. One of the stream counts whatever the object says; where the object says otherwise, the call says so.
 /// An object that says it without a call in the stream is one as well. One that is not whole says nothing.
-pub(crate) fn reconcile(stream: Option<HelpCall>, object: Option<&Printed>) -> Option<HelpCall> {
-    let Some(Printed::Whole(map)) = object else { return stream };
+pub(crate) fn reconcile(stream: Option<HelpCall>, object: Option<&PrintedResult>) -> Option<HelpCall> {
+    let Some(PrintedResult::Whole(map)) = object else { return stream };
     let data = map.get("data").and_then(Value::as_object);
     let says = [data, Some(map)].into_iter().flatten().any(|map| map.get(FIELD).and_then(Value::as_bool) == Some(true));
     match stream {
@@ -31,10 +31,10 @@ mod tests {
 
     use super::*;
 
-    fn object(text: &str) -> Option<Printed> {
+    fn object(text: &str) -> Option<PrintedResult> {
         match serde_json::from_str(text) {
-            Ok(Value::Object(map)) => Some(Printed::Whole(map)),
-            _ => Some(Printed::Broken { cut_off: true, details: String::new(), start: text.to_owned() }),
+            Ok(Value::Object(map)) => Some(PrintedResult::Whole(map)),
+            _ => Some(PrintedResult::Broken { cut_off: true, details: String::new(), start: text.to_owned() }),
         }
     }
 

@@ -92,27 +92,28 @@ fn ignored_markers_are_few_and_their_lines_short_and_printable() {
 #[test]
 fn an_envelope_is_recognized_also_over_several_lines_and_when_broken() {
     let whole = "thinking\n{\n \"component\": \"builder\",\n \"status\": \"success\",\n \"data\": {}\n}\n";
-    let Some(Printed::Whole(map)) = out(whole).envelope else { panic!("{whole}") };
+    let Some(PrintedResult::Whole(map)) = out(whole).envelope else { panic!("{whole}") };
     assert_eq!((&map["component"], &map["status"]), (&"builder".into(), &"success".into()));
-    let Some(Printed::Broken { cut_off, .. }) = out("{\"component\": \"builder\", \"status\": \"succ").envelope else {
+    let Some(PrintedResult::Broken { cut_off, .. }) = out("{\"component\": \"builder\", \"status\": \"succ").envelope
+    else {
         panic!("it was cut off")
     };
     assert!(cut_off);
     assert_eq!(out("```json\n{\"component\":\"b\",\"status\":\"success\",\"data\":{}}\n```\n").envelope, None);
     assert_eq!(out("{\"component\": \"builder\"}\n").envelope, None);
     // What lacks a part is one, and so is what is no JSON.
-    assert!(matches!(out("{\"component\": \"b\", \"status\": \"success\"}\n").envelope, Some(Printed::Whole(_))));
+    assert!(matches!(out("{\"component\": \"b\", \"status\": \"success\"}\n").envelope, Some(PrintedResult::Whole(_))));
     let odd = out("{\"component\": \"b\", \"status\": success}\n").envelope;
-    assert!(matches!(odd, Some(Printed::Broken { cut_off: false, .. })), "{odd:?}");
+    assert!(matches!(odd, Some(PrintedResult::Broken { cut_off: false, .. })), "{odd:?}");
 }
 
 #[test]
 fn the_last_envelope_counts_and_a_reply_may_stand_in_a_json_block() {
     let both = "{\"component\": \"a\", \"status\": \"s\"}\n{\"component\": \"b\", \"status\": \"s\"}\n";
-    assert!(matches!(out(both).envelope, Some(Printed::Whole(map)) if map["component"] == "b"));
+    assert!(matches!(out(both).envelope, Some(PrintedResult::Whole(map)) if map["component"] == "b"));
     let block = "Here it is:\n```json\n{\"data\": {}}\n```\nand a quotation\n```\n{\"x\": 1}\n```\n";
-    assert!(matches!(reply(block.as_bytes()), Some(Printed::Whole(map)) if map.contains_key("data")));
-    assert!(matches!(reply(b"{\"data\": {\"a\""), Some(Printed::Broken { cut_off: true, .. })));
+    assert!(matches!(reply(block.as_bytes()), Some(PrintedResult::Whole(map)) if map.contains_key("data")));
+    assert!(matches!(reply(b"{\"data\": {\"a\""), Some(PrintedResult::Broken { cut_off: true, .. })));
     assert_eq!(reply(b"nothing\n"), None);
 }
 

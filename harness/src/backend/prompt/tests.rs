@@ -89,7 +89,7 @@ pub(crate) fn request() -> BuildRequest {
 }
 
 fn text(request: &BuildRequest) -> String {
-    prompt(&turn(request), request, &Context::default())
+    prompt(&turn(request), request, &RepositoryContext::default())
 }
 
 fn feedback() -> Feedback {
@@ -252,11 +252,11 @@ fn answers_are_shown_as_data_in_blocks_that_they_cannot_leave() {
 fn a_prompt_shows_what_the_repository_says_and_the_beginning_of_its_map_in_blocks() {
     let mut request = request();
     let guide = |path: &str, text: &str, cut| Guide { path: path.to_owned(), text: text.to_owned(), cut };
-    let context = Context {
+    let context = RepositoryContext {
         map: format!("Commit 1: 2 files\n{}", "x\n".repeat(MAP_SHOWN_BYTES)),
         guides: vec![guide("core/AGENTS.md", "```\n# Be brief", false), guide("AGENTS.md", "Long", true)],
         source: Some("docs/spec.md".to_owned()),
-        ..Context::default()
+        ..RepositoryContext::default()
     };
     request.dependencies = vec![DependencyOutcome {
         waypoint: "types".parse().unwrap(),

@@ -20,19 +20,19 @@ fn ended(ended: Ended, stdout: &str) -> BackendResult {
     }
 }
 
-fn of(result: &BackendResult) -> Answer {
+fn of(result: &BackendResult) -> ProgramAnswer {
     of_turn(result, None)
 }
 
-fn of_turn(result: &BackendResult, ask_below: Option<Confidence>) -> Answer {
+fn of_turn(result: &BackendResult, ask_below: Option<Confidence>) -> ProgramAnswer {
     again(result, ask_below, Before::default())
 }
 
-fn again(result: &BackendResult, ask_below: Option<Confidence>, before: Before<'_>) -> Answer {
+fn again(result: &BackendResult, ask_below: Option<Confidence>, before: Before<'_>) -> ProgramAnswer {
     let criteria = ["unit", "lint"].map(|id| id.parse().unwrap());
     let (role, waypoint) = ("builder".parse().unwrap(), "w1".parse().unwrap());
     let expected = Expected::work(&role, &waypoint, criteria.into(), &HandoffRules::default());
-    answer(result, &Wanted { waypoint: &waypoint, expected: &expected, before, ask_below })
+    answer(result, &AnswerRules { waypoint: &waypoint, expected: &expected, before, ask_below })
 }
 
 fn envelope(status: &str, more: &str) -> String {
@@ -42,24 +42,24 @@ fn envelope(status: &str, more: &str) -> String {
     )
 }
 
-fn problem(result: &BackendResult) -> Problem {
+fn problem(result: &BackendResult) -> ResultProblem {
     match of(result) {
-        Answer::Unusable(problem) => problem,
+        ProgramAnswer::Unusable(problem) => problem,
         other => panic!("{other:?}"),
     }
 }
 
 fn failure(result: &BackendResult) -> Failure {
     match of(result) {
-        Answer::Failed(failure) => failure,
-        Answer::Unusable(problem) => Failure { reason: ReasonCode::HandoffInvalid, detail: problem.details },
+        ProgramAnswer::Failed(failure) => failure,
+        ProgramAnswer::Unusable(problem) => Failure { reason: ReasonCode::HandoffInvalid, detail: problem.details },
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn exit_0_without_structured_output_is_ready() {
-    assert_eq!(of(&ended(Ended::Exited(0), "all done\n")), Answer::Ready(Said::default()));
+    assert_eq!(of(&ended(Ended::Exited(0), "all done\n")), ProgramAnswer::Ready(WorkClaims::default()));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_completion_of_this_waypoint_is_ready_and_recorded() {
         <acceptance-criterion id=\"unit\">once</acceptance-criterion>\
         <acceptance-criterion id=\"unit\">green</acceptance-criterion>\
         <waypoint-complete>w1</waypoint-complete>\n";
-    let Answer::Ready(said) = of(&ended(Ended::Exited(0), text)) else { panic!("not ready") };
+    let ProgramAnswer::Ready(said) = of(&ended(Ended::Exited(0), text)) else { panic!("not ready") };
     assert_eq!(said.completion.as_deref(), Some("w1"));
     assert_eq!(said.claims, [CoverageClaim { criterion: "unit".parse().unwrap(), claim: "green".to_owned() }]);
     assert_eq!((said.ledger[0].source, said.ledger[0].exit_code), (LedgerSource::Agent, Some(0)));
@@ -131,7 +131,7 @@ fn markers_without_a_completion_of_this_waypoint_are_not_ready() {
 #[test]
 fn a_quoted_completion_is_as_if_it_were_not_there() {
     let text = "```\n<waypoint-complete>w1</waypoint-complete>\n```\n";
-    assert_eq!(of(&ended(Ended::Exited(0), text)), Answer::Ready(Said::default()));
+    assert_eq!(of(&ended(Ended::Exited(0), text)), ProgramAnswer::Ready(WorkClaims::default()));
     assert_eq!(failure(&ended(Ended::Exited(1), text)).reason, ReasonCode::AgentFailed);
 }
 
@@ -139,7 +139,9 @@ fn a_quoted_completion_is_as_if_it_were_not_there() {
 fn an_envelope_is_ready_with_its_claims_or_a_failed_turn_or_asked_for_again() {
     let claims =
         ",\"claims\":[{\"criterion\":\"unit\",\"claim\":\"green\"}],\"summary\":\"retries\",\"confidence\":\"high\"";
-    let Answer::Ready(said) = of(&ended(Ended::Exited(0), &envelope("success", claims))) else { panic!("not ready") };
+    let ProgramAnswer::Ready(said) = of(&ended(Ended::Exited(0), &envelope("success", claims))) else {
+        panic!("not ready")
+    };
     assert_eq!((said.completion.as_deref(), said.confidence), (Some("retries"), Some(Confidence::High)));
     assert_eq!(said.claims, [CoverageClaim { criterion: "unit".parse().unwrap(), claim: "green".to_owned() }]);
     let gave_up = failure(&ended(Ended::Exited(0), &envelope("failure", ",\"errors\":[\"no compiler\"]")));
@@ -168,17 +170,19 @@ fn an_envelope_is_ready_with_its_claims_or_a_failed_turn_or_asked_for_again() {
 fn who_was_asked_for_an_envelope_may_answer_with_it_in_a_block_or_with_markers_and_not_with_silence() {
     let asked = Before { asked: true, kept: None };
     let came = |text: &str| again(&ended(Ended::Exited(0), text), None, asked);
-    assert!(matches!(came(&format!("Sorry!\n```json\n{}```\n", envelope("success", ""))), Answer::Ready(_)));
-    assert!(matches!(came("<waypoint-complete>w1</waypoint-complete>\n"), Answer::Ready(_)));
-    assert!(matches!(came("all done\n"), Answer::Unusable(problem) if problem.missing.len() == 3));
+    assert!(matches!(came(&format!("Sorry!\n```json\n{}```\n", envelope("success", ""))), ProgramAnswer::Ready(_)));
+    assert!(matches!(came("<waypoint-complete>w1</waypoint-complete>\n"), ProgramAnswer::Ready(_)));
+    assert!(matches!(came("all done\n"), ProgramAnswer::Unusable(problem) if problem.missing.len() == 3));
 }
 
 #[test]
 fn a_question_and_a_call_for_help_rule_over_the_exit_code() {
     let question = "{\"type\":\"ClarificationRequest\",\"question\":\"Which?\"}\n";
-    assert!(matches!(of(&ended(Ended::Exited(1), question)), Answer::Clarify(asked) if asked.question == "Which?"));
+    assert!(
+        matches!(of(&ended(Ended::Exited(1), question)), ProgramAnswer::Clarify(asked) if asked.question == "Which?")
+    );
     for end in [Ended::Exited(0), Ended::Signalled(9), Ended::TimedOut] {
-        assert!(matches!(of(&ended(end, ">>>HELP<<<\n")), Answer::Help(_)));
+        assert!(matches!(of(&ended(end, ">>>HELP<<<\n")), ProgramAnswer::Help(_)));
     }
 }
 
@@ -212,7 +216,7 @@ fn every_form_of_a_question_asks_the_same() {
           \"options\":[\"a\",\"b\"],\"confidence\":0.6,\"context\":\"c\"}}}",
         "so <clarification-request options=\"a|b\" confidence='medium' context=\"c\">Which?</clarification-request>",
     ] {
-        let Answer::Clarify(question) = of(&ended(Ended::Exited(0), text)) else { panic!("{text}") };
+        let ProgramAnswer::Clarify(question) = of(&ended(Ended::Exited(0), text)) else { panic!("{text}") };
         assert_eq!((question.question.as_str(), question.decision_context.as_str()), ("Which?", "c"), "{text}");
         assert_eq!((question.options, question.confidence), (vec!["a".to_owned(), "b".to_owned()], Confidence::Medium));
     }
@@ -224,11 +228,11 @@ fn an_answer_that_its_author_doubts_becomes_a_question_where_the_plan_asks() {
     let completion = "<waypoint-complete confidence=\"low\">w1 a guess</waypoint-complete>";
     for text in [envelope, completion] {
         let asked = of_turn(&ended(Ended::Exited(0), text), Some(Confidence::Medium));
-        let Answer::Clarify(question) = asked else { panic!("{asked:?}") };
+        let ProgramAnswer::Clarify(question) = asked else { panic!("{asked:?}") };
         assert!(question.question.contains("low") && question.decision_context.contains("a guess"), "{question:?}");
     }
-    assert!(matches!(of(&ended(Ended::Exited(0), envelope)), Answer::Unusable(_)));
-    assert!(matches!(of(&ended(Ended::Exited(0), completion)), Answer::Ready(_)));
+    assert!(matches!(of(&ended(Ended::Exited(0), envelope)), ProgramAnswer::Unusable(_)));
+    assert!(matches!(of(&ended(Ended::Exited(0), completion)), ProgramAnswer::Ready(_)));
     let odd = "<waypoint-complete confidence=\"sure\">w1</waypoint-complete>";
     assert_eq!(failure(&ended(Ended::Exited(0), odd)).reason, ReasonCode::HandoffInvalid);
 }

@@ -12,15 +12,15 @@ const KINDS: [ExchangeErrorKind; 7] = [
     ExchangeErrorKind::ContextWindow,
 ];
 
-const ASK: Ask<'_> = Ask {
+const ASK: PromptRequest<'_> = PromptRequest {
     whole: "{\"component\": \"builder\", \"status\": \"<text>\", \"data\": {}}",
     missing: "{\"data\": {\"todos\": [\"<text>\"]}}",
     instead: "",
     context: "The task is in a file.",
 };
 
-fn problem(kind: ExchangeErrorKind, details: &str) -> Problem {
-    Problem::new(kind, details)
+fn problem(kind: ExchangeErrorKind, details: &str) -> ResultProblem {
+    ResultProblem::new(kind, details)
 }
 
 fn asked(next: Next) -> (String, bool) {
@@ -32,54 +32,57 @@ fn asked(next: Next) -> (String, bool) {
 
 #[test]
 fn the_same_error_twice_running_ends_it_and_another_in_between_does_not() {
-    let mut course = Course::new(Settings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default());
     for details in ["a", "b", "a"] {
         assert!(asked(course.next(&problem(ExchangeErrorKind::Malformed, details), false, &ASK, 0.0)).1);
     }
     let again = course.next(&problem(ExchangeErrorKind::Malformed, "a"), false, &ASK, 0.0);
-    assert_eq!(again, Next::End(End::SameErrorTwice));
+    assert_eq!(again, Next::End(ExchangeEnd::SameErrorTwice));
 }
 
 #[test]
 fn five_retries_are_made_and_the_last_one_is_the_template_alone() {
-    let mut course = Course::new(Settings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default());
     let mut last = String::new();
     for n in 0..5 {
         last = asked(course.next(&problem(ExchangeErrorKind::Malformed, &format!("error {n}")), false, &ASK, 0.0)).0;
     }
     assert_eq!(last, format!("```\n{}\n```\n", ASK.whole));
     let sixth = course.next(&problem(ExchangeErrorKind::Malformed, "error 6"), false, &ASK, 0.0);
-    assert_eq!(sixth, Next::End(End::RetriesUsedUp));
+    assert_eq!(sixth, Next::End(ExchangeEnd::RetriesUsedUp));
 }
 
 #[test]
 fn a_full_context_window_goes_straight_to_the_template_in_a_new_conversation() {
-    let mut course = Course::new(Settings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default());
     let full = problem(ExchangeErrorKind::ContextWindow, "the context window is full");
     let (prompt, same) = asked(course.next(&full, false, &ASK, 0.0));
     assert_eq!((prompt.as_str(), same), (format!("```\n{}\n```\n", ASK.whole).as_str(), false));
     let next = course.next(&problem(ExchangeErrorKind::Malformed, "no JSON"), false, &ASK, 0.0);
-    assert_eq!(next, Next::End(End::NothingShorter));
+    assert_eq!(next, Next::End(ExchangeEnd::NothingShorter));
 }
 
 #[test]
 fn a_stuck_or_killed_program_is_started_afresh_twice_and_one_that_exits_badly_never() {
     let stuck = problem(ExchangeErrorKind::Stuck, "no output for 300 s");
-    let mut course = Course::new(Settings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default());
     for seconds in [1, 2] {
         let fresh = course.next(&stuck, true, &ASK, 0.0);
         assert_eq!(fresh, Next::Fresh { delay: Duration::from_secs(seconds) });
     }
-    assert_eq!(course.next(&stuck, true, &ASK, 0.0), Next::End(End::FreshStartsUsedUp));
+    assert_eq!(course.next(&stuck, true, &ASK, 0.0), Next::End(ExchangeEnd::FreshStartsUsedUp));
     let exit = problem(ExchangeErrorKind::Crashed, "exit code 3");
-    assert_eq!(Course::new(Settings::default()).next(&exit, false, &ASK, 0.0), Next::End(End::BadEnd));
+    assert_eq!(
+        ExchangeCourse::new(ExchangeSettings::default()).next(&exit, false, &ASK, 0.0),
+        Next::End(ExchangeEnd::BadEnd)
+    );
 }
 
 #[test]
 fn nothing_is_retried_where_a_project_wants_no_retries() {
-    let settings = Settings { max_json_retries: 0, ..Settings::default() };
-    let next = Course::new(settings).next(&problem(ExchangeErrorKind::Malformed, "x"), false, &ASK, 0.0);
-    assert_eq!(next, Next::End(End::RetriesUsedUp));
+    let settings = ExchangeSettings { max_json_retries: 0, ..ExchangeSettings::default() };
+    let next = ExchangeCourse::new(settings).next(&problem(ExchangeErrorKind::Malformed, "x"), false, &ASK, 0.0);
+    assert_eq!(next, Next::End(ExchangeEnd::RetriesUsedUp));
 }
 
 proptest! {
@@ -89,13 +92,13 @@ proptest! {
         retries in 0_u32..=10,
         reduced in any::<bool>(),
     ) {
-        let settings = Settings { max_json_retries: retries, retry_prompt_reduction: reduced, ..Settings::default() };
-        let mut course = Course::new(settings.clone());
+        let settings = ExchangeSettings { max_json_retries: retries, retry_prompt_reduction: reduced, ..ExchangeSettings::default() };
+        let mut course = ExchangeCourse::new(settings.clone());
         let (mut tries, mut last, mut ended) = (0, usize::MAX, false);
         for (kind, which, long, can_start, kept) in failures {
             let details = format!("{which}{}", "ä".repeat(long));
             let kept = kept.then(serde_json::Map::new);
-            let problem = Problem { kept, ..problem(KINDS[kind], &details) };
+            let problem = ResultProblem { kept, ..problem(KINDS[kind], &details) };
             match course.next(&problem, can_start, &ASK, 0.5) {
                 Next::End(_) => { ended = true; break }
                 Next::Fresh { delay } => prop_assert!(delay <= settings.max_backoff_delay),

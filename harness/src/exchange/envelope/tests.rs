@@ -24,11 +24,11 @@ fn with(change: impl FnOnce(&mut Value)) -> String {
     format!("{object}\n")
 }
 
-fn printed(text: &str, expected: &Expected, before: Before<'_>) -> Result<Option<Whole>, Problem> {
+fn printed(text: &str, expected: &Expected, before: Before<'_>) -> Result<Option<Whole>, ResultProblem> {
     read(markers::read(text.as_bytes(), b"", "").envelope.as_ref(), expected, before)
 }
 
-fn problem(text: &str) -> Problem {
+fn problem(text: &str) -> ResultProblem {
     printed(text, &expected(DEFAULTS), Before::default()).unwrap_err()
 }
 

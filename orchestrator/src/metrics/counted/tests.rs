@@ -3,7 +3,7 @@ use holdpoint_protocol::{Timestamp, time::Millis};
 
 use super::*;
 
-fn event(what: What) -> Event {
+fn event(what: EventKind) -> Event {
     Event {
         timestamp: Timestamp::from_millis(0),
         what,
@@ -35,20 +35,31 @@ fn each_kind_of_event_has_its_counter() {
     let (timeout, agent) = (Millis(60_000), None);
     for (what, expected) in [
         (
-            What::GateTimeout { gate: gate(), role: role(), agent, timeout, escalate_to: None, reopened: true },
+            EventKind::GateTimeout { gate: gate(), role: role(), agent, timeout, escalate_to: None, reopened: true },
             "gate_timeouts_total{gate=\"sign\",role=\"lead\"} 1",
         ),
         (
-            What::GateSkip { gate: gate(), role: role(), reason: SkipReason::ConditionFalse },
+            EventKind::GateSkip { gate: gate(), role: role(), reason: SkipReason::ConditionFalse },
             "gate_skips_total{gate=\"sign\",reason=\"condition_false\"} 1",
         ),
         (
-            What::GateAdvice { gate: gate(), role: role(), agent: None, round: 1, outcome: AdviceOutcome::Unhelped },
+            EventKind::GateAdvice {
+                gate: gate(),
+                role: role(),
+                agent: None,
+                round: 1,
+                outcome: AdviceOutcome::Unhelped,
+            },
             "gate_advice_total{gate=\"sign\",outcome=\"unhelped\"} 1",
         ),
-        (What::GateCircularLoop { gate: gate(), loop_count: 6 }, "gate_circular_loops_total{gate=\"sign\"} 1"),
+        (EventKind::GateCircularLoop { gate: gate(), loop_count: 6 }, "gate_circular_loops_total{gate=\"sign\"} 1"),
         (
-            What::GateConditionError { gate: gate(), expression: "x".to_owned(), error: "y".to_owned(), action: "z" },
+            EventKind::GateConditionError {
+                gate: gate(),
+                expression: "x".to_owned(),
+                error: "y".to_owned(),
+                action: "z",
+            },
             "gate_condition_errors_total{gate=\"sign\"} 1",
         ),
     ] {
@@ -58,7 +69,7 @@ fn each_kind_of_event_has_its_counter() {
 
 #[test]
 fn a_gate_that_is_left_is_a_transition_and_a_duration() {
-    let what = What::GateTransition {
+    let what = EventKind::GateTransition {
         from_gate: Some("sign".parse().unwrap()),
         to_gate: None,
         outcome: Some(Outcome::Blocked),

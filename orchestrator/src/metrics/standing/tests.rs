@@ -1,4 +1,4 @@
-use holdpoint_core::engine::{self, Context, Fresh, Input, Step};
+use holdpoint_core::engine::{self, EngineStep, Fresh, Input, StepContext};
 use holdpoint_protocol::{journal::Entry, state::WaypointState};
 
 use super::*;
@@ -10,7 +10,7 @@ fn standing(gate: &str, kind: PlaceKind, since_s: i64, nobody: Option<&str>) -> 
     Standing {
         project: "p".to_owned(),
         workflow: "fly".to_owned(),
-        place: Place { gate: (!gate.is_empty()).then(|| gate.parse().unwrap()), role, kind, since },
+        place: StoppedAt { gate: (!gate.is_empty()).then(|| gate.parse().unwrap()), role, kind, since },
         held: (kind == PlaceKind::Held).then_some(ReasonCode::GateLoop),
         nobody: nobody.map(|role| role.parse().unwrap()),
     }
@@ -55,7 +55,7 @@ fn opened() -> Entry {
     let flight = &books.flight;
     let waypoint = flight.submitted.plan.waypoint(&id).unwrap();
     let workflow = flight.workflow(waypoint).unwrap();
-    let cx = Context { flight, waypoint, workflow, now: Timestamp::from_millis(1_000), conditions: &[] };
+    let cx = StepContext { flight, waypoint, workflow, now: Timestamp::from_millis(1_000), conditions: &[] };
     let fresh = Fresh {
         turn: "turn-1".parse().unwrap(),
         decision: "decision-1".parse().unwrap(),
@@ -63,7 +63,7 @@ fn opened() -> Entry {
         request: "request-1".parse().unwrap(),
     };
     match engine::step(&WaypointState::default(), Input::Open, &cx, &fresh) {
-        Step::Append(entry) => *entry,
+        EngineStep::Append(entry) => *entry,
         other => panic!("{other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use holdpoint_otlp_sink::{Receiver, Span};
+use holdpoint_otlp_sink::{ReceivedSpan, Receiver};
 use holdpoint_protocol::{
     api::{HISTORY, History, HistoryQuery},
     artifact::{Artifact as _, BuildArtifact, Origin, StatusUpdate, StatusUpdateBody},
@@ -84,9 +84,9 @@ async fn a_status_update_is_counted_and_changes_no_state() {
 async fn a_status_update_is_a_span_below_its_handoff_in_the_waypoints_trace() {
     let receiver = Receiver::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let endpoint = format!("http://{}", receiver.address());
-    let spans = Arc::<Mutex<Vec<Span>>>::default();
+    let spans = Arc::<Mutex<Vec<ReceivedSpan>>>::default();
     let to = spans.clone();
-    let take = move |batch: Vec<Span>| {
+    let take = move |batch: Vec<ReceivedSpan>| {
         to.lock().unwrap().extend(batch);
         Ok(())
     };

@@ -2,7 +2,7 @@
 
 use holdpoint_bus::{
     Bus,
-    auth::{PastSenders, Signed, TrustRoots},
+    auth::{PastSenders, SignedMessage, TrustRoots},
     journal::Journal,
     past,
 };
@@ -53,8 +53,8 @@ impl World {
     }
 }
 
-fn signed(message: &Message) -> Signed<'_> {
-    Signed {
+fn signed(message: &Message) -> SignedMessage<'_> {
+    SignedMessage {
         subject: &message.subject,
         payload: &message.payload,
         signature: message.header(headers::SIGNATURE),

@@ -9,9 +9,9 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     retire::Retired,
     state::{
-        Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
-        OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
-        TurnQuestion, Verified, Vote, WaypointState, Work,
+        Acted, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision, OpenFork,
+        OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status, TurnQuestion,
+        Verified, Vote, WaypointState, WinningHandoff, Work,
     },
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext},
     version,
@@ -62,7 +62,7 @@ fn state(phase: Phase) -> WaypointState {
             exited: Some(at(2)),
             outcome: Some(Outcome::Complete),
         }],
-        answered: Some(Answered { turn: turn(), digest: digest("handoff") }),
+        answered: Some(WinningHandoff { turn: turn(), digest: digest("handoff") }),
         answered_before: Vec::new(),
         fork: None,
         verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
@@ -229,7 +229,7 @@ fn forked() -> Decided {
     ];
     let mut decided = decided(Phase::Forked);
     if let Some(state) = &mut decided.record.state {
-        state.answered_before = vec![Answered { turn: turn(), digest: digest("earlier") }];
+        state.answered_before = vec![WinningHandoff { turn: turn(), digest: digest("earlier") }];
         state.fork = Some(OpenFork { fork: "reviews".parse().unwrap(), since: at(3), branches });
     }
     decided

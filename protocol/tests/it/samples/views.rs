@@ -9,8 +9,8 @@ use holdpoint_protocol::{
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
     export::{
-        BlobPart, Cut, CutQuery, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage,
-        MessageQuery, MissingBlob, Place, Seal,
+        BlobPart, Cut, CutQuery, End, ExportCut, ExportPlace, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message,
+        MessagePage, MessageQuery, MissingBlob, Seal,
     },
     ids::role,
     journal::Sequence,
@@ -216,12 +216,13 @@ fn export() -> Kinds {
         journals: vec![end],
         handoffs: vec![handoffs.clone()],
     };
-    let page = MessagePage { messages: vec![message.clone()], next: Some(Place { sequence: Sequence(17), offset: 5 }) };
+    let page =
+        MessagePage { messages: vec![message.clone()], next: Some(ExportPlace { sequence: Sequence(17), offset: 5 }) };
     let flight = || "demo-1".parse().unwrap();
     let query = MessageQuery {
         flight: flight(),
         stream: "HP_JOURNAL".to_owned(),
-        after: Place::default(),
+        after: ExportPlace::default(),
         until: Sequence(17),
     };
     vec![

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use super::super::{Answered, Answering, Limit, ToolError};
+use super::super::{AnsweringTool, Limit, ToolAnswer, ToolError};
 use super::confined::limits;
 use super::{sh, soon};
 use crate::process::ProcessId;
 
-async fn started(line: &str) -> Answering {
+async fn started(line: &str) -> AnsweringTool {
     let dir = tempfile::tempdir().unwrap();
     let tool = sh(line).confined(limits(dir.path())).timeout(Duration::from_secs(30)).output_cap(1_000);
     tool.answering().await.unwrap()
 }
 
-async fn line(tool: &mut Answering, asked: &str) -> String {
+async fn line(tool: &mut AnsweringTool, asked: &str) -> String {
     match tool.ask(asked.as_bytes()).await.unwrap() {
-        Answered::Line(line) => String::from_utf8(line).unwrap(),
-        Answered::Ended => "ended".to_owned(),
+        ToolAnswer::Line(line) => String::from_utf8(line).unwrap(),
+        ToolAnswer::Ended => "ended".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use holdpoint_sandbox::{Command, Limits, Network, Profile};
+use holdpoint_sandbox::{Command, Network, Profile, RunLimits};
 
 use super::case::{Case, Must};
 use crate::lab::runs;
@@ -151,7 +151,7 @@ impl Arena {
             dir,
             shown: None,
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            stdin: holdpoint_sandbox::Input::Empty,
+            stdin: holdpoint_sandbox::ProgramInput::Empty,
             profile,
         }
     }
@@ -207,16 +207,16 @@ impl Drop for Arena {
 }
 
 /// Small ones, so that floods end soon.
-fn limits(cases: &[&Case]) -> Limits {
+fn limits(cases: &[&Case]) -> RunLimits {
     let wall = if cases.iter().any(|case| case.must == Must::End("timed out")) { 1_000 } else { 50_000 };
-    Limits {
+    RunLimits {
         wall: Duration::from_millis(wall),
         output_bytes: 1 << 20,
         file_size_bytes: 32 << 20,
         processes: Some(310),
         memory_bytes: Some(256 << 20),
         disk_bytes: Some(64 << 20),
-        ..Limits::default()
+        ..RunLimits::default()
     }
 }
 

@@ -10,7 +10,7 @@ use holdpoint_bus::{
     handoffs::{self, ShowJwt},
 };
 use holdpoint_harness::{
-    agent::{Final, Job, Plan, WorkError, Worker},
+    agent::{Final, Job, PlanHandoff, WorkError, Worker},
     build_turn::BuildWorker,
 };
 use holdpoint_protocol::{
@@ -111,7 +111,7 @@ pub(super) struct Maker {
 }
 
 impl Worker for Maker {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         self.inner.plan(job)
     }
 
@@ -151,10 +151,10 @@ impl Verifier {
 }
 
 impl Worker for Verifier {
-    fn plan(&self, job: &Job) -> Plan {
+    fn plan(&self, job: &Job) -> PlanHandoff {
         let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
         let body = VerificationPlanBody { turn, delivery: job.delivery, agent, wanted: Vec::new() };
-        Plan::Verify(VerificationPlan::new(job.origin(), body))
+        PlanHandoff::Verify(VerificationPlan::new(job.origin(), body))
     }
 
     async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {

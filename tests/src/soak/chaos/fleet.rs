@@ -15,7 +15,7 @@ use holdpoint_bus::{
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
 };
-use holdpoint_conditions::Helper;
+use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{pages, plan};
 use holdpoint_harness::{
     agent::{AgentArgs, Worker, start},
@@ -33,7 +33,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{config::Config, fresh, mirror::MirrorStore, supervise::Tree};
 use holdpoint_sandbox::Sandbox;
-use holdpoint_workspace::{Limits, SNAPSHOT_REF};
+use holdpoint_workspace::{InputLimits, SNAPSHOT_REF};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -96,7 +96,8 @@ impl Fleet {
         let pool = streams::flight_pool(&flight);
         let base = repository(&dir.path().join("repo"));
         let config = config(dir.path(), &local, &pool);
-        let orchestrator = Box::pin(holdpoint_orchestrator::start(config, Helper::at(&binary()))).await.unwrap();
+        let orchestrator =
+            Box::pin(holdpoint_orchestrator::start(config, ConditionHelper::at(&binary()))).await.unwrap();
         let mut fleet =
             Self { dir, local, operator, flight, pool, base, agents: Vec::new(), _orchestrator: orchestrator };
         fleet.people_it(book).await;
@@ -110,8 +111,8 @@ impl Fleet {
             for n in 1..=count {
                 let state = self.dir.path().join(format!("{of}-{n}"));
                 let program = Chaos { book: book.clone(), sandbox: Sandbox::new(binary()) };
-                let bench = Workbench::new(program, TurnFolders::open(&state.join("turns")).await.unwrap());
-                let inner = BuildWorker::at(bench, mirrors(&state), Duration::from_secs(5));
+                let workbench = Workbench::new(program, TurnFolders::open(&state.join("turns")).await.unwrap());
+                let inner = BuildWorker::at(workbench, mirrors(&state), Duration::from_secs(5));
                 self.agent(of, n, Maker { inner, wire: wire.clone() }).await;
             }
         }
@@ -236,7 +237,7 @@ impl Fleet {
 }
 
 fn mirrors(state: &Path) -> MirrorStore {
-    MirrorStore::new(state.join("mirrors"), Limits::default())
+    MirrorStore::new(state.join("mirrors"), InputLimits::default())
 }
 
 fn config(dir: &Path, local: &LocalBroker, pool: &PoolId) -> Config {

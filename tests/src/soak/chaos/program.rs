@@ -10,11 +10,11 @@ use std::{
 };
 
 use holdpoint_harness::{
-    ask::{Access, Line, SOCKET_VARIABLE},
+    ask::{Access, AskLine, SOCKET_VARIABLE},
     backend::{Backend, BackendError, BackendResult, BackendTask},
     dialect::{self, Continuation, Dialect},
 };
-use holdpoint_sandbox::{Command, Ended, Limits, Network, Profile, Sandbox, Stream};
+use holdpoint_sandbox::{Command, Ended, Network, OutputStream, Profile, RunLimits, Sandbox};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -97,7 +97,7 @@ impl Backend for Chaos {
             }
         };
         if let Some(tap) = &task.tap {
-            tap.see(Stream::Stdout, &printed.stdout);
+            tap.see(OutputStream::Stdout, &printed.stdout);
         }
         Ok(BackendResult {
             command: "chaos".to_owned(),
@@ -129,8 +129,8 @@ impl Backend for Chaos {
         None
     }
 
-    async fn line(&self, dir: &Path) -> Result<Line, BackendError> {
-        let opened = Line::open(dir, &self.sandbox, Network::Host).await;
+    async fn line(&self, dir: &Path) -> Result<AskLine, BackendError> {
+        let opened = AskLine::open(dir, &self.sandbox, Network::Host).await;
         opened.map_err(|source| BackendError::Io { path: dir.to_owned(), source })
     }
 
@@ -203,7 +203,7 @@ fn calls_malformed(access: &Access) {
 
 fn socket(access: &Access) -> PathBuf {
     let profile =
-        Profile { read: vec![], write: vec![], deny: vec![], network: Network::Host, limits: Limits::default() };
+        Profile { read: vec![], write: vec![], deny: vec![], network: Network::Host, limits: RunLimits::default() };
     let mut command = Command::shell(":", Path::new("/"), profile);
     access.grant(&mut command);
     command.env.get(SOCKET_VARIABLE).map(PathBuf::from).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_otlp_sink::Span;
+use holdpoint_otlp_sink::ReceivedSpan;
 use holdpoint_tests::{collector::Collector, world::World};
 
 use super::{attribute, the_messages_of, world};
@@ -30,7 +30,7 @@ fn another_orchestrator_goes_on_with_the_same_trace() {
     let orchestrators = spans.0.iter().filter(|span| span.service() == "holdpoint-orchestrator");
     let orchestrators: BTreeSet<_> = orchestrators.map(|s| s.resource["service.instance.id"].to_string()).collect();
     assert_eq!((orchestrators.len(), spans.traces().len()), (2, 1), "two of them, one trace");
-    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    assert_eq!(spans.orphans(), Vec::<&ReceivedSpan>::new());
     let root = spans.one("waypoint");
     let (built, verified) = (spans.below(root, "turn build"), spans.below(root, "turn verify"));
     assert_ne!(

@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Error, Refusal};
-use crate::limits::Limits;
+use crate::error::{InputRefusal, WorkspaceError};
+use crate::limits::InputLimits;
 use crate::mirror::clone::Remembered;
-use crate::oid::Oid;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{Mode, TreeEntry, fits};
+use crate::tree::{EntryMode, TreeEntry, fits};
 
 /// The owner's right to execute, the one git goes by.
 const EXECUTE: u32 = 0o100;
@@ -20,9 +20,9 @@ const EXECUTE: u32 = 0o100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) path: RepoPath,
-    pub(super) mode: Mode,
+    pub(super) mode: EntryMode,
     /// The id of its bytes, where nobody touched it since it was checked out.
-    pub(super) known: Option<Oid>,
+    pub(super) known: Option<ObjectId>,
 }
 
 /// Where to look, and with what in mind.
@@ -30,14 +30,14 @@ pub(super) struct Found {
 pub(super) struct Place {
     pub(super) dir: PathBuf,
     pub(super) known: Arc<Remembered>,
-    pub(super) limits: Limits,
+    pub(super) limits: InputLimits,
 }
 
 /// Finds what is left of the tracked entries, and the new files, within the limits.
-pub(super) fn look(place: &Place, tracked: &[TreeEntry], new: &[RepoPath]) -> Result<Vec<Found>, Error> {
+pub(super) fn look(place: &Place, tracked: &[TreeEntry], new: &[RepoPath]) -> Result<Vec<Found>, WorkspaceError> {
     let mut look = Look { place, folders: HashMap::new(), bytes: 0, found: Vec::new() };
     for entry in tracked {
-        if entry.mode == Mode::Gitlink { look.gitlink(&entry.path)? } else { look.tracked(&entry.path)? }
+        if entry.mode == EntryMode::Gitlink { look.gitlink(&entry.path)? } else { look.tracked(&entry.path)? }
     }
     for path in new {
         look.entry(path)?;
@@ -55,34 +55,34 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// A path of the base: it may be gone, also because its folder became a link or a file, or it became a folder.
-    fn tracked(&mut self, path: &RepoPath) -> Result<(), Error> {
+    fn tracked(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         if self.in_real_folders(path)? { self.entry(path) } else { Ok(()) }
     }
 
     /// A submodule link of the base: its folder does not count, but nothing else may have taken its place.
-    fn gitlink(&mut self, path: &RepoPath) -> Result<(), Error> {
+    fn gitlink(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         if !self.in_real_folders(path)? {
             return Ok(());
         }
         match self.metadata(path, path.as_path())? {
-            Some(metadata) if !metadata.is_dir() => Err(Refusal::Gitlink { path: path.clone() }.into()),
+            Some(metadata) if !metadata.is_dir() => Err(InputRefusal::Gitlink { path: path.clone() }.into()),
             _ => Ok(()),
         }
     }
 
-    fn entry(&mut self, path: &RepoPath) -> Result<(), Error> {
+    fn entry(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         let Some(metadata) = self.metadata(path, path.as_path())? else { return Ok(()) };
         let kind = metadata.file_type();
         let mode = if kind.is_symlink() {
-            Mode::Symlink
+            EntryMode::Symlink
         } else if kind.is_file() && metadata.permissions().mode() & EXECUTE != 0 {
-            Mode::Executable
+            EntryMode::Executable
         } else if kind.is_file() {
-            Mode::File
+            EntryMode::File
         } else if kind.is_dir() {
             return Ok(());
         } else {
-            return Err(Refusal::UnsupportedFile { path: path.clone() }.into());
+            return Err(InputRefusal::UnsupportedFile { path: path.clone() }.into());
         };
         // The maker of what orchestrators refuse hears of it, not only the one that hands it off.
         fits(path, mode, metadata.len())?;
@@ -93,22 +93,22 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn count(&mut self, path: &RepoPath, bytes: u64) -> Result<(), Refusal> {
+    fn count(&mut self, path: &RepoPath, bytes: u64) -> Result<(), InputRefusal> {
         if bytes > self.place.limits.blob_bytes {
-            return Err(Refusal::BlobTooLarge { path: path.clone(), bytes, max: self.place.limits.blob_bytes });
+            return Err(InputRefusal::BlobTooLarge { path: path.clone(), bytes, max: self.place.limits.blob_bytes });
         }
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.place.limits.tree_bytes {
-            return Err(Refusal::TreeTooLarge { max: self.place.limits.tree_bytes });
+            return Err(InputRefusal::TreeTooLarge { max: self.place.limits.tree_bytes });
         }
         if self.found.len() >= self.place.limits.tree_entries {
-            return Err(Refusal::TooManyEntries { max: self.place.limits.tree_entries });
+            return Err(InputRefusal::TooManyEntries { max: self.place.limits.tree_entries });
         }
         Ok(())
     }
 
     /// Whether every folder on the way is a folder and not a link to one.
-    fn in_real_folders(&mut self, path: &RepoPath) -> Result<bool, Error> {
+    fn in_real_folders(&mut self, path: &RepoPath) -> Result<bool, WorkspaceError> {
         for folder in folders_of(path) {
             let real = match self.folders.get(folder) {
                 Some(real) => *real,
@@ -126,7 +126,7 @@ impl Look<'_> {
     }
 
     /// A folder with tracked files that the agent made a repository of: git would list its files like any others.
-    fn not_in_a_nested_repository(&mut self, path: &RepoPath) -> Result<(), Error> {
+    fn not_in_a_nested_repository(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         for folder in folders_of(path) {
             let key = folder.join(".git");
             let nested = match self.folders.get(&key) {
@@ -140,18 +140,18 @@ impl Look<'_> {
             if nested {
                 use std::os::unix::ffi::OsStrExt;
                 let path = crate::tree::tree_path(folder.as_os_str().as_bytes())?;
-                return Err(Refusal::NestedRepository { path }.into());
+                return Err(InputRefusal::NestedRepository { path }.into());
             }
         }
         Ok(())
     }
 
     /// What is at `at`; `None` if nothing is. What cannot be looked at might be anything, so it is refused.
-    fn metadata(&self, path: &RepoPath, at: &Path) -> Result<Option<std::fs::Metadata>, Refusal> {
+    fn metadata(&self, path: &RepoPath, at: &Path) -> Result<Option<std::fs::Metadata>, InputRefusal> {
         match self.place.dir.join(at).symlink_metadata() {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(_) => Err(Refusal::Unreadable { shown: path.to_string() }),
+            Err(_) => Err(InputRefusal::Unreadable { shown: path.to_string() }),
         }
     }
 }

@@ -9,10 +9,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::error::Error;
-use crate::oid::Oid;
+use crate::error::WorkspaceError;
+use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{Mode, TreeEntry};
+use crate::tree::{EntryMode, TreeEntry};
 
 /// A file that was written this shortly before it is looked at might be written again within the same tick of the file
 /// system's clock, and look the same. Ticks are 10 ms at most.
@@ -51,26 +51,26 @@ impl Stamp {
 /// Files by their path, as they were, and the ids of their bytes.
 #[derive(Debug, Default)]
 pub(in crate::mirror) struct Remembered {
-    files: HashMap<RepoPath, (Stamp, Oid)>,
+    files: HashMap<RepoPath, (Stamp, ObjectId)>,
 }
 
 impl Remembered {
     /// Looks at the files that were just written.
-    pub(super) async fn of(dir: &Path, entries: Vec<TreeEntry>) -> Result<Self, Error> {
+    pub(super) async fn of(dir: &Path, entries: Vec<TreeEntry>) -> Result<Self, WorkspaceError> {
         let root = dir.to_owned();
         let looked = tokio::task::spawn_blocking(move || {
             let now = SystemTime::now();
-            let files = entries.into_iter().filter(|entry| entry.mode != Mode::Gitlink).filter_map(|entry| {
+            let files = entries.into_iter().filter(|entry| entry.mode != EntryMode::Gitlink).filter_map(|entry| {
                 let stamp = Stamp::of(&root.join(entry.path.as_path()).symlink_metadata().ok()?);
                 stamp.settled(now).then_some((entry.path, (stamp, entry.oid)))
             });
             Self { files: files.collect() }
         });
-        looked.await.map_err(|error| Error::io("look through", dir)(std::io::Error::other(error)))
+        looked.await.map_err(|error| WorkspaceError::io("look through", dir)(std::io::Error::other(error)))
     }
 
     /// The id of a file's bytes, if it is the file that it was.
-    pub(in crate::mirror) fn id_of(&self, path: &RepoPath, metadata: &std::fs::Metadata) -> Option<&Oid> {
+    pub(in crate::mirror) fn id_of(&self, path: &RepoPath, metadata: &std::fs::Metadata) -> Option<&ObjectId> {
         let (stamp, oid) = self.files.get(path)?;
         (*stamp == Stamp::of(metadata)).then_some(oid)
     }

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 use super::{code, reason};
 use crate::{
     engine::{
-        Input, Merge,
+        Input, MergeResult,
         tests::{
             desk::person,
             fixture::Fixture,
@@ -153,7 +153,7 @@ fn an_approval_counts_for_a_clean_merge_with_the_same_diff_only() {
             fixture.complete(name, Outcome::Complete).decided();
         }
         fixture.land("a");
-        let merge = Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff };
+        let merge = MergeResult::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff };
         fixture.merged("b", merge).turn();
         let after = fixture.report("b", |_| {});
         if same_diff {

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 use super::{code, reason};
 use crate::{
     engine::{
-        Act, Input,
+        Input, PersonAct,
         tests::{
             desk::ADA,
             fixture::Fixture,
@@ -57,9 +57,9 @@ fn a_retry_that_looked_at_something_else_changes_nothing() {
 #[test]
 fn an_act_that_names_nothing_is_about_what_was_there_when_it_was_stored() {
     let overtake = |act: Input| match act {
-        Input::Answered(act) => Input::Answered(Act { overtaken: true, ..act }),
-        Input::Completed(act) => Input::Completed(Act { overtaken: true, ..act }),
-        Input::Retried(act) => Input::Retried(Act { overtaken: true, ..act }),
+        Input::Answered(act) => Input::Answered(PersonAct { overtaken: true, ..act }),
+        Input::Completed(act) => Input::Completed(PersonAct { overtaken: true, ..act }),
+        Input::Retried(act) => Input::Retried(PersonAct { overtaken: true, ..act }),
         other => other,
     };
     let mut fixture = Fixture::opened(|_, _| {});

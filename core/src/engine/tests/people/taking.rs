@@ -18,7 +18,7 @@ use holdpoint_protocol::{
 use super::code;
 use crate::{
     engine::{
-        Act, BuildOutcome, HandingIn, Input, Releasing, TAKEN_TIME, Taking, queued_for, reference,
+        BuildOutcome, HandingIn, Input, PersonAct, Releasing, TAKEN_TIME, Taking, queued_for, reference,
         tests::{
             desk::{ADA, BOB, person},
             fixture::{Fixture, Taken},
@@ -130,7 +130,7 @@ fn a_turn_that_was_not_looked_at_is_not_taken_over() {
     let blind = match fixture.take_act("w", ADA) {
         Input::Taken(act) => {
             let body = Box::new(Taking { on: None, turn: act.body.turn.clone() });
-            Input::Taken(Act { overtaken: true, body, ..act })
+            Input::Taken(PersonAct { overtaken: true, body, ..act })
         }
         other => panic!("{other:?}"),
     };
@@ -293,20 +293,20 @@ impl Fixture {
         let (cause, _) = self.act_of(name);
         let on = self.open_turn(name).map(|open| open.turn.to_string());
         let body = Box::new(Taking { on, turn: self.last_turn(name) });
-        Input::Taken(Act { by: person(by), cause, overtaken: false, body })
+        Input::Taken(PersonAct { by: person(by), cause, overtaken: false, body })
     }
 
     /// A person gives a turn back.
     pub(crate) fn release_act(&mut self, name: &str, by: &str) -> Input {
         let (cause, on): (Cause, _) = (self.act_of(name).0, reference(&self.state(name), &self.phase(name)));
         let body = Box::new(Releasing { on, turn: self.last_turn(name) });
-        Input::Released(Act { by: person(by), cause, overtaken: false, body })
+        Input::Released(PersonAct { by: person(by), cause, overtaken: false, body })
     }
 
     /// A person hands work in.
     pub(crate) fn hand_in_act(&mut self, name: &str, by: &str, outcome: BuildOutcome) -> Input {
         let (cause, on): (Cause, _) = (self.act_of(name).0, reference(&self.state(name), &self.phase(name)));
         let body = Box::new(HandingIn { on, outcome, verdicts: Vec::new(), turn: self.last_turn(name) });
-        Input::HandedIn(Act { by: person(by), cause, overtaken: false, body })
+        Input::HandedIn(PersonAct { by: person(by), cause, overtaken: false, body })
     }
 }

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 use super::code;
 use crate::{
     engine::{
-        Act, BuildOutcome, HandingIn, Input, queued_for, reference,
+        BuildOutcome, HandingIn, Input, PersonAct, queued_for, reference,
         tests::{
             desk::{ADA, BOB, person},
             fixture::Fixture,
@@ -128,6 +128,6 @@ impl Fixture {
         let verdicts = ids.iter().map(given).collect();
         let outcome = BuildOutcome::Work { commit: None, violations: Vec::new() };
         let body = Box::new(HandingIn { on, outcome, verdicts, turn: self.last_turn(name) });
-        Input::HandedIn(Act { by: person(by), cause, overtaken: false, body })
+        Input::HandedIn(PersonAct { by: person(by), cause, overtaken: false, body })
     }
 }

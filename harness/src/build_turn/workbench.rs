@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
-use holdpoint_outline::Helper;
+use holdpoint_outline::OutlineHelper;
 use holdpoint_protocol::{
     artifact::{Failure, IgnoredMarker, Metered},
     facts::Oid,
@@ -16,25 +16,25 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::Ended;
-use holdpoint_workspace::{AgentClone, Error as GitError, Mirror};
+use holdpoint_workspace::{AgentClone, Mirror, WorkspaceError};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
-    answer::{Answer, Wanted, answer, said_nothing, settled, with_output},
-    capture::{Capture, Files, Ready, Work},
+    answer::{AnswerRules, ProgramAnswer, answer, said_nothing, settled, with_output},
+    capture::{Capture, CapturedWork, Files, Ready},
     exchanged::{Came, Course, Exchanged, Read},
-    folder::{FolderError, TurnFolder, TurnFolders},
+    folder::{AgentFolderError, TurnFolder, TurnFolders},
     output::last_words,
     so_far::SoFar,
     task::{Brief, task},
 };
 use crate::{
-    ask::{self, Ask, Completed, Desk, Heard, Inside, Printed, parts::MAP_FILE},
+    ask::{self, Ask, Completed, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
     backend::{
         Backend, BackendError, BackendResult, BackendTask, Transcript, markers::HelpCall, prompt::prompt,
-        question::Question,
+        question::ValidQuestion,
     },
-    context::{Context, Subject},
+    context::{RepositoryContext, TurnSubject},
     dialect::Continuation,
     exchange::{Expected, RulesError, envelope::Before, rules_at, stall::Stall},
     meter,
@@ -49,13 +49,13 @@ const MARKER: &str = "Or print the marker `waypoint-complete` with the waypoint'
 
 /// Our own failure: the turn is given back and counts as no attempt.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum BuildError {
     /// The turn wants something else.
     #[error("the turn asks for nothing that this agent does")]
     NotOurs,
     /// The turn's folders cannot be used.
     #[error(transparent)]
-    Folder(#[from] FolderError),
+    Folder(#[from] AgentFolderError),
     /// A file of the turn cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -73,14 +73,14 @@ pub enum BenchError {
     Backend(#[from] BackendError),
     /// Git failed us.
     #[error("git failed")]
-    Git(#[from] GitError),
+    Git(#[from] WorkspaceError),
 }
 
 /// A turn that came to its end. Its files live as long as this.
 #[derive(Debug)]
 pub struct Built {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: BuildTurnOutcome,
     /// The command line that was run.
     pub command: String,
     /// Its exit code; `None` when a signal or a limit ended it.
@@ -100,17 +100,17 @@ pub struct Built {
 
 /// What came of a turn. With a question and a call for help goes what there was then.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum BuildTurnOutcome {
     /// Ready for handoff.
     Ready(Box<Ready>),
     /// The turn failed and counts as an attempt.
     Failed(Failure),
     /// The program reached a limit of the turn.
-    Stopped(Failure, Option<Work>),
+    Stopped(Failure, Option<CapturedWork>),
     /// The program asks.
-    Clarify(Question, Option<Work>),
+    Clarify(ValidQuestion, Option<CapturedWork>),
     /// The program calls for help.
-    Help(HelpCall, Option<Work>),
+    Help(HelpCall, Option<CapturedWork>),
 }
 
 /// Where turns are worked on, one after another.
@@ -118,11 +118,11 @@ pub enum Outcome {
 pub struct Workbench<B> {
     pub(crate) backend: B,
     pub(crate) folders: TurnFolders,
-    outline: Option<Helper>,
+    outline: Option<OutlineHelper>,
 }
 
 impl<B: Backend> Workbench<B> {
-    /// A bench with its folders.
+    /// A workbench with its folders.
     #[must_use]
     pub fn new(backend: B, folders: TurnFolders) -> Self {
         Self { backend, folders, outline: None }
@@ -130,22 +130,22 @@ impl<B: Backend> Workbench<B> {
 
     /// With a helper that outlines source files for the map of the repository.
     #[must_use]
-    pub fn outlining(self, outline: Option<Helper>) -> Self {
+    pub fn outlining(self, outline: Option<OutlineHelper>) -> Self {
         Self { outline, ..self }
     }
 
     /// Does a turn whose objects are in the mirror. Questions that wait do so at the desk. When the future is dropped, the program is ended and its files go.
     ///
     /// # Errors
-    /// [`BenchError`]. How the program ended and what it left is never an error.
+    /// [`BuildError`]. How the program ended and what it left is never an error.
     pub async fn run(
         &self,
         turn: &Turn,
         agent: &AgentName,
         mirror: &Mirror,
         desk: &dyn Desk,
-    ) -> Result<Built, BenchError> {
-        let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotOurs) };
+    ) -> Result<Built, BuildError> {
+        let TurnRequest::Build(request) = &turn.request else { return Err(BuildError::NotOurs) };
         let folder = self.folders.create(&turn.flight, &turn.waypoint)?;
         let (clone, context) = self.lay_out(mirror, request, &folder).await?;
         let keep = || async {
@@ -177,29 +177,34 @@ impl<B: Backend> Workbench<B> {
         let repository = Some(&repository);
         let course = Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: MARKER };
         let read = |result: &BackendResult, before: Before<'_>, _: Option<&Completed>| {
-            let wanted = Wanted { waypoint: &turn.waypoint, expected: &expected, before, ask_below: request.ask_below };
+            let wanted =
+                AnswerRules { waypoint: &turn.waypoint, expected: &expected, before, ask_below: request.ask_below };
             match answer(result, &wanted) {
-                Answer::Failed(failure) => Read::Failed(failure),
-                Answer::Unusable(problem) => Read::Bad(problem),
-                good @ (Answer::Ready(_) | Answer::Clarify(_) | Answer::Help(_)) => Read::Good(good),
+                ProgramAnswer::Failed(failure) => Read::Failed(failure),
+                ProgramAnswer::Unusable(problem) => Read::Bad(problem),
+                good @ (ProgramAnswer::Ready(_) | ProgramAnswer::Clarify(_) | ProgramAnswer::Help(_)) => {
+                    Read::Good(good)
+                }
             }
         };
-        let calls = |answer: &Answer| matches!(answer, Answer::Help(_));
+        let calls = |answer: &ProgramAnswer| matches!(answer, ProgramAnswer::Help(_));
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
         let Exchanged { result, came, output: printed, metered } = exchanged;
         let output = folder.own().join("output");
         write(&output, &printed)?;
         let (said, files) = match came {
-            Came::Asked(Heard { ask, kept }) => (said_over_the_line(ask), kept.then(|| Files::Copy(copied(&folder)))),
+            Came::Asked(ProgramAsks { ask, kept }) => {
+                (said_over_the_line(ask), kept.then(|| Files::Copy(copied(&folder))))
+            }
             Came::Good(answer) => (answer, None),
-            Came::Failed(failure) => (Answer::Failed(failure), None),
+            Came::Failed(failure) => (ProgramAnswer::Failed(failure), None),
         };
         let files = files.unwrap_or_else(|| Files::Clone(&clone, folder.clone_dir()));
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         let capture = Capture { turn, request, agent, mirror, bundle: folder.own().join("handoff.bundle"), files };
         let outcome = Box::pin(outcome(&capture, said, &result, settled, rules.settings.quit_too_quickly_below));
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
-        let asks = matches!(outcome, Outcome::Clarify(..) | Outcome::Help(..)) && result.tree_ended;
+        let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
         let talk = talk.and_then(|talk| self.backend.transcript(&task, &talk).map(|transcript| (talk, transcript)));
         Ok(Built {
@@ -221,14 +226,14 @@ impl<B: Backend> Workbench<B> {
         mirror: &Mirror,
         request: &BuildRequest,
         folder: &TurnFolder,
-    ) -> Result<(AgentClone, Context), BenchError> {
+    ) -> Result<(AgentClone, RepositoryContext), BuildError> {
         let clone = {
             let _at = holdpoint_faults::at(Step::Clone);
             let (start, dir) = (from_wire(&request.start), folder.clone_dir());
             mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
         };
-        let subject = Subject::from(request);
-        let context = Context::of(mirror, &subject, self.outline.as_ref());
+        let subject = TurnSubject::from(request);
+        let context = RepositoryContext::of(mirror, &subject, self.outline.as_ref());
         let context = context.instrument(info_span!(target: TRACE, "context")).await?;
         write(&folder.input().join(MAP_FILE), context.map.as_bytes())?;
         Ok((clone, context))
@@ -244,9 +249,9 @@ impl<B: Backend> Workbench<B> {
         keep: impl Future<Output = bool>,
         inside: &mut Inside<'_>,
         (dir, stall): (PathBuf, &Stall),
-    ) -> Result<(BackendResult, Option<Heard>), BenchError> {
+    ) -> Result<(BackendResult, Option<ProgramAsks>), BuildError> {
         let mut line = self.backend.line(&dir).await?;
-        let printed = Printed::of(self.backend.dialect(), task.go_on.as_ref(), &task.prompt);
+        let printed = PrintListener::of(self.backend.dialect(), task.go_on.as_ref(), &task.prompt);
         let tap = Some(printed.tap(Some(stall.tap(task.tap.clone()))));
         let task = BackendTask { line: Some(line.access().clone()), tap, ..task };
         let (ending, end) = ask::ending();
@@ -260,7 +265,7 @@ impl<B: Backend> Workbench<B> {
         let run = self.invoke(turn, agent, task, end);
         let (result, heard) = ask::attend(&mut line, inside, &printed, keep, ending, run).await;
         let result = BackendResult { help_events: printed.end(), ..result? };
-        let heard = heard.map(|heard| Heard { ask: settled(heard.ask, &result, &turn.waypoint), ..heard });
+        let heard = heard.map(|heard| ProgramAsks { ask: settled(heard.ask, &result, &turn.waypoint), ..heard });
         Ok((result, heard))
     }
 
@@ -271,7 +276,7 @@ impl<B: Backend> Workbench<B> {
         agent: &AgentName,
         task: BackendTask,
         end: impl Future<Output = ()> + Send,
-    ) -> Result<BackendResult, BenchError> {
+    ) -> Result<BackendResult, BuildError> {
         let _at = holdpoint_faults::at(Step::RunProgram);
         let span = invoke_agent(turn, agent);
         let ran = self.backend.run(task, end).instrument(span.clone()).await;
@@ -295,7 +300,7 @@ fn copied(folder: &TurnFolder) -> PathBuf {
 }
 
 /// What the project asks of exchanges; the inner error is the project's own.
-pub(crate) async fn rules(mirror: &Mirror, base: &Oid) -> Result<Result<HandoffRules, Failure>, BenchError> {
+pub(crate) async fn rules(mirror: &Mirror, base: &Oid) -> Result<Result<HandoffRules, Failure>, BuildError> {
     match rules_at(mirror, &from_wire(base)).await {
         Ok(rules) => Ok(Ok(rules)),
         Err(RulesError::Git(error)) => Err(error.into()),
@@ -306,11 +311,11 @@ pub(crate) async fn rules(mirror: &Mirror, base: &Oid) -> Result<Result<HandoffR
 }
 
 /// A turn in which nothing was run.
-fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BenchError> {
+fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
     let output = folder.own().join("output");
     write(&output, failure.detail.as_bytes())?;
     Ok(Built {
-        outcome: Outcome::Failed(failure),
+        outcome: BuildTurnOutcome::Failed(failure),
         command: String::new(),
         exit_code: None,
         output,
@@ -322,42 +327,45 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BenchError> {
     })
 }
 
-fn said_over_the_line(ask: Ask) -> Answer {
+fn said_over_the_line(ask: Ask) -> ProgramAnswer {
     match ask {
-        Ask::Question(question) => Answer::Clarify(question),
-        Ask::Help(call) => Answer::Help(call),
+        Ask::Question(question) => ProgramAnswer::Clarify(question),
+        Ask::Help(call) => ProgramAnswer::Help(call),
     }
 }
 
 /// What came of the turn, with the files as they are. Those that may still change (`settled` is false) go with nothing.
 async fn outcome(
     capture: &Capture<'_>,
-    said: Answer,
+    said: ProgramAnswer,
     result: &BackendResult,
     settled: bool,
     quick: Option<Duration>,
-) -> Result<Outcome, BenchError> {
+) -> Result<BuildTurnOutcome, BuildError> {
     let unfinished = async || if settled { capture.unfinished().await } else { Ok(None) };
     Ok(match said {
-        Answer::Ready(said) => match capture.finished(said, result).await? {
+        ProgramAnswer::Ready(said) => match capture.finished(said, result).await? {
             Ok(ready) if ready.work.is_none() && quick.is_some_and(|least| result.duration < least) => {
                 let milliseconds = result.duration.as_millis();
                 let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
-                Outcome::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
+                BuildTurnOutcome::Failed(Failure {
+                    reason: ReasonCode::AgentFailed,
+                    detail: with_output(&what, result),
+                })
             }
-            Ok(ready) => Outcome::Ready(Box::new(ready)),
-            Err(failure) => Outcome::Failed(failure),
+            Ok(ready) => BuildTurnOutcome::Ready(Box::new(ready)),
+            Err(failure) => BuildTurnOutcome::Failed(failure),
         },
-        Answer::Unusable(problem) => {
+        ProgramAnswer::Unusable(problem) => {
             let detail = with_output(&problem.details, result);
-            Outcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+            BuildTurnOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
         }
-        Answer::Failed(failure) if failure.reason == ReasonCode::BudgetExhausted => {
-            Outcome::Stopped(failure, unfinished().await?)
+        ProgramAnswer::Failed(failure) if failure.reason == ReasonCode::BudgetExhausted => {
+            BuildTurnOutcome::Stopped(failure, unfinished().await?)
         }
-        Answer::Failed(failure) => Outcome::Failed(failure),
-        Answer::Clarify(question) => Outcome::Clarify(question, unfinished().await?),
-        Answer::Help(call) => Outcome::Help(call, unfinished().await?),
+        ProgramAnswer::Failed(failure) => BuildTurnOutcome::Failed(failure),
+        ProgramAnswer::Clarify(question) => BuildTurnOutcome::Clarify(question, unfinished().await?),
+        ProgramAnswer::Help(call) => BuildTurnOutcome::Help(call, unfinished().await?),
     })
 }
 
@@ -372,6 +380,6 @@ fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
     )
 }
 
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
-    std::fs::write(path, bytes).map_err(|source| BenchError::Write { path: path.to_owned(), source })
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+    std::fs::write(path, bytes).map_err(|source| BuildError::Write { path: path.to_owned(), source })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holdpoint_core::{completion::Said, exchange::HandoffRules};
+use holdpoint_core::{completion::ValidCompletion, exchange::HandoffRules};
 use holdpoint_protocol::{
     artifact::{Failure, Metered},
     ids::AgentName,
@@ -19,10 +19,10 @@ use crate::{
     ask::{Ask, Completed, Desk},
     backend::{Backend, BackendResult},
     build_turn::{
-        BenchError, TurnFolder, Workbench,
-        bench::{rules, write},
+        BuildError, TurnFolder, Workbench,
         exchanged::{Came, Course, Exchanged, Read},
         task::{Brief, task},
+        workbench::{rules, write},
     },
     context::pull::Repository,
     exchange::{Expected, envelope::Before},
@@ -38,9 +38,9 @@ const COMPLETION: &str = "Or call `holdpoint-ask complete`, or print the complet
 
 /// A turn that came to its end. Its files live as long as this.
 #[derive(Debug)]
-pub struct Looked {
+pub struct CompletedTurn {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CompleteTurnOutcome,
     /// The file with the whole output.
     pub output: PathBuf,
     /// What was metered.
@@ -50,11 +50,11 @@ pub struct Looked {
 
 /// What came of a turn.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CompleteTurnOutcome {
     /// The gate is completed.
     Completed {
         /// What the program says.
-        said: Said,
+        said: ValidCompletion,
         /// Whether it named the outcome itself.
         named: bool,
     },
@@ -69,21 +69,21 @@ impl<B: Backend> Workbench<B> {
     /// that wait do so at the desk. When the future is dropped, the program is ended and its files go.
     ///
     /// # Errors
-    /// [`BenchError`]. How the program ended and what it said is never an error.
+    /// [`BuildError`]. How the program ended and what it said is never an error.
     pub async fn complete(
         &self,
         turn: &Turn,
         agent: &AgentName,
         mirror: Option<&Mirror>,
         desk: &dyn Desk,
-    ) -> Result<Looked, BenchError> {
-        let TurnRequest::Complete(request) = &turn.request else { return Err(BenchError::NotOurs) };
+    ) -> Result<CompletedTurn, BuildError> {
+        let TurnRequest::Complete(request) = &turn.request else { return Err(BuildError::NotOurs) };
         let folder = self.folders.create(&turn.flight, &turn.waypoint)?;
         let shown = match mirror {
             Some(mirror) => lay_out(mirror, request, &folder).instrument(info_span!(target: TRACE, "checkout")).await?,
             None => {
                 let dir = folder.clone_dir();
-                std::fs::create_dir(&dir).map_err(|source| BenchError::Write { path: dir, source })?;
+                std::fs::create_dir(&dir).map_err(|source| BuildError::Write { path: dir, source })?;
                 Shown::Nothing
             }
         };
@@ -110,7 +110,12 @@ impl<B: Backend> Workbench<B> {
             Err(failure) => {
                 write(&output, failure.detail.as_bytes())?;
                 let metered = Metered::default();
-                return Ok(Looked { outcome: Outcome::Failed(failure), output, metered, _folder: folder });
+                return Ok(CompletedTurn {
+                    outcome: CompleteTurnOutcome::Failed(failure),
+                    output,
+                    metered,
+                    _folder: folder,
+                });
             }
         };
         let expected = Expected::decision(&turn.role, &turn.waypoint, &rules);
@@ -124,26 +129,26 @@ impl<B: Backend> Workbench<B> {
             Held { turn, request, expected: &expected, before },
             recorded,
         ) {
-            Answer::Completed { said, named } => Read::Good(Outcome::Completed { said, named }),
-            Answer::Asks(ask) => Read::Good(Outcome::Asks(ask)),
+            Answer::Completed { said, named } => Read::Good(CompleteTurnOutcome::Completed { said, named }),
+            Answer::Asks(ask) => Read::Good(CompleteTurnOutcome::Asks(ask)),
             Answer::Unusable(problem) => Read::Bad(problem),
             Answer::Failed(failure) => Read::Failed(failure),
         };
-        let calls = |outcome: &Outcome| matches!(outcome, Outcome::Asks(Ask::Help(_)));
+        let calls = |outcome: &CompleteTurnOutcome| matches!(outcome, CompleteTurnOutcome::Asks(Ask::Help(_)));
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
         let Exchanged { came, output: printed, metered, .. } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
-            Came::Asked(heard) => Outcome::Asks(heard.ask),
+            Came::Asked(heard) => CompleteTurnOutcome::Asks(heard.ask),
             Came::Good(outcome) => outcome,
-            Came::Failed(failure) => Outcome::Failed(failure),
+            Came::Failed(failure) => CompleteTurnOutcome::Failed(failure),
         };
-        Ok(Looked { outcome, output, metered, _folder: folder })
+        Ok(CompletedTurn { outcome, output, metered, _folder: folder })
     }
 }
 
 /// Writes the tree under review, and what was changed in it.
-async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFolder) -> Result<Shown, BenchError> {
+async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFolder) -> Result<Shown, BuildError> {
     // Its program would load the work's settings, and run its hooks with this agent's keys.
     let tree = set_aside(mirror, &from_wire(&request.tree)).await?;
     mirror.checkout(&tree, &folder.clone_dir()).await?;

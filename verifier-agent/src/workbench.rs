@@ -1,4 +1,4 @@
-//! The bench: judges one tree, with git and the sandbox and without the broker.
+//! The workbench: judges one tree, with git and the sandbox and without the broker.
 
 use holdpoint_core::handed::DOUBTS_MAX;
 use holdpoint_harness::ask::Desk;
@@ -10,8 +10,8 @@ use holdpoint_protocol::{
     plan::Criterion,
 };
 use holdpoint_runtime::mirror::{from_wire, to_wire};
-use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandbox};
-use holdpoint_workspace::{Error as GitError, Mirror};
+use holdpoint_sandbox::{Command, Network, Profile, PropertyReport, RunLimits, Sandbox};
+use holdpoint_workspace::{Mirror, WorkspaceError};
 
 use crate::{
     base_product,
@@ -19,13 +19,13 @@ use crate::{
     by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
     changes::Changes,
     criterion::{Named, Subject, judged, not_run, plain},
-    error::BenchError,
+    error::VerifyError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
     judge::About,
     mutants,
     runs::{Record, Runs},
-    settings::Settings,
+    settings::VerifierSettings,
     unrun,
 };
 
@@ -54,8 +54,8 @@ pub struct Findings {
 
 /// Judges trees. One a process; its turns may run one after another or at once.
 #[derive(Debug)]
-pub struct Bench {
-    settings: Settings,
+pub struct VerifierWorkbench {
+    settings: VerifierSettings,
     sandbox: Sandbox,
     base_runs: BaseRuns,
 }
@@ -63,15 +63,15 @@ pub struct Bench {
 /// Hears in one line what is being done.
 pub type Notes<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
-impl Bench {
-    /// A bench. Clears what an earlier process left in the state folder.
+impl VerifierWorkbench {
+    /// A workbench. Clears what an earlier process left in the state folder.
     ///
     /// # Errors
     /// The state folder cannot be used.
-    pub fn new(mut settings: Settings, sandbox: Sandbox) -> Result<Self, BenchError> {
+    pub fn new(mut settings: VerifierSettings, sandbox: Sandbox) -> Result<Self, VerifyError> {
         clear_stale(&settings.state_dir)?;
         let resolved = settings.state_dir.canonicalize();
-        settings.state_dir = resolved.map_err(BenchError::io("resolve", &settings.state_dir))?;
+        settings.state_dir = resolved.map_err(VerifyError::io("resolve", &settings.state_dir))?;
         Ok(Self { settings, sandbox, base_runs: BaseRuns::default() })
     }
 
@@ -79,13 +79,13 @@ impl Bench {
     ///
     /// # Errors
     /// A required property is not given here and not waived.
-    pub async fn prove(&self) -> Result<Vec<PropertyReport>, holdpoint_sandbox::Error> {
+    pub async fn prove(&self) -> Result<Vec<PropertyReport>, holdpoint_sandbox::SandboxError> {
         let profile = Profile {
             read: Vec::new(),
             write: Vec::new(),
             deny: Vec::new(),
             network: Network::Loopback,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         let mut command = Command::shell("true", "/", profile);
         command.env.insert("PATH".to_owned(), self.settings.path.clone());
@@ -105,7 +105,7 @@ impl Bench {
         mirror: &Mirror,
         notes: Notes<'_>,
         desk: &dyn Desk,
-    ) -> Result<Findings, BenchError> {
+    ) -> Result<Findings, VerifyError> {
         self.verify_within(None, (name, request), mirror, notes, desk).await
     }
 
@@ -120,7 +120,7 @@ impl Bench {
         mirror: &Mirror,
         notes: Notes<'_>,
         desk: &dyn Desk,
-    ) -> Result<Findings, BenchError> {
+    ) -> Result<Findings, VerifyError> {
         let base_tree = match base_tree(mirror, request).await? {
             Ok(base_tree) => base_tree,
             Err(why) => return Ok(Findings::refused(request, &why)),
@@ -184,7 +184,7 @@ impl Bench {
         purpose: VerificationPurpose,
         criterion: &Criterion,
         verdicts: &mut Verdicts,
-    ) -> Result<(), BenchError> {
+    ) -> Result<(), VerifyError> {
         let report = match &criterion.check {
             Some(command) => {
                 let named = Named { id: &criterion.id, check: command };
@@ -244,7 +244,7 @@ async fn check(
     purpose: VerificationPurpose,
     named: Named<'_>,
     doubts: Option<&mut Vec<Doubt>>,
-) -> Result<CriterionReport, BenchError> {
+) -> Result<CriterionReport, VerifyError> {
     if purpose == VerificationPurpose::Baseline {
         return plain(runs, subject, named).await;
     }
@@ -277,14 +277,14 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
 
 /// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The
 /// inner error says what is wrong with it.
-async fn base_tree(mirror: &Mirror, request: &VerificationRequest) -> Result<Result<Oid, String>, BenchError> {
+async fn base_tree(mirror: &Mirror, request: &VerificationRequest) -> Result<Result<Oid, String>, VerifyError> {
     let VerificationRequest { base, commit, tree, .. } = request;
     let read = async |wanted: &Oid| match mirror.commit(&from_wire(wanted)).await {
-        Err(GitError::NoSuchObject { .. }) => Ok(Err(match mirror.has(&from_wire(wanted)).await? {
+        Err(WorkspaceError::NoSuchObject { .. }) => Ok(Err(match mirror.has(&from_wire(wanted)).await? {
             true => format!("{wanted} is not a commit"),
             false => format!("the commit {wanted} was not brought by the bundles"),
         })),
-        read => Ok::<_, BenchError>(Ok(read?)),
+        read => Ok::<_, VerifyError>(Ok(read?)),
     };
     let (on, judged) = match (read(base).await?, read(commit).await?) {
         (Ok(on), Ok(judged)) => (on, judged),
