@@ -180,7 +180,8 @@ pub(crate) async fn base_run(
     expect: Option<&Regex>,
 ) -> Result<Ran, VerifyError> {
     if let Some(known) = subject.base_runs.get(&key(subject, named)) {
-        let run = holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), ..known.run };
+        let run =
+            holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
         runs.record.ran(run.clone(), known.evidence);
         return Ok(Ran { run, read: known.read, tail: String::new(), ending: String::new(), unprepared: false });
     }

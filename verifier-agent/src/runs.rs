@@ -9,7 +9,7 @@ mod record;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use holdpoint_core::{checks::JudgedRun, runners::Observed};
@@ -140,6 +140,8 @@ pub(crate) struct Runs<'a> {
     mirror: &'a Mirror,
     prepare: Option<&'a str>,
     trees: HashMap<Oid, Ready>,
+    /// When the turn was taken up, as far as its runs go.
+    began: Instant,
     started: u32,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
@@ -175,6 +177,7 @@ impl<'a> Runs<'a> {
             mirror,
             prepare,
             trees: HashMap::new(),
+            began: Instant::now(),
             started: 0,
             new_modules: BTreeSet::new(),
             allowance: None,
@@ -444,6 +447,7 @@ impl<'a> Runs<'a> {
             exit_code: exit_code(outcome.ended),
             signal: if let Ended::Signalled(signal) = outcome.ended { Some(signal) } else { None },
             duration: Millis::from(outcome.duration),
+            after: Some(Millis::from(self.began.elapsed().saturating_sub(outcome.duration))),
             output: evidence.digest,
             output_bytes: evidence.bytes.len() as u64,
             verdict,

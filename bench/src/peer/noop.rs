@@ -161,6 +161,7 @@ pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest
         exit_code: Some(0),
         signal: None,
         duration: Millis(0),
+        after: None,
         output: evidence,
         output_bytes: OUTPUT.len() as u64,
         verdict: Verdict::Pass,

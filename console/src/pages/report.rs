@@ -188,9 +188,9 @@ fn criterion(frame: Option<&Frame>, report: &CriterionReport, checks: &[&CheckRu
     }
 }
 
-/// One run of a check: on which tree, and how it ended.
-fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
-    let on = match run.tested {
+/// The tree of a run, in words.
+pub(super) fn tree_in_words(tested: TreeTested) -> &'static str {
+    match tested {
         TreeTested::Handoff => "the work",
         TreeTested::Base => "the base",
         TreeTested::TestsAsOnBase => "the work with the tests of the base",
@@ -200,9 +200,13 @@ fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
         TreeTested::FileAsOnBase => "the work with one file of the base",
         TreeTested::Mutant => "the work with one line broken",
         TreeTested::Watched => "the work, observed",
-    };
+    }
+}
+
+/// One run of a check: on which tree, and how it ended.
+fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
     html! {
-        "on " (on) ": " (run.verdict.as_str())
+        "on " (tree_in_words(run.tested)) ": " (run.verdict.as_str())
         @if let Some(code) = run.exit_code { ", exit " (code) }
         @if let Some(signal) = run.signal { ", signal " (signal) }
         @if let Some(reason) = run.reason { " (" (reason) ")" }

@@ -1,17 +1,28 @@
 //! A waypoint's turns below each other, over time: how long each waited for an agent, how long the agent worked, and how long the
-//! decision took. From the journal and from when handoffs were stored; the spans of a trace have every step in between.
+//! decision took, and below a verifier's turn every run of a check. From the journal, from when handoffs were stored and from
+//! receipts; the spans of a trace have every step in between.
 
-use holdpoint_protocol::{Timestamp, api::HistoryLine, state::Outcome};
+use holdpoint_protocol::{
+    Timestamp,
+    api::HistoryLine,
+    artifact::{Artifact as _, CheckRun, ChecklistReceipt, VerificationReport},
+    facts::Verdict,
+    state::Outcome,
+};
 use maud::{Markup, html};
+use serde::Deserialize as _;
 
 use super::{
     frame::Frame,
-    parts::{outcome, span, time},
+    parts::{outcome, span, time, word},
+    report::tree_in_words,
 };
-use crate::account::TurnLine;
+use crate::{account::TurnLine, view::View};
 
 /// Turns that are drawn: the newest.
 const TURNS_MAX: usize = 60;
+/// Runs of checks that are drawn below one turn: the first.
+const RUNS_MAX: usize = 12;
 const WIDTH: u64 = 700;
 const LABEL: u64 = 190;
 const ROW: u64 = 24;
@@ -23,6 +34,8 @@ struct Bar<'a> {
     began: Option<Timestamp>,
     /// When its result was stored.
     ended: Option<Timestamp>,
+    /// What its verifier ran, by its receipt.
+    runs: Vec<CheckRun>,
 }
 
 impl<'a> Bar<'a> {
@@ -32,7 +45,22 @@ impl<'a> Bar<'a> {
         let is_plan = |line: &&HistoryLine| line.kind.ends_with("_plan");
         let began = said.iter().copied().find(is_plan).map(|line| line.at);
         let ended = said.iter().copied().rfind(|line| !is_plan(line)).map(|line| line.at);
-        Self { turn, began, ended: ended.filter(|ended| began.is_none_or(|began| *ended >= began)) }
+        let reported = said.iter().rfind(|line| line.kind == VerificationReport::KIND);
+        let receipt = reported.and_then(|line| ChecklistReceipt::deserialize(&line.artifact["receipt"]).ok());
+        let runs = receipt.map(|receipt| receipt.checks).unwrap_or_default();
+        Self { turn, began, ended: ended.filter(|ended| began.is_none_or(|began| *ended >= began)), runs }
+    }
+
+    /// From when to when a run took, where it is known: within its turn's work, whatever a receipt says.
+    fn time_of(&self, run: &CheckRun) -> Option<(Timestamp, Timestamp)> {
+        let (began, ended) = (self.began?, self.ended?);
+        let begin = began.after(run.after?.duration()).min(ended);
+        Some((begin, begin.after(run.duration.duration()).min(ended)))
+    }
+
+    /// The runs that are drawn, and when each was.
+    fn drawn(&self) -> impl Iterator<Item = (&CheckRun, (Timestamp, Timestamp))> {
+        self.runs.iter().filter_map(|run| Some((run, self.time_of(run)?))).take(RUNS_MAX)
     }
 
     /// How long it waited for an agent, how long the agent had it, and how long its end took, as far as each is known.
@@ -53,13 +81,39 @@ pub(super) fn waterfall(frame: &Frame, turns: &[&TurnLine], history: &[HistoryLi
         h2 { "Turns over time" }
         @if turns.len() > shown.len() { p.hint { "The newest " (shown.len()) " of " (turns.len()) "." } }
         div.scroll tabindex="0" role="region" aria-label="Turns over time" { (picture(&bars, from, frame.now)) }
-        p.hint.legend { span.key.k-wait {} " waits for an agent or a person " span.key.k-work {} " an agent has it " span.key.k-end {} " handed off, not yet over" }
+        p.hint.legend { span.key.k-wait {} " waits for an agent or a person " span.key.k-work {} " an agent has it " span.key.k-end {} " handed off, not yet over " span.key.k-pass {} " a check that passed " span.key.k-fail {} " one that did not" }
         details {
             summary { "As a table" }
             div.scroll tabindex="0" role="region" aria-label="Turns of this waypoint" { (table(&bars, frame.now)) }
+            @if bars.iter().any(|bar| !bar.runs.is_empty()) {
+                div.scroll tabindex="0" role="region" aria-label="Runs of checks" { (runs(frame, &bars)) }
+            }
             p.hint { "Every step in between is a span of its trace: " code { "holdpoint trace" } "." }
         }
     }
+}
+
+/// One line of the picture.
+struct Row {
+    label: String,
+    /// What is drawn, with the class of its colour.
+    parts: Vec<(Timestamp, Timestamp, &'static str)>,
+    /// How long it took in all, and where that is written.
+    took: (Timestamp, String),
+}
+
+fn rows(bar: &Bar<'_>, now: Timestamp) -> Vec<Row> {
+    let over = bar.turn.over.unwrap_or(now);
+    let parts = bar.parts(now).into_iter().zip(["k-wait", "k-work", "k-end"]);
+    let parts = parts.filter_map(|(part, class)| part.map(|(begin, end)| (begin, end, class))).collect();
+    let turn = Row { label: label(bar.turn), parts, took: (over, span(over.since(bar.turn.opened))) };
+    let run = |(run, (begin, end)): (&CheckRun, (Timestamp, Timestamp))| {
+        let class = if run.verdict == Verdict::Pass { "k-pass" } else { "k-fail" };
+        let what = run.criterion.as_ref().map_or("prepare", |criterion| criterion.as_str());
+        let label = format!("\u{2007}\u{2007}{}", what.chars().take(24).collect::<String>());
+        Row { label, parts: vec![(begin, end, class)], took: (end, span(run.duration.duration())) }
+    };
+    std::iter::once(turn).chain(bar.drawn().map(run)).collect()
 }
 
 fn picture(bars: &[Bar<'_>], from: Timestamp, now: Timestamp) -> Markup {
@@ -67,19 +121,17 @@ fn picture(bars: &[Bar<'_>], from: Timestamp, now: Timestamp) -> Markup {
     let all = until.since(from).as_millis().max(1);
     let x =
         |at: Timestamp| LABEL + u64::try_from(at.since(from).as_millis() * u128::from(WIDTH) / all).unwrap_or(WIDTH);
-    let (width, height) = (LABEL + WIDTH + 70, bars.len() as u64 * ROW + 4);
+    let rows: Vec<Row> = bars.iter().flat_map(|bar| rows(bar, now)).collect();
+    let (width, height) = (LABEL + WIDTH + 70, rows.len() as u64 * ROW + 4);
     html! {
         svg.waterfall width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Turns over time; the table has the same" {
-            @for (row, bar) in bars.iter().enumerate() {
-                @let y = row as u64 * ROW + 3;
-                text.small x="2" y=(y + 13) { (label(bar.turn)) }
-                @for (part, class) in bar.parts(now).into_iter().zip(["k-wait", "k-work", "k-end"]) {
-                    @if let Some((begin, end)) = part {
-                        rect class=(class) x=(x(begin)) y=(y) width=(x(end).saturating_sub(x(begin)).max(1)) height=(ROW - 6) {}
-                    }
+            @for (at, row) in rows.iter().enumerate() {
+                @let y = at as u64 * ROW + 3;
+                text.small x="2" y=(y + 13) { (row.label) }
+                @for (begin, end, class) in &row.parts {
+                    rect class=(class) x=(x(*begin)) y=(y) width=(x(*end).saturating_sub(x(*begin)).max(1)) height=(ROW - 6) {}
                 }
-                @let over = bar.turn.over.unwrap_or(now);
-                text.small x=(x(over) + 5) y=(y + 13) { (span(over.since(bar.turn.opened))) }
+                text.small x=(x(row.took.0) + 5) y=(y + 13) { (row.took.1) }
             }
         }
     }
@@ -105,13 +157,30 @@ fn table(bars: &[Bar<'_>], now: Timestamp) -> Markup {
     }
 }
 
+/// Every run of a check, by turn, newest first.
+fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "Began" } th scope="col" { "Of" } th scope="col" { "Command" } th scope="col" { "On" } th scope="col" { "Took" } th scope="col" { "Verdict" } } }
+            tbody { @for bar in bars.iter().rev() { @for run in &bar.runs { tr {
+                td { @match bar.time_of(run) { Some((begin, _)) => { (time(begin)) } None => { "–" } } }
+                td { @match &run.criterion { Some(criterion) => { (criterion) } None => { "prepare" } } }
+                td { code.long { (word(&run.command)) } }
+                td { (tree_in_words(run.tested)) }
+                td { (span(run.duration.duration())) }
+                td { a href=(frame.href(&View::Evidence(run.output))) { (run.verdict.as_str()) } }
+            } } } }
+        }
+    }
+}
+
 fn came_to(with: Outcome) -> &'static str {
     outcome(with)
 }
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::state::Purpose;
+    use holdpoint_protocol::{Digest, state::Purpose};
     use serde_json::json;
 
     use super::*;
@@ -154,5 +223,29 @@ mod tests {
         assert_eq!(Bar::of(&nobody, &[]).parts(at(5_000)), [Some((at(0), at(5_000))), None, None]);
         assert!(waterfall(&frame(), &[], &history).0.is_empty());
         assert!(waterfall(&frame(), &[&over], &history).0.contains("k-work"));
+    }
+
+    #[test]
+    fn runs_of_checks_stand_below_their_turn_and_never_outside_of_it() {
+        let id = "0123456789abcdef0123456789abcdef";
+        let run = |after: Option<u64>, duration: u64, verdict: &str| {
+            json!({"criterion": "unit", "command": "make <b>", "tested": "handoff", "tree": "c".repeat(40), "exit_code": 0, "signal": null,
+                   "duration": duration, "after": after, "output": Digest::of(b"x"), "output_bytes": 1, "verdict": verdict, "reason": null})
+        };
+        let runs = [run(Some(500), 1_000, "pass"), run(Some(6_000), 99_000, "fail"), run(None, 5, "pass")];
+        let mut report = line(9_000, VerificationReport::KIND, id);
+        report.artifact["receipt"] = json!({"checks": runs, "properties": [], "foreign": true});
+        let history = [line(2_000, "verification_plan", id), report];
+        let over = turn(id, 0, Some(10_000));
+        let bar = Bar::of(&over, &history);
+        let times: Vec<_> = bar.runs.iter().map(|run| bar.time_of(run)).collect();
+        assert_eq!(times, [Some((at(2_500), at(3_500))), Some((at(8_000), at(9_000))), None]);
+        let page = waterfall(&frame(), &[&over], &history).0;
+        assert_eq!(
+            (page.matches("k-pass").count(), page.matches("k-fail").count()),
+            (2, 2),
+            "one bar each, and the legend"
+        );
+        assert!(page.contains("make &lt;b&gt;") && page.contains("the work"), "{page}");
     }
 }

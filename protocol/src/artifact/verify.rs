@@ -214,6 +214,9 @@ pub struct CheckRun {
     pub signal: Option<i32>,
     /// Wall time.
     pub duration: Millis,
+    /// How long after its verifier took the turn up it began; `None` where it is not known, as of a run of an earlier turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Millis>,
     /// The digest of the captured output: also its reference in the blob stream.
     pub output: Digest,
     /// Bytes of the captured output.

@@ -247,3 +247,48 @@ fn follow_first(browser: &Browser, part: &str) {
     let link = browser.script("return document.querySelector(`main a[href*='${arguments[0]}']`).href", &json!([part]));
     browser.open(link.as_str().unwrap());
 }
+
+/// How far the page is scrolled, and whether its last row is to be seen.
+const SCROLLED: &str = r#"
+const last = [...document.querySelectorAll('main tbody tr')].at(-1).getBoundingClientRect();
+return [Math.round(scrollY), last.top >= 0 && last.bottom <= innerHeight]"#;
+
+#[test]
+fn five_thousand_waypoints_are_scrolled_through_and_stay_where_they_are_when_the_flight_moves() {
+    const MANY: usize = 5_000;
+    let world = World::new(&[("a.txt", "a\n")]);
+    let check = "criteria: [{id: c, check: \"true\"}]";
+    let many = (1..MANY).map(|at| format!("  - {{id: w{at}, goal: g, depends_on: [first], {check}}}\n"));
+    let many: String = many.collect();
+    world.plan(&format!("plan: many\nwaypoints:\n  - {{id: first, goal: g, {check}}}\n{many}"));
+    let Some(browser) = Browser::start(&world) else { return };
+    let asks = r#"echo '{"type":"ClarificationRequest","question":"Go on?","options":["yes","no"]}'"#;
+    let mut up = world.start(&["up", "--builder", &world.program("asks.sh", asks)]);
+    up.until("the fleet", || world.broker());
+    let console = world.start(&["console"]);
+    let flight = world.holdpoint(&["submit", "../plan/plan.yaml"]).expect(0).stdout.trim().to_owned();
+    browser.open(&soon("the console's address", || address_in(&console.printed())));
+    browser.until(&flight);
+    follow(&browser, &format!("/flight/{flight}"));
+    browser.until("Page 1 of 25");
+    let none = json!([]);
+    for page in 2..=25 {
+        browser.script("scrollTo(0, document.body.scrollHeight)", &none);
+        soon("the end of the page", || (browser.script(SCROLLED, &none)[1] == json!(true)).then_some(()));
+        browser.click("nav.pager a[rel=next]");
+        browser.until(&format!("Page {page} of 25"));
+    }
+    assert!(browser.text().contains(&format!("w{}", MANY - 1)));
+    examine(&browser);
+
+    // The flight moves under a page that somebody scrolled: it shows so, and stays where it is.
+    browser.script("scrollTo(0, document.body.scrollHeight / 2)", &none);
+    let before = browser.script(SCROLLED, &none)[0].as_i64().unwrap();
+    assert!(before > 500, "the page is long: {before}");
+    world.holdpoint(&["pause", &flight, "--as", "human-ann"]).expect(0);
+    browser.until("paused");
+    let after = browser.script(SCROLLED, &none)[0].as_i64().unwrap();
+    assert!((after - before).abs() < 100, "it was scrolled from {before} to {after}");
+    browser.click("nav.filters a:nth-of-type(2)");
+    browser.until("Page 1 of");
+}

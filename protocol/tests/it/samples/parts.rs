@@ -314,6 +314,7 @@ pub(super) fn receipt() -> ChecklistReceipt {
         exit_code: Some(0),
         signal: None,
         duration: Millis(1234),
+        after: Some(Millis(56)),
         output: digest("output"),
         output_bytes: 512,
         verdict,
@@ -321,7 +322,7 @@ pub(super) fn receipt() -> ChecklistReceipt {
     };
     ChecklistReceipt {
         checks: vec![
-            CheckRun { criterion: None, ..run(TreeTested::Base, Verdict::Pass, None) },
+            CheckRun { criterion: None, after: None, ..run(TreeTested::Base, Verdict::Pass, None) },
             CheckRun {
                 exit_code: None,
                 signal: Some(9),
