@@ -141,6 +141,11 @@ pub trait Backend: Send + Sync + 'static {
     /// The time and bytes of output that a task may use up.
     fn limits(&self, task: &BackendTask) -> (Duration, u64);
 
+    /// How many bytes a prompt may have.
+    fn prompt_bytes_max(&self) -> usize {
+        usize::MAX
+    }
+
     /// The form in which the program says what it says.
     fn dialect(&self) -> Dialect;
 

@@ -81,6 +81,7 @@ pub(crate) async fn by_judge(
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
     );
     let question = Question::new(criterion, subject.tree, shown.iter(), subject.about);
+    let question = question.within(usize::try_from(judge.prompt.bytes()).unwrap_or(usize::MAX));
     // Boxed, as the program's run is large.
     let put = Box::pin(put(runs, tree, (judge, criterion), &question, &rules));
     let asked = put.instrument(span.clone()).await?;

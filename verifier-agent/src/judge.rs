@@ -6,7 +6,7 @@
 
 mod handed;
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, collections::BTreeSet, time::Duration};
 
 use holdpoint_core::shown;
 use holdpoint_harness::{
@@ -50,6 +50,9 @@ pub(crate) struct Question<'a> {
     /// What its gate is for and what it says; no other gate's.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<Value>,
+    /// What was cut because there was no room for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    cut: BTreeSet<String>,
 }
 
 /// That a judge is asked again, because what it printed cannot be used.
@@ -60,6 +63,9 @@ pub(crate) struct Retry {
     /// What is wrong, and what to print.
     pub(crate) prompt: String,
 }
+
+/// Bytes of an output that a question keeps, however little room it has.
+const OUTPUT_LEAST_BYTES: usize = 512;
 
 /// What ends a judge's turn besides an envelope, in a sentence.
 pub(crate) const VERDICT: &str = "Or print the verdict object by itself, and nothing else: it has exactly the keys `verdict`, `evidence` and `doubts`.";
@@ -123,7 +129,34 @@ impl<'a> Question<'a> {
                 let said = serde_json::to_value(about.gate).expect("it has only strings");
                 all_seen(&said)
             }),
+            cut: BTreeSet::new(),
         }
+    }
+
+    /// The question in at most so many bytes, as far as outputs, specifications and words of the gate can be cut; `cut` names what
+    /// was (FLY-32). Of outputs the end is kept: the whole of each is the evidence that it names.
+    pub(crate) fn within(mut self, bytes_max: usize) -> Self {
+        while self.to_bytes(None).len() > bytes_max && self.cut_more() {}
+        self
+    }
+
+    /// Cuts what can best be done without; whether there was anything.
+    fn cut_more(&mut self) -> bool {
+        let longest = self.evidence.iter_mut().max_by_key(|shown| shown.output_tail.len());
+        if let Some(shown) = longest.filter(|shown| shown.output_tail.len() > OUTPUT_LEAST_BYTES) {
+            let tail = &shown.output_tail;
+            let kept = tail[tail.ceil_char_boundary(tail.len() / 2)..].to_owned();
+            self.cut.insert(format!("the beginning of output_tail of {}", shown.id));
+            shown.output_tail = Cow::Owned(kept);
+        } else if !self.tests.is_empty() {
+            self.tests.clear();
+            self.cut.insert("tests".to_owned());
+        } else if self.gate.take().is_some() {
+            self.cut.insert("gate".to_owned());
+        } else {
+            return false;
+        }
+        true
     }
 
     /// The bytes for standard input; of a retry with what was wrong.

@@ -13,7 +13,7 @@ use holdpoint_harness::{
         program::{program_files, readable},
     },
 };
-use holdpoint_runtime::config::{Config, Dialect, VerifierConfig};
+use holdpoint_runtime::config::{ByteSize, Config, Dialect, PROMPT_DEFAULT, VerifierConfig};
 
 /// Where programs are looked for when this process has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -48,6 +48,8 @@ pub struct JudgeSettings {
     pub dialect: Dialect,
     /// What its tokens cost where it names no cost.
     pub price: Option<Price>,
+    /// How long a question may be.
+    pub prompt: ByteSize,
     /// More variables for it, with their values.
     pub env: BTreeMap<String, String>,
     /// More that it may read than checks may: its own program.
@@ -62,8 +64,16 @@ impl VerifierSettings {
     /// # Errors
     /// The path that cannot be made absolute, because the current directory is gone.
     pub fn from_config(config: &Config, own_env: &BTreeMap<String, String>) -> Result<Self, (PathBuf, std::io::Error)> {
-        let VerifierConfig { judge, judge_dialect, judge_price, judge_pass_env, pass_env, read_paths, deny_paths } =
-            &config.agents.verifier;
+        let VerifierConfig {
+            judge,
+            judge_dialect,
+            judge_price,
+            judge_prompt,
+            judge_pass_env,
+            pass_env,
+            read_paths,
+            deny_paths,
+        } = &config.agents.verifier;
         let own = |name: &str, default: &str| own_env.get(name).cloned().unwrap_or_else(|| default.to_owned());
         let passed = |names: &[String]| -> BTreeMap<String, String> {
             names.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect()
@@ -76,6 +86,7 @@ impl VerifierSettings {
             },
             dialect: *judge_dialect,
             price: *judge_price,
+            prompt: judge_prompt.unwrap_or(PROMPT_DEFAULT),
             env: passed(judge_pass_env),
             read_paths: judge_reads(command, &path, &home),
             network: true,

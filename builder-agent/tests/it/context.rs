@@ -92,3 +92,25 @@ async fn the_covenant_of_the_base_is_shown_whatever_the_work_made_of_it() {
         "{patch}"
     );
 }
+
+#[tokio::test]
+async fn a_prompt_keeps_to_its_bound_and_says_what_was_cut_and_where_the_whole_is() {
+    let shop = Shop::new().await;
+    let turn =
+        shop.turn_with(|request| request.goal = format!("Begin here.\n{}The end.", "Do it well.\n".repeat(2_000)));
+    let short = |program: &mut holdpoint_runtime::config::ProgramConfig| program.prompt = "8KiB".parse().unwrap();
+    let program = "cat > prompt; wc -c < prompt; cat prompt; grep -c 'The end.' \"$HOLDPOINT_TURN_FILE\"";
+    let workbench = shop.bench_with(program, short).await;
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let printed = std::fs::read_to_string(&built.output).unwrap();
+    let bytes: usize = printed.lines().find_map(|line| line.trim().parse().ok()).unwrap();
+    assert!((4_000..=8 << 10).contains(&bytes), "{bytes}");
+    assert!(printed.contains("Begin here.") && !printed.contains("\nThe end."), "{printed}");
+    for part in ["## When you are ready", "## What is not here", "a bound of 8192 bytes", "- the goal: "] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    assert!(
+        printed.contains("all of it is in the file `$HOLDPOINT_TURN_FILE`") && printed.contains("\n1\n"),
+        "{printed}"
+    );
+}

@@ -4,6 +4,7 @@
 //! hidden ones in them; the goal is as the plan has it.
 
 pub(crate) mod parts;
+pub(crate) mod sections;
 
 use std::fmt::Write;
 
@@ -18,27 +19,30 @@ use parts::{
     code_span, code_spans, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate,
     push_tests,
 };
+use sections::{Sections, Worth};
 
 use crate::context::{Guide, RepositoryContext};
 
 /// How much of a map a prompt shows.
 const MAP_SHOWN_BYTES: usize = 3 << 10;
 
-/// The prompt of a build or repair turn.
-#[must_use]
-pub fn prompt(turn: &Turn, request: &BuildRequest, context: &RepositoryContext) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "# {}\n", one_line(&request.title));
-    let _ = writeln!(
-        text,
-        "You work as `{}` on waypoint `{}` of flight `{}`, attempt {}. The current directory is a git clone of the \
-         repository, made for this turn and thrown away afterwards. Edit the files in it.\n",
-        turn.role, turn.waypoint, turn.flight, turn.attempt
-    );
-    push_wanted(&mut text, turn, request);
-    push_context(&mut text, context);
-    push_ready(&mut text, &request.budget);
-    text
+/// The prompt of a build or repair turn, in sections.
+pub(crate) fn prompt(turn: &Turn, request: &BuildRequest, context: &RepositoryContext) -> Sections {
+    let mut sections = Sections::default();
+    sections.keep(|text| {
+        let _ = writeln!(text, "# {}\n", one_line(&request.title));
+        let _ = writeln!(
+            text,
+            "You work as `{}` on waypoint `{}` of flight `{}`, attempt {}. The current directory is a git clone of the \
+             repository, made for this turn and thrown away afterwards. Edit the files in it.\n",
+            turn.role, turn.waypoint, turn.flight, turn.attempt
+        );
+    });
+    add_wanted(&mut sections, turn, request);
+    sections.add(Worth::Covenants, |text| push_guides(text, context));
+    sections.add(Worth::Map, |text| push_map(text, context));
+    sections.keep(|text| push_ready(text, &request.budget));
+    sections
 }
 
 /// What a person reads who took over such a turn: the same as an agent's program but for how it is done.
@@ -53,7 +57,9 @@ pub fn for_person(turn: &Turn, request: &BuildRequest) -> String {
          clone next to this file is yours: edit the files in it.\n",
         turn.role, turn.attempt, turn.deadline
     );
-    push_wanted(&mut text, turn, request);
+    let mut wanted = Sections::default();
+    add_wanted(&mut wanted, turn, request);
+    text.push_str(&wanted.within(usize::MAX));
     let _ = writeln!(
         text,
         "## When you are ready\n\n`holdpoint hand-in {waypoint} --flight {flight}` hands the files in as they are; no \
@@ -95,18 +101,24 @@ pub fn for_judge(turn: &Turn, request: &VerificationRequest) -> String {
 }
 
 /// What is wanted of the maker of the work.
-fn push_wanted(text: &mut String, turn: &Turn, request: &BuildRequest) {
-    push_gate(text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
-    push_outcomes(text, &request.context.outcome_help);
-    let _ = writeln!(text, "## Goal\n\n{}\n", request.goal.trim_end());
+fn add_wanted(sections: &mut Sections, turn: &Turn, request: &BuildRequest) {
+    sections.add(Worth::Part, |text| {
+        push_gate(text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
+        push_outcomes(text, &request.context.outcome_help);
+    });
+    sections.add(Worth::Goal, |text| {
+        let _ = writeln!(text, "## Goal\n\n{}\n", request.goal.trim_end());
+    });
     if let Some(feedback) = &request.feedback {
-        push_feedback(text, feedback, request);
+        sections.add(Worth::Feedback, |text| push_feedback(text, feedback, request));
     }
-    push_criteria(text, &request.criteria, "Somebody else judges these on the files that you leave.");
-    push_dependencies(text, &request.dependencies);
-    push_tests(text, &request.tests);
-    push_paths(text, request);
-    push_guidance(text, &turn.guidance, request);
+    sections.add(Worth::Criteria, |text| {
+        push_criteria(text, &request.criteria, "Somebody else judges these on the files that you leave.");
+    });
+    sections.add(Worth::Dependencies, |text| push_dependencies(text, &request.dependencies));
+    sections.add(Worth::Specifications, |text| push_tests(text, &request.tests));
+    sections.add(Worth::Paths, |text| push_paths(text, request));
+    sections.keep(|text| push_guidance(text, &turn.guidance, request));
 }
 
 /// What outcomes mean at this gate, where it says so.
@@ -256,8 +268,8 @@ fn push_guidance(text: &mut String, guidance: &GuidancePacket, request: &BuildRe
     text.push('\n');
 }
 
-/// What the repository says itself, and the beginning of its map. In blocks: they are its words.
-fn push_context(text: &mut String, context: &RepositoryContext) {
+/// What the repository says itself. In blocks: they are its words.
+fn push_guides(text: &mut String, context: &RepositoryContext) {
     for Guide { path, text: said, cut } in &context.guides {
         let more = if *cut { " (its beginning)" } else { "" };
         let _ = writeln!(text, "## {} says{more}\n", code_span(path));
@@ -266,6 +278,10 @@ fn push_context(text: &mut String, context: &RepositoryContext) {
     if let Some(source) = &context.source {
         let _ = writeln!(text, "{} is there: where it and the goal disagree, it counts.\n", code_span(source));
     }
+}
+
+/// The beginning of the repository's map.
+fn push_map(text: &mut String, context: &RepositoryContext) {
     if !context.map.is_empty() {
         let shown = context.map.get(..context.map.floor_char_boundary(MAP_SHOWN_BYTES)).unwrap_or_default();
         let _ = writeln!(

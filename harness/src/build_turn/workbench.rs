@@ -31,7 +31,9 @@ use super::{
 use crate::{
     ask::{self, Ask, Completed, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
     backend::{
-        Backend, BackendError, BackendResult, BackendTask, Transcript, markers::HelpCall, prompt::prompt,
+        Backend, BackendError, BackendResult, BackendTask, Transcript,
+        markers::HelpCall,
+        prompt::{prompt, sections::Worth},
         question::ValidQuestion,
     },
     context::{RepositoryContext, TurnSubject},
@@ -155,7 +157,7 @@ impl<B: Backend> Workbench<B> {
         let so_far = SoFar::of(mirror, request, &folder).await?;
         let brief = Brief {
             feedback: request.feedback.as_ref(),
-            prompt: prompt(turn, request, &context),
+            prompt: String::new(),
             budget: request.budget.clone(),
             looks: false,
             keeps: true,
@@ -163,9 +165,11 @@ impl<B: Backend> Workbench<B> {
         };
         let mut task = task(turn, &folder, brief)?;
         task.go_on = self.backend.conversation(&task);
+        let mut sections = prompt(turn, request, &context);
         if task.go_on.is_none() {
-            task.prompt.push_str(&so_far.section());
+            sections.add(Worth::SoFar, |text| so_far.push_section(text));
         }
+        task.prompt = sections.within(self.backend.prompt_bytes_max());
         let repository = context.repository(mirror, from_wire(&request.start));
         let metered = meter::can_be_metered(turn.allowance.as_ref(), (self.backend.dialect(), self.backend.price()));
         let rules = match rules(mirror, &request.base).await?.and_then(|rules| metered.map(|()| rules)) {

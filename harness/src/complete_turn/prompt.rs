@@ -12,8 +12,9 @@ use holdpoint_protocol::{
 };
 
 use super::advice;
-use crate::backend::prompt::parts::{
-    code_span, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate, push_tests,
+use crate::backend::prompt::{
+    parts::{code_span, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate, push_tests},
+    sections::{Sections, Worth},
 };
 
 /// Bytes of a patch that are in the prompt: what is longer is in the file.
@@ -44,44 +45,58 @@ impl Shown {
     }
 }
 
-/// The prompt of a turn that is completed.
-pub(super) fn prompt(turn: &Turn, request: &CompletionRequest, shown: &Shown) -> String {
+/// The prompt of a turn that is completed, in sections.
+pub(super) fn prompt(turn: &Turn, request: &CompletionRequest, shown: &Shown) -> Sections {
+    let mut sections = Sections::default();
     if let Some(wanted) = &request.advice {
-        let mut text = advice::prompt(turn, &request.title, wanted, place(shown));
-        push_work(&mut text, shown);
-        push_guidance(&mut text, turn);
-        push_budget(&mut text, &request.budget.clone().unwrap_or_default());
-        return text;
+        advice::add_wanted(&mut sections, turn, &request.title, wanted, place(shown));
+    } else {
+        add_wanted(&mut sections, turn, request, shown);
     }
-    let mut text = String::new();
-    let _ = writeln!(text, "# {}\n", one_line(&request.title));
-    let _ = writeln!(
-        text,
-        "You work as `{}` at gate `{}` on waypoint `{}` of flight `{}`. {}\n",
-        turn.role,
-        turn.gate,
-        turn.waypoint,
-        turn.flight,
-        place(shown)
-    );
-    push_gate(&mut text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
+    sections.add(Worth::Patch, |text| push_work(text, shown));
+    sections.keep(|text| {
+        push_guidance(text, turn);
+        if request.advice.is_none() {
+            push_answer(text, request);
+        }
+        push_budget(text, &request.budget.clone().unwrap_or_default());
+    });
+    sections
+}
+
+/// What is wanted of the one who completes the gate.
+fn add_wanted(sections: &mut Sections, turn: &Turn, request: &CompletionRequest, shown: &Shown) {
+    sections.keep(|text| {
+        let _ = writeln!(text, "# {}\n", one_line(&request.title));
+        let _ = writeln!(
+            text,
+            "You work as `{}` at gate `{}` on waypoint `{}` of flight `{}`. {}\n",
+            turn.role,
+            turn.gate,
+            turn.waypoint,
+            turn.flight,
+            place(shown)
+        );
+    });
+    sections.add(Worth::Part, |text| {
+        push_gate(text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
+    });
     if let Some(goal) = &request.goal {
-        let _ = writeln!(text, "## What the work is about\n\n{}\n", goal.trim_end());
+        sections.add(Worth::Goal, |text| {
+            let _ = writeln!(text, "## What the work is about\n\n{}\n", goal.trim_end());
+        });
     }
     if let Some(feedback) = &request.feedback {
-        push_feedback(&mut text, feedback);
+        sections.add(Worth::Feedback, |text| push_feedback(text, feedback));
     }
-    push_criteria(
-        &mut text,
-        &request.criteria,
-        "Work on this waypoint has to meet these. A verifier judges them by evidence.",
-    );
-    push_tests(&mut text, &request.tests);
-    push_work(&mut text, shown);
-    push_guidance(&mut text, turn);
-    push_answer(&mut text, request);
-    push_budget(&mut text, &request.budget.clone().unwrap_or_default());
-    text
+    sections.add(Worth::Criteria, |text| {
+        push_criteria(
+            text,
+            &request.criteria,
+            "Work on this waypoint has to meet these. A verifier judges them by evidence.",
+        );
+    });
+    sections.add(Worth::Specifications, |text| push_tests(text, &request.tests));
 }
 
 fn place(shown: &Shown) -> &'static str {

@@ -89,7 +89,7 @@ impl<B: Backend> Workbench<B> {
         };
         let brief = Brief {
             feedback: request.feedback.as_ref(),
-            prompt: prompt(turn, request, &shown),
+            prompt: prompt(turn, request, &shown).within(self.backend.prompt_bytes_max()),
             budget: request.budget.clone().unwrap_or_default(),
             looks: true,
             // An advisor that is asked again knows what it said. Everybody else judges work as if for the first time.

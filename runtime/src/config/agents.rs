@@ -16,6 +16,11 @@ use super::{
     units::{ByteSize, TimeSpan},
 };
 
+/// How long a prompt may be where nothing else is configured.
+pub const PROMPT_DEFAULT: ByteSize = ByteSize::from_kib(128);
+/// The least that a prompt can be bounded to: how to ask and how to end have to fit.
+pub const PROMPT_LEAST: ByteSize = ByteSize::from_kib(8);
+
 /// `[agents]`: what the agents of each role run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AgentsConfig {
@@ -155,6 +160,8 @@ pub struct ProgramConfig {
     pub wall: TimeSpan,
     /// How much it may print in a turn, unless the plan says otherwise.
     pub output: ByteSize,
+    /// How long its prompt may be. What does not fit is cut, and the prompt says what was and where the whole is.
+    pub prompt: ByteSize,
 }
 
 impl Default for ProgramConfig {
@@ -178,6 +185,7 @@ impl Default for ProgramConfig {
             network: true,
             wall: TimeSpan::from_secs(30 * 60),
             output: ByteSize::from_mib(10),
+            prompt: PROMPT_DEFAULT,
         }
     }
 }
@@ -194,6 +202,9 @@ pub struct VerifierConfig {
     /// What the tokens of the judge's model cost, for judges that report tokens and no cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_price: Option<Price>,
+    /// How long the judge's question may be; 128 KiB unless it is said. What does not fit is cut, and the question says what was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_prompt: Option<ByteSize>,
     /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
     /// code under review and never get them.
     #[serde(deserialize_with = "list")]

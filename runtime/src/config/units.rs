@@ -54,6 +54,12 @@ impl TimeSpan {
 }
 
 impl ByteSize {
+    /// A number of KiB; one at least.
+    #[must_use]
+    pub const fn from_kib(kib: u64) -> Self {
+        Self(if kib == 0 { 1 << 10 } else { kib.saturating_mul(1 << 10) })
+    }
+
     /// A number of MiB; one at least.
     #[must_use]
     pub const fn from_mib(mib: u64) -> Self {

@@ -91,6 +91,37 @@ fn a_judge_reads_nothing_that_cannot_be_seen_or_that_moves_a_cursor() {
 }
 
 #[test]
+fn a_question_that_is_too_long_loses_the_beginnings_of_outputs_first_and_says_so() {
+    let criterion = Criterion { id: "read".parse().unwrap(), statement: "It reads well".to_owned(), check: None };
+    let report = |id: &str, bytes: usize| CriterionReport {
+        result: CriterionResult { id: id.parse().unwrap(), verdict: Verdict::Pass, reason: None, evidence: Vec::new() },
+        command: None,
+        exit_code: Some(0),
+        output_tail: format!("{}the end of {id}", "ä".repeat(bytes / 2)),
+        note: None,
+    };
+    let reports = [report("long", 40_000), report("short", 200)];
+    let tree = "a".repeat(40).parse().unwrap();
+    let specs = [serde_json::json!({"given": "x".repeat(2_000)})];
+    let gate = GateBrief { description: Some("g".repeat(2_000)), ..GateBrief::default() };
+    let about = About { clarifications: &[], tests: &specs, gate: &gate, judged: &[] };
+    let within = |bytes| {
+        let bytes = Question::new(&criterion, &tree, reports.iter(), about).within(bytes).to_bytes(None);
+        let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        (bytes.len(), asked)
+    };
+    let (_, whole) = within(usize::MAX);
+    assert!(whole.get("cut").is_none());
+    let (length, cut) = within(16_000);
+    assert!(length <= 16_000 && cut["evidence"][0]["output_tail"].as_str().unwrap().ends_with("the end of long"));
+    assert_eq!((&cut["evidence"][1], &cut["tests"]), (&whole["evidence"][1], &whole["tests"]));
+    assert_eq!(cut["cut"], serde_json::json!(["the beginning of output_tail of long"]));
+    let (length, least) = within(2_000);
+    assert!(length <= 2_000 && least["criterion"] == whole["criterion"], "{least:#}");
+    assert_eq!(least["cut"], serde_json::json!(["gate", "tests", "the beginning of output_tail of long"]));
+}
+
+#[test]
 fn verdict_with_evidence_counts() {
     let judged = answered("{\"verdict\": \"pass\", \"evidence\": [\"src/retry.rs:10\"], \"doubts\": [\"names\"]}\n");
     assert_eq!((judged.verdict, judged.reason), (Verdict::Pass, None));

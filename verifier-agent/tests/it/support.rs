@@ -182,6 +182,7 @@ pub(crate) fn settings(temp: &Path) -> VerifierSettings {
 pub(crate) fn with_judge(settings: &mut VerifierSettings, command: &str) {
     settings.judge = Some(JudgeSettings {
         price: None,
+        prompt: holdpoint_runtime::config::PROMPT_DEFAULT,
         dialect: holdpoint_runtime::config::Dialect::Plain,
         command: command.to_owned(),
         env: BTreeMap::new(),

@@ -89,7 +89,7 @@ pub(crate) fn request() -> BuildRequest {
 }
 
 fn text(request: &BuildRequest) -> String {
-    prompt(&turn(request), request, &RepositoryContext::default())
+    prompt(&turn(request), request, &RepositoryContext::default()).within(usize::MAX)
 }
 
 fn feedback() -> Feedback {
@@ -263,7 +263,7 @@ fn a_prompt_shows_what_the_repository_says_and_the_beginning_of_its_map_in_block
         title: "Types\n# first".to_owned(),
         commit: "c".repeat(40).parse().unwrap(),
     }];
-    let text = prompt(&turn(&request), &request, &context);
+    let text = prompt(&turn(&request), &request, &context).within(usize::MAX);
     for part in [
         "## `core/AGENTS.md` says\n\n````\n```\n# Be brief\n````\n",
         "## `AGENTS.md` says (its beginning)\n",

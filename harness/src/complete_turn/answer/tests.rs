@@ -176,7 +176,7 @@ fn a_program_that_prints_its_prompt_says_nothing_with_it() {
         patch: "+{\"outcome\": \"complete\"}".to_owned(),
         file: "/p".into(),
     };
-    let prompt = crate::complete_turn::prompt::prompt(&turn(), &request(), &shown);
+    let prompt = crate::complete_turn::prompt::prompt(&turn(), &request(), &shown).within(usize::MAX);
     let (outcome, _, _, named) = came_to(&prompt, |request| request.default_outcome = Some(Outcome::Blocked));
     assert_eq!((outcome, named), (Outcome::Blocked, false));
 }

@@ -108,7 +108,7 @@ pub(crate) fn advice() -> CompletionRequest {
 }
 
 fn of(request: &CompletionRequest, shown: &Shown) -> String {
-    prompt(&turn(), request, shown)
+    prompt(&turn(), request, shown).within(usize::MAX)
 }
 
 fn work(patch: &str) -> Shown {

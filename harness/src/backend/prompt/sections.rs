@@ -1,0 +1,209 @@
+//! A prompt in sections, under a bound (FLY-32): what does not fit is cut, the section of least worth first, and the prompt says at
+//! its end what was cut and where the whole is. Pure.
+//!
+//! A block of others' words that is cut is closed: nothing in it gets out.
+
+use std::fmt::Write as _;
+
+/// Bytes that the words on what was cut have room in.
+const SUMMARY_BYTES: usize = 1 << 10;
+
+/// Sections that can be cut, those first that a program can do without most easily.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Worth {
+    Map,
+    Covenants,
+    SoFar,
+    Specifications,
+    Dependencies,
+    Given,
+    Patch,
+    Part,
+    Feedback,
+    Paths,
+    Criteria,
+    Goal,
+}
+
+impl Worth {
+    /// The section's name, and where the whole of it is.
+    fn whole(self) -> (&'static str, &'static str) {
+        const TURN: &str = "the file `$HOLDPOINT_TURN_FILE`";
+        const DIFF: &str = "the file `$HOLDPOINT_DIFF_FILE`";
+        match self {
+            Self::Map => ("the map of the repository", "`holdpoint-ask context map`"),
+            Self::Covenants => ("the repository's guidance", "the files of that name in the current directory"),
+            Self::SoFar => ("what was done so far", DIFF),
+            Self::Specifications => ("the specifications", TURN),
+            Self::Dependencies => ("what landed before", TURN),
+            Self::Given => ("what was said before", TURN),
+            Self::Patch => ("what the work changes", DIFF),
+            Self::Part => ("your part", TURN),
+            Self::Feedback => ("what earlier turns came to", TURN),
+            Self::Paths => ("what may be changed", TURN),
+            Self::Criteria => ("the acceptance criteria", TURN),
+            Self::Goal => ("the goal", TURN),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Section {
+    /// `None`: it is never cut.
+    worth: Option<Worth>,
+    text: String,
+}
+
+/// A prompt so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sections(Vec<Section>);
+
+impl Sections {
+    /// Adds words without which the program does not know what it is: they are never cut, and they are few.
+    pub(crate) fn keep(&mut self, write: impl FnOnce(&mut String)) {
+        self.push(None, write);
+    }
+
+    /// Adds a section that can be cut.
+    pub(crate) fn add(&mut self, worth: Worth, write: impl FnOnce(&mut String)) {
+        self.push(Some(worth), write);
+    }
+
+    fn push(&mut self, worth: Option<Worth>, write: impl FnOnce(&mut String)) {
+        let mut text = String::new();
+        write(&mut text);
+        if !text.is_empty() {
+            self.0.push(Section { worth, text });
+        }
+    }
+
+    /// The prompt, in at most so many bytes as far as sections that can be cut allow it.
+    pub(crate) fn within(mut self, bytes_max: usize) -> String {
+        let length = |sections: &[Section]| sections.iter().map(|section| section.text.len()).sum::<usize>();
+        if length(&self.0) > bytes_max {
+            let room = bytes_max.saturating_sub(SUMMARY_BYTES);
+            let mut cut = Vec::new();
+            let mut by_worth: Vec<usize> = (0..self.0.len()).filter(|at| self.0[*at].worth.is_some()).collect();
+            by_worth.sort_by_key(|at| self.0[*at].worth);
+            for at in by_worth {
+                let excess = length(&self.0).saturating_sub(room);
+                if excess == 0 {
+                    break;
+                }
+                let section = &mut self.0[at];
+                let whole = section.text.len();
+                section.text = beginning(&section.text, whole.saturating_sub(excess));
+                cut.extend(section.worth.map(|worth| (worth, section.text.len(), whole)));
+            }
+            self.keep(|text| push_summary(text, bytes_max, &cut));
+        }
+        self.0.into_iter().map(|section| section.text).collect()
+    }
+}
+
+/// At most so many bytes of a section, as whole lines where there is one, with the block closed that it would leave open. Less than
+/// a heading is nothing.
+fn beginning(text: &str, bytes_max: usize) -> String {
+    // Room for the end of a block, whose fence is as long as its beginning.
+    let longest_fence = text.lines().filter_map(fence).map(str::len).max().unwrap_or(0);
+    let Some(room) = bytes_max.checked_sub(longest_fence + "\n\n\n".len()) else { return String::new() };
+    let start = &text[..text.floor_char_boundary(room)];
+    let start = start.rfind('\n').map_or(start, |end| &start[..=end]);
+    if start.lines().filter(|line| !line.trim().is_empty()).count() < 2 {
+        return String::new();
+    }
+    let mut open = None;
+    for line in start.lines() {
+        match (open, fence(line)) {
+            (None, Some(mark)) => open = Some(mark),
+            (Some(mark), Some(end)) if line.trim_end() == end && end.len() >= mark.len() => open = None,
+            _ => {}
+        }
+    }
+    let mut cut = start.to_owned();
+    if !cut.ends_with('\n') {
+        cut.push('\n');
+    }
+    if let Some(mark) = open {
+        let _ = writeln!(cut, "{mark}");
+    }
+    cut.push('\n');
+    cut
+}
+
+/// The backticks of a line that begins or ends a block.
+fn fence(line: &str) -> Option<&str> {
+    let ticks = line.len() - line.trim_start_matches('`').len();
+    (ticks >= 3).then(|| &line[..ticks])
+}
+
+fn push_summary(text: &mut String, bytes_max: usize, cut: &[(Worth, usize, usize)]) {
+    let _ = writeln!(text, "\n## What is not here\n\nThis prompt has a bound of {bytes_max} bytes. Cut were:\n");
+    for (worth, left, whole) in cut {
+        let (name, place) = worth.whole();
+        let _ = writeln!(text, "- {name}: {left} of {whole} bytes are here, all of it is in {place}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::backend::prompt::parts::push_fenced;
+
+    fn sections(goal: usize, map: &str) -> Sections {
+        let mut sections = Sections::default();
+        sections.keep(|text| text.push_str("# Title\n\n"));
+        sections.add(Worth::Goal, |text| {
+            let _ = writeln!(text, "## Goal\n\n{}\n", "do it\n".repeat(goal));
+        });
+        sections.add(Worth::Map, |text| {
+            text.push_str("## The repository\n\n");
+            push_fenced(text, map);
+        });
+        sections.keep(|text| text.push_str("## When you are ready\n\nEnd.\n"));
+        sections
+    }
+
+    #[test]
+    fn what_fits_is_whole_and_says_nothing_of_a_bound() {
+        let whole = sections(3, "a\nb").within(usize::MAX);
+        assert_eq!(sections(3, "a\nb").within(whole.len()), whole);
+        assert!(!whole.contains("What is not here"));
+        assert!(whole.ends_with("End.\n"));
+    }
+
+    #[test]
+    fn the_section_of_least_worth_is_cut_first_and_named_with_the_place_of_the_whole() {
+        let map = "src/lib.rs\n".repeat(1_000);
+        let cut = sections(100, &map).within(8_000);
+        assert!(cut.len() <= 8_000, "{}", cut.len());
+        assert_eq!(cut.matches("do it").count(), 100, "the goal is whole");
+        assert!(cut.contains("- the map of the repository: ") && cut.contains("`holdpoint-ask context map`"), "{cut}");
+        assert!(!cut.contains("- the goal"));
+        // Nothing of the map is left where the goal itself has too little room.
+        let less = sections(2_000, &map).within(4_000);
+        assert!(less.len() <= 4_000 && less.contains("- the map of the repository: 0 of "), "{less}");
+        assert!(less.contains("- the goal: ") && less.contains("$HOLDPOINT_TURN_FILE"), "{less}");
+        assert!(less.contains("## When you are ready"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_gets_out_of_a_block_that_is_cut(map in "[`a\n ]{0,3000}", bytes_max in 1_100_usize..3_000) {
+            let cut = sections(1, &map).within(bytes_max);
+            prop_assert!(cut.len() <= bytes_max.max(1_200));
+            let mut open: Option<&str> = None;
+            for line in cut.lines() {
+                match (open, fence(line)) {
+                    (None, Some(mark)) => open = Some(mark),
+                    (Some(mark), Some(end)) if line == end && end.len() >= mark.len() => open = None,
+                    (Some(_), _) => prop_assert!(!line.starts_with("## "), "{}", cut),
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(open, None);
+        }
+    }
+}
