@@ -28,7 +28,7 @@ mod tree;
 mod worker;
 
 pub use error::AgentError;
-pub use handoff::{HandoffError, ask_in_turn, hear_help, message_id, record_exchange};
+pub use handoff::{HandoffError, ask_in_turn, declare_plan, hear_help, message_id, record_exchange};
 pub use holdpoint_protocol::api::Presence;
 pub use job::{Job, JobArgs};
 pub use progress::{ProgressError, newest};

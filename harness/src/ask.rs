@@ -25,11 +25,11 @@ pub mod printed;
 
 pub use attend::{Ending, ProgramAsks, attend, ending};
 pub use client::maybe_run;
-pub use desk::{Desk, Nobody, Recording, Storing, TurnDesk, Waited, Waiting};
+pub use desk::{Desk, Nobody, Planning, Recording, Storing, TurnDesk, Waited, Waiting};
 pub use handoff::handoff;
 pub use inside::{Completed, Inside};
 pub use line::{Access, AskLine};
-pub use message::Ask;
+pub use message::{Ask, DeclaredPlan};
 pub use printed::PrintListener;
 
 /// What the program is called, and the name under which an executable of ours becomes it.

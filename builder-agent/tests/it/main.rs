@@ -11,6 +11,7 @@ mod conversations;
 mod dialects;
 mod exchange;
 mod help;
+mod planning;
 mod program;
 mod result;
 mod support;

@@ -7,9 +7,11 @@ use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest,
     api::{FlightLine, HistoryLine, Standing},
+    artifact::{Artifact as _, BuildPlan},
     ids::role,
     view::{FlightStatus, FlightView},
 };
+use serde_json::Value;
 
 use super::{
     forget::{forgotten, goes_on_by},
@@ -120,6 +122,7 @@ fn readable(line: &HistoryLine) -> String {
     if line.artifact["receipt"]["foreign"] == true {
         fields.push("foreign receipt".to_owned());
     }
+    fields.extend(planned(line));
     match line.standing {
         Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
         Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),
@@ -131,6 +134,18 @@ fn readable(line: &HistoryLine) -> String {
     let blockers = line.artifact["blockers"].as_array().into_iter().flatten().filter_map(|blocker| blocker.as_str());
     let blockers = blockers.map(|blocker| format!("\n    blocker: {}", shown::line(blocker)));
     std::iter::once(head.trim_end().to_owned()).chain(doubts).chain(blockers).collect()
+}
+
+/// What a program said that it means to do; of a plan that its harness wrote, nothing.
+fn planned(line: &HistoryLine) -> Option<String> {
+    let plan = (line.kind == BuildPlan::KIND && line.artifact["declared"] == true).then_some(&line.artifact)?;
+    let part = |field: &str, words: &str| {
+        let items: Vec<_> = plan[field].as_array()?.iter().filter_map(Value::as_str).map(shown::line).collect();
+        (!items.is_empty()).then(|| format!("{words} {}", items.join(", ")))
+    };
+    let parts = [("file_targets", "touches"), ("validation", "validates with"), ("coverage", "covers")];
+    let said: Vec<String> = parts.iter().filter_map(|(field, words)| part(field, words)).collect();
+    Some(format!("its program {}", said.join("; ")))
 }
 
 /// Shows one artifact, or the bytes behind a digest.

@@ -11,8 +11,8 @@ use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        Artifact, ClarificationRequest, ExchangeRecord, ExchangeRecordBody, GivenBack, GivenBackBody, HelpRequest,
-        StatusUpdate, StatusUpdateBody,
+        Artifact, BuildPlan, ClarificationRequest, ExchangeRecord, ExchangeRecordBody, GivenBack, GivenBackBody,
+        HelpRequest, StatusUpdate, StatusUpdateBody,
     },
     codec::{self, CodecError, Encoding},
     headers,
@@ -58,6 +58,14 @@ pub enum HandoffError {
 /// [`HandoffError`].
 pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), HandoffError> {
     Handoff::new(job, asked, ShowJwt::No)?.publish(&job.bus).await
+}
+
+/// Hands off what the program of a turn means to do, once: a turn is not held up by it.
+///
+/// # Errors
+/// [`HandoffError`].
+pub async fn declare_plan(job: &Job, plan: &BuildPlan) -> Result<(), HandoffError> {
+    Handoff::new(job, plan, ShowJwt::Yes)?.publish_once(&job.bus).await
 }
 
 /// Hands off a call for help that was heard while its program runs. A broker that does not take it holds up nothing: the

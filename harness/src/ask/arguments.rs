@@ -13,6 +13,7 @@ Reaches the people and the harness behind this turn. For agents' programs, insid
 
 Usage: holdpoint-ask complete [--outcome complete|needs_review|blocked] --summary TEXT [--blocker TEXT]...
                               [--rejection-notes TEXT] [--metadata JSON]
+       holdpoint-ask plan [--target PATH]... [--validate COMMAND]... [--covers CRITERION]...
        holdpoint-ask question TEXT [--option TEXT]... [--confidence low|medium|high] [--context TEXT] [--patience TIME]
        holdpoint-ask help TEXT
        holdpoint-ask task
@@ -29,6 +30,12 @@ The last completion counts, whatever you print, if your program then ends with e
 --blocker          one thing that has to change, or is in the way; needed for needs_review and blocked; may be repeated
 --rejection-notes  what else the next agent to get the work has to know
 --metadata         a JSON object of your own
+
+plan: says what you mean to do in a turn that makes work, for those who look on. It decides nothing; say it again when it changes.
+
+--target    a path that you mean to touch; may be repeated
+--validate  a command that you mean to validate with; may be repeated
+--covers    the id of a criterion that you mean to meet; may be repeated
 
 question, help: ask the people behind this turn.
 
@@ -71,13 +78,14 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
         None => Err("nothing is asked".to_owned()),
         Some("--help" | "-h") => Ok(Typed::Usage),
         Some("complete") => complete(arguments).map(Typed::Ask),
+        Some("plan") => plan(arguments).map(Typed::Ask),
         Some("question") => question(arguments).map(Typed::Ask),
         Some("help") => help(arguments).map(Typed::Ask),
         Some("status") => nothing("status", arguments).map(|()| Typed::Ask(RequestKind::Status)),
         Some("task") => nothing("task", arguments).map(|()| Typed::Task),
         Some("context") => context(arguments),
         Some(other) => {
-            Err(format!("{other:?} is none of `complete`, `question`, `help`, `task`, `context` and `status`"))
+            Err(format!("{other:?} is none of `complete`, `plan`, `question`, `help`, `task`, `context` and `status`"))
         }
     }
 }
@@ -112,6 +120,29 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
         completion.insert("blockers".to_owned(), blockers.into());
     }
     Ok(RequestKind::Complete { completion })
+}
+
+fn plan(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
+    let (mut targets, mut validation, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some(argument) = arguments.next() {
+        let (name, value) = option(&argument, &mut arguments);
+        let items = match name.as_str() {
+            "--target" => &mut targets,
+            "--validate" => &mut validation,
+            "--covers" => &mut coverage,
+            other if other.starts_with("--") => return Err(format!("{other} is no option of `plan`")),
+            other => {
+                return Err(format!(
+                    "`plan` takes options only: put {other:?} behind --target, --validate or --covers"
+                ));
+            }
+        };
+        items.push(value?);
+    }
+    if targets.is_empty() && validation.is_empty() && coverage.is_empty() {
+        return Err("`plan` says nothing: give it --target, --validate or --covers".to_owned());
+    }
+    Ok(RequestKind::Plan { targets, validation, coverage })
 }
 
 /// An option with its value, which follows `=` or is the next argument.
@@ -240,6 +271,18 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_has_targets_validation_and_coverage() {
+        let line =
+            ["plan", "--target", "src/a.rs", "--target=src/b.rs", "--validate", "cargo test", "--covers", "unit"];
+        let wanted = RequestKind::Plan {
+            targets: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()],
+            validation: vec!["cargo test".to_owned()],
+            coverage: vec!["unit".to_owned()],
+        };
+        assert_eq!(typed(&line), Ok(Typed::Ask(wanted)));
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_refused() {
         for (arguments, why) in [
             (&[][..], "nothing"),
@@ -251,6 +294,10 @@ mod tests {
             (&["question", "a", "--confidence", "sure"], "no confidence"),
             (&["question", "a", "--patience", "soon"], "no time"),
             (&["question", "a", "--patience", "ß"], "no time"),
+            (&["plan"], "says nothing"),
+            (&["plan", "all of it"], "options only"),
+            (&["plan", "--covers"], "needs a value"),
+            (&["plan", "--goal", "x"], "no option"),
             (&["context", "goal", "x"], "one part"),
             (&["context", "file"], "0 were given"),
             (&["task", "w"], "no arguments"),

@@ -115,6 +115,7 @@ fn asked(wanted: RequestKind, socket: Option<PathBuf>) -> Told {
             Told { code: 0, out, beside: recorded.warning.map_or(Beside::Nothing, Beside::Json) }
         }
         Ok(Became::Wrong(error)) => Told { code: exit::USAGE, out: String::new(), beside: Beside::Json(error) },
+        Ok(Became::Planned) => Told { code: 0, out: lines(&json!({"recorded": "plan"})), beside: Beside::Nothing },
         Ok(Became::Pulled(Pulled { text, cut })) => {
             let more = "this is the beginning: there is more";
             Told { code: 0, out: text, beside: if cut { Beside::Words(more.to_owned()) } else { Beside::Nothing } }

@@ -10,7 +10,10 @@ use holdpoint_protocol::{
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::handoff::{heard_help, waiting};
+use super::{
+    handoff::{heard_help, planned, waiting},
+    message::DeclaredPlan,
+};
 use crate::{
     agent::{self, Job},
     backend::{markers::HelpCall, question::ValidQuestion},
@@ -36,6 +39,8 @@ pub type Waiting<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
 
 /// Something stored on its way; `None`: it is not kept.
 pub type Storing<'a> = Pin<Box<dyn Future<Output = Option<Digest>> + Send + 'a>>;
+/// A plan on its way; whether it is stored.
+pub type Planning<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 /// A record on its way.
 pub type Recording<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
@@ -61,6 +66,11 @@ pub trait Desk: Send + Sync {
     /// Stores a program's output whole. Without anybody behind the desk it is not kept.
     fn keep(&self, _output: Vec<u8>) -> Storing<'_> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// Hands off what a program means to do; whether it is stored. Without anybody behind the desk nobody reads it.
+    fn plan<'a>(&'a self, _plan: &'a DeclaredPlan) -> Planning<'a> {
+        Box::pin(std::future::ready(false))
     }
 
     /// Hands off the record of an exchange, and comes back once it is stored (RETRY-7). Without anybody behind the desk there
@@ -168,6 +178,14 @@ impl Desk for TurnDesk<'_> {
         Box::pin(async {
             let stored = blobs::put(&self.job.bus, &self.job.role, output.into()).await;
             stored.inspect_err(|error| tracing::warn!(error = %ErrorChain(error), "a failed output is not stored")).ok()
+        })
+    }
+
+    fn plan<'a>(&'a self, plan: &'a DeclaredPlan) -> Planning<'a> {
+        Box::pin(async {
+            let Some(plan) = planned(self.job, plan) else { return false };
+            let handed = agent::declare_plan(self.job, &plan).await;
+            handed.inspect_err(|error| tracing::warn!(error = %ErrorChain(error), "a plan is not stored")).is_ok()
         })
     }
 

@@ -3,14 +3,15 @@
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        ClarificationRequest, ClarificationRequestBody, HelpEvent, HelpRequest, HelpRequestBody, Metered, Origin,
-        WorkInProgress,
+        BuildPlan, BuildPlanBody, ClarificationRequest, ClarificationRequestBody, HelpEvent, HelpRequest,
+        HelpRequestBody, Metered, Origin, WorkInProgress,
     },
+    turn::TurnRequest,
 };
 
 use serde_json::Value;
 
-use super::message::Ask;
+use super::message::{Ask, DeclaredPlan};
 use crate::{
     agent::{Final, Job},
     backend::{
@@ -53,6 +54,23 @@ pub(super) fn waiting(job: &Job, asked: ValidQuestion, until: Timestamp) -> Clar
 /// A call for help that was heard while its program runs.
 pub(super) fn heard_help(job: &Job, call: HelpCall) -> HelpRequest {
     HelpRequest { running: true, ..help(job, call, None, job.origin()) }
+}
+
+/// What a program means to do, in place of the plan that its harness wrote (FLY-15); `None` in a turn that has none.
+pub(super) fn planned(job: &Job, plan: &DeclaredPlan) -> Option<BuildPlan> {
+    let TurnRequest::Build(request) = &job.turn.request else { return None };
+    let coverage = plan.coverage.iter().filter_map(|id| id.parse().ok()).collect();
+    let body = BuildPlanBody {
+        turn: job.turn.turn_id.clone(),
+        delivery: job.delivery,
+        agent: job.agent.clone(),
+        declared: true,
+        file_targets: plan.targets.clone(),
+        validation: plan.validation.clone(),
+        coverage,
+        budget: request.budget.clone(),
+    };
+    Some(BuildPlan::new(job.origin(), body))
 }
 
 fn clarification(

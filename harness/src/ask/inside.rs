@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::{
     desk::Desk,
-    message::{Became, Recorded, ValidRequest},
+    message::{Became, DeclaredPlan, Recorded, ValidRequest},
 };
 use crate::{complete_turn, context::pull::Repository};
 
@@ -36,6 +36,9 @@ const JUDGES: (&str, &str) = (
 const COMPLETES: &str =
     "Complete it with `holdpoint-ask complete`, or print the completion; then end your program with exit code 0.";
 
+/// How often one run of a program may say what it means to do.
+const PLANS_MAX: u32 = 8;
+
 /// A completion that was recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completed {
@@ -52,6 +55,7 @@ pub struct Inside<'a> {
     desk: &'a dyn Desk,
     answered: Vec<Clarified>,
     completed: Option<Completed>,
+    plans: u32,
 }
 
 /// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
@@ -99,13 +103,13 @@ impl<'a> Inside<'a> {
     /// A program in this turn, whose questions wait at the desk.
     #[must_use]
     pub fn of(turn: &'a Turn, desk: &'a dyn Desk) -> Self {
-        Self { turn: Some(turn), repository: None, desk, answered: Vec::new(), completed: None }
+        Self { turn: Some(turn), repository: None, desk, answered: Vec::new(), completed: None, plans: 0 }
     }
 
     /// A judge, which is asked about one criterion in a verifier's turn and sees nothing else of it.
     #[must_use]
     pub fn judge(desk: &'a dyn Desk) -> Self {
-        Self { turn: None, repository: None, desk, answered: Vec::new(), completed: None }
+        Self { turn: None, repository: None, desk, answered: Vec::new(), completed: None, plans: 0 }
     }
 
     /// With a repository that the program may look into.
@@ -135,13 +139,41 @@ impl<'a> Inside<'a> {
         self.answered.push(answer.clone());
     }
 
-    /// Answers what is asked about the turn or its repository, and takes its completion.
+    /// Answers what is asked about the turn or its repository, and takes its plan and its completion.
     pub(super) async fn reply(&mut self, call: &ValidRequest) -> Became {
-        let ValidRequest::Pull(slice, name) = call else { return self.answer(call) };
+        let (slice, name) = match call {
+            ValidRequest::Pull(slice, name) => (slice, name),
+            ValidRequest::Plan(plan) => return self.plan(plan).await,
+            call => return self.answer(call),
+        };
         let Some(repository) = self.repository else {
             return Became::Refused("there is no repository to look into in this turn".to_owned());
         };
         repository.pull(*slice, name).await.map_or_else(Became::Refused, Became::Pulled)
+    }
+
+    /// Hands off what the program means to do: it takes the place of the plan that its harness wrote (FLY-15), and decides nothing.
+    async fn plan(&mut self, plan: &DeclaredPlan) -> Became {
+        let Some(Turn { request: TurnRequest::Build(request), .. }) = self.turn else {
+            return Became::Refused("only a turn that makes work has a plan".to_owned());
+        };
+        let is_known = |id: &&String| request.criteria.iter().any(|criterion| criterion.id.as_str() == id.as_str());
+        if let Some(unknown) = plan.coverage.iter().find(|id| !is_known(id)) {
+            let known: Vec<&str> = request.criteria.iter().map(|criterion| criterion.id.as_str()).collect();
+            return Became::Refused(format!(
+                "{unknown:?} is no criterion of this waypoint: there are {}",
+                known.join(", ")
+            ));
+        }
+        if self.plans >= PLANS_MAX {
+            return Became::Refused(format!("a program says at most {PLANS_MAX} times what it means to do"));
+        }
+        self.plans += 1;
+        if self.desk.plan(plan).await {
+            Became::Planned
+        } else {
+            Became::Refused("the plan could not be handed off: go on without it".to_owned())
+        }
     }
 
     fn answer(&mut self, call: &ValidRequest) -> Became {
@@ -151,7 +183,9 @@ impl<'a> Inside<'a> {
                 Err(wrong) => Became::Wrong(wrong),
             },
             ValidRequest::Status => Became::Status(Box::new(self.standing())),
-            ValidRequest::Ask(_) | ValidRequest::Pull(..) => Became::Refused("this is not about the turn".to_owned()),
+            ValidRequest::Ask(_) | ValidRequest::Plan(_) | ValidRequest::Pull(..) => {
+                Became::Refused("this is not about the turn".to_owned())
+            }
         }
     }
 

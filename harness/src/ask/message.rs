@@ -28,6 +28,10 @@ pub const PATIENCE_DEFAULT: u64 = 60;
 /// The longest id that a request may give itself.
 const ID_BYTES_MAX: usize = 64;
 
+/// Paths, commands and criteria that a plan names, of each kind, and the bytes of one.
+const PLAN_ITEMS_MAX: usize = 100;
+const PLAN_ITEM_BYTES_MAX: usize = 1 << 10;
+
 fn default_patience() -> u64 {
     PATIENCE_DEFAULT
 }
@@ -73,6 +77,18 @@ pub enum RequestKind {
         /// The completion as a program prints it: `outcome`, `summary`, `blockers`, `rejectionNotes`, `metadata`.
         completion: Map<String, Value>,
     },
+    /// To say what is meant to be done.
+    Plan {
+        /// Paths that it means to touch.
+        #[serde(default)]
+        targets: Vec<String>,
+        /// Commands that it means to validate with.
+        #[serde(default)]
+        validation: Vec<String>,
+        /// Criteria that it means to meet.
+        #[serde(default)]
+        coverage: Vec<String>,
+    },
     /// To know how the turn stands.
     Status,
     /// A slice of the repository.
@@ -108,6 +124,8 @@ pub enum Became {
     Completed(Box<Recorded>),
     /// The completion cannot be taken: `{"error": CODE, "message": …, …}` (GATE-22). The turn goes on.
     Wrong(Value),
+    /// It is recorded as the plan of the turn.
+    Planned,
     /// How the turn stands.
     Status(Box<TurnStanding>),
     /// A slice of the repository.
@@ -142,6 +160,38 @@ pub struct Patient {
     pub patience: Duration,
 }
 
+/// What a program means to do, within the bounds (FLY-7). It decides nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredPlan {
+    /// Paths that it means to touch.
+    pub targets: Vec<String>,
+    /// Commands that it means to validate with.
+    pub validation: Vec<String>,
+    /// Criteria that it means to meet, by the names it gives them.
+    pub coverage: Vec<String>,
+}
+
+impl DeclaredPlan {
+    fn checked(self) -> Result<Self, BadQuestion> {
+        let parts = [("targets", &self.targets), ("validation", &self.validation), ("coverage", &self.coverage)];
+        if parts.iter().all(|(_, items)| items.is_empty()) {
+            return Err(BadQuestion::Empty);
+        }
+        for (part, items) in parts {
+            if items.len() > PLAN_ITEMS_MAX {
+                return Err(BadQuestion::TooMany { part, count: items.len(), max: PLAN_ITEMS_MAX });
+            }
+            if let Some(item) = items.iter().find(|item| item.len() > PLAN_ITEM_BYTES_MAX) {
+                return Err(BadQuestion::TooLong { part, bytes: item.len(), max: PLAN_ITEM_BYTES_MAX });
+            }
+            if items.iter().any(|item| item.trim().is_empty()) {
+                return Err(BadQuestion::Empty);
+            }
+        }
+        Ok(self)
+    }
+}
+
 /// A request that keeps to the bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValidRequest {
@@ -149,6 +199,8 @@ pub enum ValidRequest {
     Ask(Patient),
     /// A completion, which the harness holds against the turn.
     Complete(Map<String, Value>),
+    /// What is meant to be done.
+    Plan(DeclaredPlan),
     /// How the turn stands.
     Status,
     /// A slice of the repository.
@@ -190,6 +242,9 @@ pub fn checked(wanted: RequestKind) -> Result<ValidRequest, BadQuestion> {
             ValidRequest::Ask(Patient { ask, patience: Duration::ZERO })
         }
         RequestKind::Complete { completion } => ValidRequest::Complete(completion),
+        RequestKind::Plan { targets, validation, coverage } => {
+            ValidRequest::Plan(DeclaredPlan { targets, validation, coverage }.checked()?)
+        }
         RequestKind::Status => ValidRequest::Status,
         RequestKind::Pull { slice, name } => ValidRequest::Pull(slice, named(name)?),
     })
@@ -240,11 +295,15 @@ mod tests {
     #[test]
     fn what_breaks_a_bound_or_is_no_request_is_refused_with_the_reason() {
         let long = format!(r#"{{"id": "1", "ask": "help", "text": "{}"}}"#, "x".repeat(REQUEST_BYTES_MAX));
+        let many = serde_json::json!({"id": "1", "ask": "plan", "validation": vec!["make"; 101]}).to_string();
         for (line, why) in [
             ("", "cannot be read"),
             (r#"{"id": "1", "ask": "context", "text": "x"}"#, "cannot be read"),
             (r#"{"id": "1", "ask": "complete", "completion": "done"}"#, "cannot be read"),
             (r#"{"id": "1", "ask": "help", "text": " "}"#, "no text"),
+            (r#"{"id": "1", "ask": "plan"}"#, "no text"),
+            (r#"{"id": "1", "ask": "plan", "targets": ["a", " "]}"#, "no text"),
+            (&many, "validation has 101"),
             (r#"{"id": "1", "ask": "pull", "slice": "log", "name": "x"}"#, "cannot be read"),
             (r#"{"id": "1", "ask": "pull", "slice": "file", "name": ""}"#, "no text"),
             (r#"{"id": "1", "ask": "question", "text": "q", "options": ["a", "a"]}"#, "twice"),

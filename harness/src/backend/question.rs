@@ -57,6 +57,16 @@ pub enum BadQuestion {
         /// How long it may be.
         max: usize,
     },
+    /// A part has too many items.
+    #[error("its {part} has {count} items, and at most {max} are taken")]
+    TooMany {
+        /// The part.
+        part: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        max: usize,
+    },
     /// There are too many options.
     #[error("it has {count} options, and at most {OPTIONS_MAX} are taken")]
     TooManyOptions {

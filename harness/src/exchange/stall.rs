@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::book::Draft;
 use crate::{
-    ask::{Desk, Recording, Storing, Waiting},
+    ask::{DeclaredPlan, Desk, Planning, Recording, Storing, Waiting},
     backend::{markers::HelpCall, question::ValidQuestion},
     live::Live,
     meter::RunMeter,
@@ -174,6 +174,10 @@ impl Desk for Patiently<'_> {
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {
         self.desk.keep(output)
+    }
+
+    fn plan<'b>(&'b self, plan: &'b DeclaredPlan) -> Planning<'b> {
+        self.desk.plan(plan)
     }
 
     fn record(&self, draft: Draft) -> Recording<'_> {

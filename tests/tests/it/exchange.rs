@@ -59,3 +59,20 @@ fn results_that_cannot_be_used_are_asked_for_again_in_one_attempt_and_are_on_rec
     world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
     world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
 }
+
+#[test]
+fn what_a_program_means_to_do_is_in_the_history_and_its_work_is_judged_as_ever() {
+    let world = World::new(&[("readme", "x\n")]);
+    world.plan("plan: planned\nwaypoints:\n  - {id: w, goal: g, scope: [result], criteria: [{id: c, check: grep -q done result}]}\n");
+    let says = "holdpoint-ask plan --target other --covers c; holdpoint-ask plan --target result --validate 'grep done' --covers c";
+    let builder = world.program("builder.sh", &format!("{says}; echo done > result"));
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(0).waypoint("w")["attempts"], 1);
+    let flight = run.json()["flight"].as_str().unwrap().to_owned();
+    let history = world.holdpoint(&["history", "w", "--flight", &flight]).expect(0).stdout.clone();
+    let planned: Vec<&str> = history.lines().filter_map(|line| line.split("its program ").nth(1)).collect();
+    assert_eq!(planned, ["touches other; covers c", "touches result; validates with grep done; covers c"], "{history}");
+    assert!(!history.contains("CONFLICT"), "{history}");
+    world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
+    world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+}

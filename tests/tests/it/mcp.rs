@@ -152,6 +152,7 @@ request '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"ask","a
 request '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"complete","arguments":{"outcome":"complete","summary":"s"}}}' 6
 request '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"status","arguments":{}}}' 7
 request '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"context","arguments":{"part":"goal"}}}' 8
+request '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"plan","arguments":{"targets":["result"]}}}' 9
 exec 3>&-
 wait
 cp "$TMPDIR/out" replies; echo done > result"#;
@@ -177,8 +178,9 @@ fn a_program_in_a_turn_asks_by_mcp_without_any_key() {
     let result = |id: u64| replies.iter().find(|reply| reply["id"] == id).unwrap()["result"].clone();
     let text = |id: u64| -> Value { serde_json::from_str(result(id)["content"][0]["text"].as_str().unwrap()).unwrap() };
     let tools: Vec<Value> = result(2)["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
-    assert_eq!(tools, ["get_task", "context", "complete", "status", "ask", "help"]);
+    assert_eq!(tools, ["get_task", "context", "complete", "status", "plan", "ask", "help"]);
     assert_eq!((&text(3)["waypoint"], &text(3)["request"]["goal"]), (&json!("w"), &json!("Say done.")));
+    assert_eq!(text(9), json!({"recorded": "plan"}));
     assert_eq!((&result(4)["isError"], &text(4)["error"]["code"]), (&json!(true), &json!("invalid_question")));
     assert_eq!((&text(5)["became"], &text(5)["answer"]["option"]), (&json!("answer"), &json!("blue")));
     assert_eq!((&result(6)["isError"], &text(6)["error"]["code"]), (&json!(true), &json!("not_completed_here")));

@@ -23,6 +23,7 @@ use crate::failure::{Failure, chain};
 
 const GET_TASK: &str = "get_task";
 const CONTEXT: &str = "context";
+const PLAN: &str = "plan";
 const STATUS: &str = "status";
 const ASK: &str = "ask";
 const HELP: &str = "help";
@@ -43,6 +44,10 @@ With a part: {"part", "text", "bytes"}; a long one is cut, and `cut` names the f
 With `name` it looks into the repository as it was when the turn began: part `file` is a file by its path, `search` the lines that have a text, `symbol` definitions by a part of their names: {"text", "cut"}.
 
 Example: {"part": "gate"}"#;
+
+const PLAN_SAYS: &str = r#"Says what you mean to do in a turn that makes work, for those who look on: paths, commands to validate with, ids of criteria. It decides nothing; call it again when your plan changes, eight times at most.
+
+Example: {"targets": ["src/retry.rs"], "validation": ["cargo test retry"], "coverage": ["unit"]}"#;
 
 const STATUS_SAYS: &str = "Shows how this turn stands: attempt, deadline, `ends_with` (what ends the turn), `answered` (questions \
     with their answers) and `completion` (the one that counts so far). Changes nothing.\n\nExample: {}";
@@ -89,6 +94,21 @@ struct Help {
     text: String,
 }
 
+/// Arguments of `plan`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    /// Paths that you mean to touch.
+    #[serde(default)]
+    targets: Vec<String>,
+    /// Commands that you mean to validate with.
+    #[serde(default)]
+    validation: Vec<String>,
+    /// Ids of criteria that you mean to meet.
+    #[serde(default)]
+    coverage: Vec<String>,
+}
+
 /// Arguments of `context`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +142,7 @@ impl Turn {
         let speaking = [
             tool::<Completing>(completion::NAME, completion::IN_TURN, false),
             tool::<Nothing>(STATUS, STATUS_SAYS, true),
+            tool::<Plan>(PLAN, PLAN_SAYS, false),
             tool::<Question>(ASK, ASK_SAYS, false),
             tool::<Help>(HELP, HELP_SAYS, false),
         ];
@@ -138,6 +159,10 @@ impl Turn {
             HELP => {
                 let Help { text } = offer::read(name, arguments)?;
                 self.ask(RequestKind::Help { text }).await
+            }
+            PLAN => {
+                let Plan { targets, validation, coverage } = offer::read(name, arguments)?;
+                self.ask(RequestKind::Plan { targets, validation, coverage }).await
             }
             STATUS => {
                 let Nothing {} = offer::read(name, arguments)?;
@@ -180,6 +205,7 @@ impl Turn {
             Ok(Became::Answer(answer)) => Ok(Reply::Json(json!({"became": "answer", "answer": answer}))),
             Ok(Became::Result) => Ok(Reply::Json(json!({"became": "result", "message": RESULT}))),
             Ok(Became::Completed(recorded)) => Ok(Reply::Json(json!(recorded))),
+            Ok(Became::Planned) => Ok(Reply::Json(json!({"recorded": "plan"}))),
             Ok(Became::Status(standing)) => Ok(Reply::Json(json!(standing))),
             Ok(Became::Pulled(pulled)) => Ok(Reply::Json(json!(pulled))),
             Ok(Became::Wrong(error)) => Err(Refusal::Taught(error)),
@@ -216,9 +242,9 @@ mod tests {
         let names = |turn: &Turn| turn.offer().tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
         let files = Files::of("/t/turn.json".into(), None);
         let mut turn = Turn { line: "/t/turn".into(), files: Some(files) };
-        assert_eq!(names(&turn), [GET_TASK, CONTEXT, completion::NAME, STATUS, ASK, HELP]);
+        assert_eq!(names(&turn), [GET_TASK, CONTEXT, completion::NAME, STATUS, PLAN, ASK, HELP]);
         turn.files = None;
-        assert_eq!(names(&turn), [completion::NAME, STATUS, ASK, HELP]);
+        assert_eq!(names(&turn), [completion::NAME, STATUS, PLAN, ASK, HELP]);
     }
 
     #[test]
