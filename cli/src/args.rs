@@ -238,9 +238,13 @@ pub(crate) struct UpArgs {
     /// What the fleet runs
     #[command(flatten)]
     pub(crate) commands: CommandFlags,
-    /// Serve a console as well, in your name, and print its address (see `holdpoint console --help`)
+    /// Serve a console as well, in your name, and print its address (see `holdpoint console --help`); done anyway where the
+    /// output is a terminal
     #[arg(long)]
     pub(crate) console: bool,
+    /// Serve no console
+    #[arg(long, conflicts_with = "console")]
+    pub(crate) no_console: bool,
     /// Print the addresses as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,7 +2,7 @@
 
 mod log;
 
-use std::sync::Arc;
+use std::{io::IsTerminal as _, sync::Arc};
 
 use holdpoint_protocol::streams;
 use holdpoint_runtime::{config::Config, fresh};
@@ -116,6 +116,11 @@ async fn serve(fleet: &mut Fleet, args: &UpArgs, config: &Config, repo: &UserRep
     }
 }
 
+/// Its address lets anybody act in the user's name: unasked it is for a terminal, not for the log of a script.
+fn serves_console(args: &UpArgs) -> bool {
+    args.console || !args.no_console && !args.json && std::io::stdout().is_terminal()
+}
+
 /// What is there as long as the fleet runs.
 struct There {
     _announced: Option<TempPath>,
@@ -155,7 +160,7 @@ async fn begin(
     let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
     let plans = Some(Plans::on(args.repo.clone(), false));
-    let console = Beside::start_if(args.console, &fleet.client_of(&key::default_name()).await?, plans).await?;
+    let console = Beside::start_if(serves_console(args), &fleet.client_of(&key::default_name()).await?, plans).await?;
     if args.json {
         let mut places = json!({"url": url, "creds": creds, "state": state.dir()});
         if let Some(console) = &console {
