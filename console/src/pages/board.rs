@@ -2,7 +2,6 @@
 
 use holdpoint_protocol::{
     ids::{FlightId, GateId},
-    state::Status,
     view::WaypointView,
     workflow::WorkflowSpec,
 };
@@ -31,7 +30,7 @@ pub(crate) fn board(
             gates.push(gate);
         }
     }
-    let over = |waypoint: &&WaypointView| matches!(waypoint.status, Status::Complete | Status::Cancelled);
+    let over = |waypoint: &&WaypointView| waypoint.status.is_over();
     let standing =
         |gate: &GateId| waypoints.iter().filter(move |w| !over(w) && w.gate.as_ref() == Some(gate)).collect();
     let begins: Vec<&WaypointView> = waypoints.iter().filter(|w| !over(w) && w.gate.is_none()).collect();

@@ -54,7 +54,7 @@ fn head(frame: &Frame, view: &FlightView, account: &FlightAccount) -> Markup {
     let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
     let used =
         account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
-    let is_over = view.waypoints.iter().all(|waypoint| matches!(waypoint.status, Status::Complete | Status::Cancelled));
+    let is_over = view.waypoints.iter().all(|waypoint| waypoint.status.is_over());
     let waits: Vec<&WaypointView> = view.waypoints.iter().filter(|waypoint| waits(waypoint)).collect();
     html! {
         h1 { (view.flight) " " (flight_status(view.status)) @if view.paused { " " span.tag { "paused" } } }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     artifact::VerificationPurpose,
-    state::Status,
     turn::{Turn, TurnRequest},
 };
 use proptest::prelude::*;
@@ -120,7 +119,7 @@ proptest! {
         for name in NAMES {
             let status = fixture.status(name);
             let used_up = fixture.state(name).counters.conflicts >= 10;
-            prop_assert!(matches!(status, Status::Complete | Status::Cancelled) || used_up, "{} is left {:?}", name, status);
+            prop_assert!(status.is_over() || used_up, "{} is left {:?}", name, status);
         }
         let fitted = |name: &&str| {
             let was_apart = fixture.trace.iter().any(|t| t.waypoint == id(name) && t.after.apart);
