@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
     ids::{FlightId, WaypointId},
     retire::{RETIRE, RetireAnswer, RetireQuery},
+    storage::{STORAGE, Storage, StorageQuery},
     unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
 };
@@ -205,6 +206,11 @@ impl Client {
             let Some(next) = page.next else { return Ok(all) };
             query.after = Some(next);
         }
+    }
+
+    /// How full the broker is, without patience for failures.
+    pub(crate) async fn storage(&self) -> Result<Storage, ApiError> {
+        self.look(NO_PATIENCE, STORAGE, &StorageQuery::default()).await
     }
 
     /// What waits for people, longest first.

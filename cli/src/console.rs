@@ -23,6 +23,7 @@ use holdpoint_protocol::{
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     ids::{AgentName, FlightId, WaypointId, role},
     journal::Entry,
+    storage::Storage,
     view::FlightView,
 };
 use holdpoint_runtime::clock;
@@ -106,6 +107,10 @@ impl ConsoleFleet for Seen {
 
     async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ConsoleProblem> {
         self.client.inbox_now(flight).await.map_err(problem)
+    }
+
+    async fn storage(&self) -> Result<Storage, ConsoleProblem> {
+        self.client.storage().await.map_err(problem)
     }
 
     async fn dead(&self) -> Result<Vec<DeadTurn>, ConsoleProblem> {

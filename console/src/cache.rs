@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     artifact::Verb,
     ids::{FlightId, WaypointId},
     state::Status,
+    storage::Storage,
     view::{FlightStatus, FlightView, WaypointView},
 };
 use tokio::{
@@ -98,6 +99,7 @@ pub(crate) struct Cache<F: ConsoleFleet> {
     flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
     inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
     dead: Mutex<Option<Kept<Vec<DeadTurn>>>>,
+    storage: Mutex<Option<Kept<Storage>>>,
     waits: StdMutex<Option<usize>>,
     pasts: Mutex<HashMap<(FlightId, WaypointId), Arc<Past>>>,
     books: StdMutex<Books<F::Reading>>,
@@ -113,6 +115,7 @@ impl<F: ConsoleFleet> Cache<F> {
             flights: Mutex::default(),
             inbox: Mutex::default(),
             dead: Mutex::default(),
+            storage: Mutex::default(),
             waits: StdMutex::default(),
             pasts: Mutex::default(),
             books: StdMutex::default(),
@@ -139,6 +142,12 @@ impl<F: ConsoleFleet> Cache<F> {
     pub(crate) async fn dead(&self, age: Duration) -> Result<Arc<Vec<DeadTurn>>, ConsoleProblem> {
         let mut kept = self.dead.lock().await;
         renewed(&mut kept, age, self.fleet.dead()).await
+    }
+
+    /// How full the broker is, not older than this.
+    pub(crate) async fn storage(&self, age: Duration) -> Result<Arc<Storage>, ConsoleProblem> {
+        let mut kept = self.storage.lock().await;
+        renewed(&mut kept, age, self.fleet.storage()).await
     }
 
     /// How much waited when that was last looked at.

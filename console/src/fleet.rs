@@ -8,6 +8,7 @@ use holdpoint_protocol::{
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
     plan::Plan,
+    storage::Storage,
     view::FlightView,
 };
 
@@ -43,6 +44,10 @@ pub struct HeardOf {
     pub at: Timestamp,
     /// The turn that it says it holds.
     pub turn: Option<TurnId>,
+    /// Which delivery of that turn.
+    pub delivery: Option<u32>,
+    /// The version of its harness, in its own words.
+    pub version: Option<String>,
 }
 
 /// What an attempt changed, as a unified diff.
@@ -114,6 +119,9 @@ pub trait ConsoleFleet: Send + Sync + 'static {
 
     /// What waits for people, of this flight or of all, longest first.
     fn inbox(&self, flight: Option<&FlightId>) -> impl Future<Output = Result<Vec<InboxItem>, ConsoleProblem>> + Send;
+
+    /// How full the broker is.
+    fn storage(&self) -> impl Future<Output = Result<Storage, ConsoleProblem>> + Send;
 
     /// The turns that are given up.
     fn dead(&self) -> impl Future<Output = Result<Vec<DeadTurn>, ConsoleProblem>> + Send;

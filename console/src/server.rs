@@ -258,7 +258,9 @@ impl<F: ConsoleFleet> Inner<F> {
         let dead = self.cache.dead(listed).await?;
         let open = lines.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting));
         let open: Vec<_> = open.collect();
-        let mut crew = Crew { heard: self.fleet().heard_of(), dead: dead.to_vec(), ..Crew::default() };
+        // An older orchestrator does not say.
+        let storage = self.cache.storage(listed).await.ok();
+        let mut crew = Crew { heard: self.fleet().heard_of(), dead: dead.to_vec(), storage, ..Crew::default() };
         crew.left_out = open.len().saturating_sub(OPEN_FLIGHTS_MAX);
         for line in open.iter().take(OPEN_FLIGHTS_MAX) {
             let Ok(book) = self.cache.book(&line.flight, age).await else { continue };

@@ -24,6 +24,7 @@ use holdpoint_protocol::{
     ids::{FlightId, WaypointId, role},
     journal::{Fleet, Sequence},
     retire::{RETIRE, RetireAnswer, RetireQuery},
+    storage::{STORAGE, StorageQuery},
     streams,
     unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
@@ -38,7 +39,7 @@ use crate::{
     catalog::{self, Catalog, Wanted},
     completing, dead, export,
     flight::{self, Followed, Follows, Held},
-    history, retire, roles,
+    history, retire, roles, rooms,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
@@ -46,7 +47,7 @@ use crate::{
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 16] = [
+pub(crate) const ENDPOINTS: [&str; 17] = [
     SUBMIT,
     STATUS,
     FLIGHTS,
@@ -63,6 +64,7 @@ pub(crate) const ENDPOINTS: [&str; 16] = [
     COMPLETE,
     TASK,
     RETIRE,
+    STORAGE,
 ];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
@@ -127,6 +129,12 @@ impl Api {
                 let _reading = self.reading().await?;
                 let page = dead::page(&self.shell, &query).await;
                 write(&page.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))?)
+            }
+            STORAGE => {
+                let query: StorageQuery = read(&request)?;
+                let _reading = self.reading().await?;
+                let storage = rooms::storage(&self.shell, &query).await;
+                write(&storage.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))?)
             }
             INBOX => write(&self.inbox(read(&request)?).await?),
             ACT => write(&self.standing(read(&request)?).await?),

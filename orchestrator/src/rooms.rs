@@ -5,7 +5,11 @@ use std::{sync::PoisonError, time::Duration};
 
 use holdpoint_bus::topology::{self, Room, TopologyError};
 use holdpoint_core::rooms::{Levels, Used};
-use holdpoint_protocol::{ids::RoleId, streams};
+use holdpoint_protocol::{
+    ids::RoleId,
+    storage::{Storage, StorageQuery, StreamStorage},
+    streams,
+};
 use holdpoint_runtime::{supervise::TaskFailed, telemetry::ErrorChain};
 
 use crate::shell::Shell;
@@ -16,6 +20,26 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 const NAMED_MAX: usize = 3;
 /// What stands for all streams together among the levels; no stream has this name.
 const DISK: &str = "";
+
+/// How full the broker is, stream by stream.
+pub(crate) async fn storage(shell: &Shell, query: &StorageQuery) -> Result<Storage, TopologyError> {
+    let roles = shell.roles();
+    let blobs = roles.storing().into_iter().map(|role| streams::blob(&role));
+    let handoffs = roles.handing().into_iter().map(|role| streams::handoff(&role));
+    let names = std::iter::once(streams::JOURNAL.to_owned()).chain(blobs).chain(handoffs);
+    let names: Vec<String> = names.filter(|name| query.stream.as_ref().is_none_or(|only| only == name)).collect();
+    let mut each = Vec::with_capacity(names.len());
+    for stream in names {
+        let Room { bytes, bytes_max, messages, messages_max } = topology::room(&shell.bus, &stream).await?;
+        each.push(StreamStorage { stream, bytes, bytes_max, messages, messages_max });
+    }
+    Ok(Storage {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        bytes: each.iter().map(|stream| stream.bytes).sum(),
+        bytes_max: shell.settings.disk_bytes,
+        streams: each,
+    })
+}
 
 /// Until it is aborted.
 pub(crate) async fn look_for_ever(shell: Shell) -> TaskFailed {

@@ -494,4 +494,10 @@ pub struct Presence {
     pub pid: u32,
     /// The turn it holds.
     pub turn: Option<TurnId>,
+    /// Which delivery of that turn, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<u32>,
+    /// The version of its harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }

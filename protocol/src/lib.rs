@@ -27,6 +27,7 @@ pub mod retire;
 pub mod roles;
 pub mod schema;
 pub mod state;
+pub mod storage;
 pub mod streams;
 pub mod subjects;
 pub mod time;

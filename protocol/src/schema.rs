@@ -2,7 +2,9 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, attestation, completing, envelope, export, journal, live, retire, turn, unsound, view};
+use crate::{
+    api, artifact, attestation, completing, envelope, export, journal, live, retire, storage, turn, unsound, view,
+};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -76,6 +78,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("status_query", schema_for!(api::StatusQuery)),
         ("status_update", schema_for!(artifact::StatusUpdate)),
         ("steered", schema_for!(journal::Steered)),
+        ("storage", schema_for!(storage::Storage)),
+        ("storage_query", schema_for!(storage::StorageQuery)),
         ("submit", schema_for!(api::Submit)),
         ("submitted", schema_for!(journal::Submitted)),
         ("take", schema_for!(artifact::Take)),

@@ -88,7 +88,14 @@ fn take(heard: &mut BTreeMap<AgentName, HeardOf>, signal: &Signal, now: Timestam
         }
     }
     let name = said.agent.clone();
-    let new = HeardOf { role: said.role, agent: said.agent, at: now, turn: said.turn };
+    let new = HeardOf {
+        role: said.role,
+        agent: said.agent,
+        at: now,
+        turn: said.turn,
+        delivery: said.delivery,
+        version: said.version,
+    };
     let before = heard.insert(name, new.clone());
     before.is_none_or(|before| before.turn != new.turn || now.since(before.at) >= SHOWN_FOR)
 }

@@ -1,11 +1,12 @@
 //! Agents by role, what each does, how much waits for them, and the turns that killed them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use holdpoint_protocol::{
     api::DeadTurn,
     ids::{FlightId, GateId, RoleId, TurnId, WaypointId},
     state::Status,
+    storage::Storage,
     view::FlightView,
 };
 use maud::{Markup, html};
@@ -13,7 +14,7 @@ use maud::{Markup, html};
 use super::{
     forms::{self, On},
     frame::Frame,
-    parts::time,
+    parts::{beginning, time},
 };
 use crate::{
     fleet::HeardOf,
@@ -22,6 +23,10 @@ use crate::{
 
 /// Rows of each table.
 const ROWS_MAX: usize = 500;
+/// Characters of a version: it is a process's own word.
+const VERSION_CHARS_MAX: usize = 40;
+/// From how full the broker is warned of.
+const WARNED_PERCENT: u64 = 80;
 
 /// What the page is made of.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +41,8 @@ pub(crate) struct Crew {
     pub(crate) left_out: usize,
     /// The turns that are given up.
     pub(crate) dead: Vec<DeadTurn>,
+    /// How full the broker is; `None`: nobody says.
+    pub(crate) storage: Option<Arc<Storage>>,
 }
 
 impl Crew {
@@ -76,13 +83,14 @@ pub(crate) fn fleet(frame: &Frame, crew: &Crew) -> Markup {
                 @if !agents.is_empty() {
                     div.scroll tabindex="0" role="region" aria-label={ "Processes of role " (role) } {
                         table.cards {
-                            thead { tr { th scope="col" { "Name" } th scope="col" { "Does" } th scope="col" { "Heard of" } } }
+                            thead { tr { th scope="col" { "Name" } th scope="col" { "Does" } th scope="col" { "Version" } th scope="col" { "Heard of" } } }
                             tbody { @for heard in agents.iter().take(ROWS_MAX) { (row(frame, crew, heard)) } }
                         }
                     }
                 }
             }
         }
+        @if let Some(storage) = &crew.storage { (broker(storage)) }
         h2 { "Dead turns" }
         @if crew.dead.is_empty() { p.empty { "None: no turn keeps ending its agents." } }
         @for dead in crew.dead.iter().take(ROWS_MAX) {
@@ -107,12 +115,80 @@ fn row(frame: &Frame, crew: &Crew, heard: &HeardOf) -> Markup {
                     Some(Some((flight, waypoint, gate, _))) => {
                         a href=(frame.href(&View::Waypoint(flight.clone(), waypoint.clone()))) { (waypoint) }
                         @if let Some(gate) = gate { " at " (gate) } " of " (flight)
+                        @if let Some(delivery) = heard.delivery.filter(|delivery| *delivery > 1) { div.sub { "delivery " (delivery) ": it was given to an agent before" } }
                     }
                     Some(None) => { "a turn that is not open any more, or not yet" }
                     None => { span.dim { "waits for a turn" } }
                 }
             }
+            td data-label="Version" { @match &heard.version { Some(version) => { (beginning(version, VERSION_CHARS_MAX)) } None => { span.dim { "–" } } } }
             td data-label="Heard of" { (time(heard.at)) }
         }
+    }
+}
+
+/// What each stream takes up, and what it may.
+fn broker(storage: &Storage) -> Markup {
+    html! {
+        h2 { "Broker" }
+        p { (size(storage.bytes)) " of " (size(storage.bytes_max)) " are used (" (percent(storage.bytes, storage.bytes_max)) " %). The orchestrator that says so has version " (beginning(&storage.version, VERSION_CHARS_MAX)) "." }
+        @if storage.bytes.saturating_mul(100) >= storage.bytes_max.saturating_mul(WARNED_PERCENT) {
+            p.warn { "Nothing moves any more when it is full. " code { "holdpoint archive" } " makes room." }
+        }
+        div.scroll tabindex="0" role="region" aria-label="Streams of the broker" {
+            table.cards {
+                thead { tr { th scope="col" { "Stream" } th scope="col" { "Size" } th scope="col" { "Of its room" } th scope="col" { "Messages" } } }
+                tbody { @for stream in storage.streams.iter().take(ROWS_MAX) { tr {
+                    th scope="row" { (beginning(&stream.stream, 80)) }
+                    td data-label="Size" { (size(stream.bytes)) }
+                    td data-label="Of its room" { @match stream.bytes_max { Some(most) => { (percent(stream.bytes, most)) " % of " (size(most)) } None => { "what others leave" } } }
+                    td data-label="Messages" { (stream.messages) @if let Some(most) = stream.messages_max { " of " (most) } }
+                } } }
+            }
+        }
+    }
+}
+
+fn percent(part: u64, whole: u64) -> u128 {
+    u128::from(part) * 100 / u128::from(whole.max(1))
+}
+
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut rest = bytes as f64;
+    let mut unit = 0;
+    while rest >= 1024.0 && unit + 1 < UNITS.len() {
+        rest /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{rest:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::storage::StreamStorage;
+
+    use super::*;
+    use crate::pages::tests::samples::frame;
+
+    #[test]
+    fn the_brokers_streams_are_shown_with_what_they_may_take_and_a_full_disk_is_warned_of() {
+        let stream = StreamStorage {
+            stream: "HP_BLOB_BUILDER".to_owned(),
+            bytes: 1_536,
+            bytes_max: Some(2_048),
+            messages: 3,
+            messages_max: None,
+        };
+        let storage =
+            |bytes| Storage { version: "0.1.0".to_owned(), bytes, bytes_max: 10 << 20, streams: vec![stream.clone()] };
+        let page = |bytes| {
+            let crew = Crew { storage: Some(Arc::new(storage(bytes))), ..Crew::default() };
+            fleet(&frame(), &crew).0
+        };
+        let some = page(1 << 20);
+        assert!(some.contains("1.0 MiB of 10.0 MiB are used (10 %)") && some.contains("75 % of 2.0 KiB"), "{some}");
+        assert!(!some.contains("holdpoint archive") && page(8 << 20).contains("holdpoint archive"));
+        assert!(!fleet(&frame(), &Crew::default()).0.contains("Broker"), "nobody says");
     }
 }

@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     ids::{AgentName, FlightId, WaypointId},
+    storage::Storage,
     view::FlightView,
 };
 use serde_json::{Value, json};
@@ -109,6 +110,11 @@ impl ConsoleFleet for Memory {
             "remediation": null, "evidence": [], "actions": ["answer", "approve", "cancel"], "ref": "HP/7",
         });
         Ok(vec![read(item)])
+    }
+
+    async fn storage(&self) -> Result<Storage, ConsoleProblem> {
+        let stream = json!({"stream": "HP_BLOB_BUILDER", "bytes": 943_718, "bytes_max": 1 << 20, "messages": 3, "messages_max": null});
+        Ok(read(json!({"version": "0.1.0", "bytes": 943_718, "bytes_max": 1 << 30, "streams": [stream]})))
     }
 
     async fn dead(&self) -> Result<Vec<DeadTurn>, ConsoleProblem> {

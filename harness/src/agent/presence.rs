@@ -21,16 +21,16 @@ const EVERY: Duration = Duration::from_secs(10);
 /// How long saying it may take. It takes time only when the broker is away and the connection's buffer is full.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The turn this agent holds, shared by the actors that know it and announce it.
+/// The turn this agent holds and which delivery of it, shared by the actors that know it and announce it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CurrentTurn(Arc<Mutex<Option<TurnId>>>);
+pub(super) struct CurrentTurn(Arc<Mutex<Option<(TurnId, u32)>>>);
 
 impl CurrentTurn {
-    pub(super) fn set(&self, turn: Option<TurnId>) {
+    pub(super) fn set(&self, turn: Option<(TurnId, u32)>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = turn;
     }
 
-    fn get(&self) -> Option<TurnId> {
+    fn get(&self) -> Option<(TurnId, u32)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -62,7 +62,9 @@ impl Actor for PresenceActor {
     async fn handle(&self, _: ActorRef<Tell>, Tell: Tell, args: &mut Args) -> Result<(), ActorProcessingErr> {
         let agent = args.bus.name().clone();
         let subject = subjects::presence(&args.role, &agent);
-        let presence = Presence { role: args.role.clone(), agent, pid: std::process::id(), turn: args.current.get() };
+        let (turn, delivery) = args.current.get().unzip();
+        let (pid, version) = (std::process::id(), Some(env!("CARGO_PKG_VERSION").to_owned()));
+        let presence = Presence { role: args.role.clone(), agent, pid, turn, delivery, version };
         let payload = Bytes::from(serde_json::to_vec(&presence)?);
         let sent = tokio::time::timeout(TIMEOUT, signals::send(&args.bus, subject, payload, None)).await;
         if let Ok(Err(error)) = sent {

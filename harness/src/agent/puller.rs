@@ -209,7 +209,8 @@ impl<W: Worker> State<W> {
             }
         };
         let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeTurn);
-        self.args.current.set(Some(turn.turn_id.clone()));
+        let number = u32::try_from(delivery.number).unwrap_or(u32::MAX);
+        self.args.current.set(Some((turn.turn_id.clone(), number)));
         let delivery = Arc::new(delivery);
         let args = runner::Args { agent: self.args.agent.clone(), delivery: delivery.clone(), turn };
         match Runner::spawn_linked(None, Runner::new(), args, myself.get_cell()).await {

@@ -20,6 +20,7 @@ mod pools;
 mod quota;
 mod retirement;
 mod signals;
+mod storage;
 mod submissions;
 mod support;
 mod trains;

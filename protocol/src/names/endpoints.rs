@@ -5,6 +5,7 @@ use crate::{
     api::{ACT, ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, INBOX, MESSAGES, PROGRESS, STATUS, SUBMIT},
     completing::{COMPLETE, TASK},
     retire::RETIRE,
+    storage::STORAGE,
     subjects,
     unsound::CONFIG_INVALID,
 };
@@ -39,7 +40,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 16] = [
+pub const ENDPOINTS: [Endpoint; 17] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -103,6 +104,13 @@ pub const ENDPOINTS: [Endpoint; 16] = [
         request: "dead_query",
         answer: "dead_turns",
         summary: "turns that keep ending their agents",
+    },
+    Endpoint {
+        name: STORAGE,
+        by: OPERATOR,
+        request: "storage_query",
+        answer: "storage",
+        summary: "how full the broker is, by stream",
     },
     Endpoint {
         name: INBOX,

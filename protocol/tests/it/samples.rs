@@ -69,7 +69,7 @@ pub(crate) fn all() -> Vec<Box<dyn Kind>> {
 }
 
 /// Queries that ask for all where they say nothing: an empty object is one.
-pub(crate) const ASK_FOR_ALL: [&str; 3] = ["dead_query", "flights_query", "inbox_query"];
+pub(crate) const ASK_FOR_ALL: [&str; 4] = ["dead_query", "flights_query", "inbox_query", "storage_query"];
 
 type Kinds = Vec<Box<dyn Kind>>;
 

@@ -35,9 +35,15 @@ fn a_flight_is_seen_over_http_from_its_submission_to_its_landing_and_a_question_
     let builder = world.program("builder.sh", ASKS);
     let mut up = world.start(&["up", "--builder", &builder]);
     eventually("the fleet", || up.printed().contains("state ").then_some(()));
+    assert!(
+        !up.printed().contains("console "),
+        "an address that lets anybody act is in no log unasked: {}",
+        up.printed()
+    );
     let console = world.start(&["console", "--as", "human-ann"]);
     let browser = Visitor::enter(|| console.printed());
     browser.page("/", "No flights yet");
+    browser.page("/fleet", "HP_BLOB_BUILDER");
     let submitted = world.holdpoint(&["submit", "../plan/plan.yaml"]);
     let flight = submitted.expect(0).stdout.trim().to_owned();
 

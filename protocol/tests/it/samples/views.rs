@@ -19,6 +19,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     retire::{RetireAnswer, RetireQuery},
     state::{Outcome, Purpose, Status},
+    storage::{Storage, StorageQuery, StreamStorage},
     unsound::{ConfigInvalid, ConfigInvalidNoted},
     version,
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
@@ -138,8 +139,14 @@ fn api() -> Kinds {
         RefusalCode::TurnNotOpen,
         "turn turn-0a1b is not open".to_owned(),
     );
-    let presence =
-        Presence { role: role::id(role::BUILDER), agent: "builder-1".parse().unwrap(), pid: 4711, turn: Some(turn()) };
+    let presence = Presence {
+        role: role::id(role::BUILDER),
+        agent: "builder-1".parse().unwrap(),
+        pid: 4711,
+        turn: Some(turn()),
+        delivery: Some(1),
+        version: Some("0.1.0".to_owned()),
+    };
     let (flight, waypoint) = ("demo-1".parse().unwrap(), "w1".parse().unwrap());
     let places = vec![StreamPlace { stream: "HP_HANDOFF_BUILDER".to_owned(), sequence: Sequence(42) }];
     vec![
@@ -244,6 +251,22 @@ fn export() -> Kinds {
             ConfigInvalid { message: "project.yaml:3:9: gate `read` is there twice".to_owned() },
         ),
         published("config_invalid_noted", ConfigInvalidNoted { counted: true }),
+        published("storage_query", StorageQuery { stream: Some("HP_BLOB_BUILDER".to_owned()) }),
+        published(
+            "storage",
+            Storage {
+                version: "0.1.0".to_owned(),
+                bytes: 4096,
+                bytes_max: 1 << 30,
+                streams: vec![StreamStorage {
+                    stream: "HP_BLOB_BUILDER".to_owned(),
+                    bytes: 4096,
+                    bytes_max: Some(1 << 20),
+                    messages: 3,
+                    messages_max: None,
+                }],
+            },
+        ),
         published("dead_query", DeadQuery { flight: Some(flight()), after: Some(Sequence(4)) }),
         published("dead_turns", DeadTurns { turns: vec![dead_turn()], next: Some(Sequence(9)) }),
     ]
