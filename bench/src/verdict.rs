@@ -1,7 +1,7 @@
 //! What a verdict costs at each level of evidence, against the check alone.
 //!
 //! A project with a suite of tests is made, and the same work on it is judged by the verifier's own code
-//! ([`Bench`](holdpoint_verifier_agent::Bench), as its agent calls it) at one level after another. No broker takes part: a
+//! ([`VerifierWorkbench`](holdpoint_verifier_agent::VerifierWorkbench), as its agent calls it) at one level after another. No broker takes part: a
 //! level changes what a verifier runs and nothing else.
 
 mod judge;
