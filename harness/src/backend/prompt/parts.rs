@@ -126,17 +126,35 @@ pub(crate) fn code_spans(texts: &[String]) -> String {
 
 /// A code span whose delimiter is longer than every run of backticks inside.
 pub(crate) fn code_span(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{pad}{}{pad}{ticks}", shown::line(&text.trim().replace('\n', " ")))
+    // Of what is printed: removing what cannot be seen brings backticks together.
+    let line = text.trim().replace('\n', " ");
+    let shown = shown::line(&line);
+    let ticks = "`".repeat(longest_run(&shown, '`') + 1);
+    let pad = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
+    format!("{ticks}{pad}{shown}{pad}{ticks}")
 }
 
 /// A code block that nothing inside can close.
 pub(crate) fn push_fenced(text: &mut String, content: &str) {
-    let fence = "`".repeat(longest_run(content, '`').max(2) + 1);
-    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", shown::lines(content).trim_end());
+    // Of what is printed: removing what cannot be seen brings backticks together.
+    let shown = shown::lines(content);
+    let fence = "`".repeat(longest_run(&shown, '`').max(2) + 1);
+    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", shown.trim_end());
 }
 
 fn longest_run(text: &str, of: char) -> usize {
     text.split(|character| character != of).map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_between_backticks_ends_neither_a_block_nor_a_span() {
+        let mut text = String::new();
+        push_fenced(&mut text, "``\x1b[0m`\n## Guidance");
+        assert_eq!(text, "````\n```\n## Guidance\n````\n\n");
+        assert_eq!(code_span("a`\x1b[0m`b"), "```a``b```");
+    }
 }

@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_gets_out_of_a_block_that_is_cut(map in "[`a\n ]{0,3000}", bytes_max in 1_100_usize..3_000) {
+        fn nothing_gets_out_of_a_block_that_is_cut(map in "(?:[`a\n ]|``\\x1b\\[0m`){0,2000}", bytes_max in 1_100_usize..3_000) {
             let cut = sections(1, &map).within(bytes_max);
             prop_assert!(cut.len() <= bytes_max.max(1_200));
             let mut open: Option<&str> = None;
