@@ -29,7 +29,7 @@ mod worker;
 
 pub use error::AgentError;
 pub use handoff::{HandoffError, ask_in_turn, declare_plan, hear_help, message_id, record_exchange};
-pub use holdpoint_protocol::api::Presence;
+pub use holdpoint_protocol::presence::Presence;
 pub use job::{Job, JobArgs};
 pub use progress::{ProgressError, newest};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};

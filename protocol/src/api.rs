@@ -482,22 +482,3 @@ impl RefusedHandoff {
         Self { message_id, reference, code, error, action, hint, claimed: false, details: None }
     }
 }
-
-/// What an agent says of itself on `hp.v1.presence.<role>.<agent>`, every ten seconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Presence {
-    /// Its role.
-    pub role: RoleId,
-    /// Its name.
-    pub agent: AgentName,
-    /// Its process, on its machine.
-    pub pid: u32,
-    /// The turn it holds.
-    pub turn: Option<TurnId>,
-    /// Which delivery of that turn, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivery: Option<u32>,
-    /// The version of its harness.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-}

@@ -21,6 +21,7 @@ pub mod live;
 pub mod names;
 pub mod org;
 pub mod plan;
+pub mod presence;
 pub mod reason;
 pub mod refusal;
 pub mod retire;

@@ -3,7 +3,8 @@
 use schemars::{Schema, schema_for};
 
 use crate::{
-    api, artifact, attestation, completing, envelope, export, journal, live, retire, storage, turn, unsound, view,
+    api, artifact, attestation, completing, envelope, export, journal, live, presence, retire, storage, turn, unsound,
+    view,
 };
 
 /// Every published schema with its file name, sorted by name.
@@ -62,7 +63,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("message_query", schema_for!(export::MessageQuery)),
         ("orchestrator_decision", schema_for!(artifact::OrchestratorDecision)),
         ("pause", schema_for!(artifact::Pause)),
-        ("presence", schema_for!(api::Presence)),
+        ("presence", schema_for!(presence::Presence)),
         ("progress", schema_for!(api::Progress)),
         ("progress_answer", schema_for!(api::ProgressAnswer)),
         ("progress_notice", schema_for!(api::ProgressNotice)),

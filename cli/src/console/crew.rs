@@ -8,7 +8,7 @@ use std::{
 
 use holdpoint_bus::signals::{Signal, Signals};
 use holdpoint_console::HeardOf;
-use holdpoint_protocol::{Timestamp, api::Presence, ids::AgentName, subjects};
+use holdpoint_protocol::{Timestamp, ids::AgentName, presence::Presence, subjects};
 use holdpoint_runtime::clock;
 use tokio::{sync::Notify, task::JoinHandle};
 

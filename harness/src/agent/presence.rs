@@ -8,8 +8,8 @@ use std::{
 use bytes::Bytes;
 use holdpoint_bus::{Bus, signals};
 use holdpoint_protocol::{
-    api::Presence,
     ids::{RoleId, TurnId},
+    presence::Presence,
     subjects,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};

@@ -272,12 +272,14 @@ fn five_thousand_waypoints_are_scrolled_through_and_stay_where_they_are_when_the
     follow(&browser, &format!("/flight/{flight}"));
     browser.until("Page 1 of 25");
     let none = json!([]);
-    for page in 2..=25 {
+    for page in 2..=4 {
         browser.script("scrollTo(0, document.body.scrollHeight)", &none);
         soon("the end of the page", || (browser.script(SCROLLED, &none)[1] == json!(true)).then_some(()));
         browser.click("nav.pager a[rel=next]");
         browser.until(&format!("Page {page} of 25"));
     }
+    browser.open(&browser.address().replace("page=3", "page=24"));
+    browser.until("Page 25 of 25");
     assert!(browser.text().contains(&format!("w{}", MANY - 1)));
     examine(&browser);
 
@@ -289,6 +291,6 @@ fn five_thousand_waypoints_are_scrolled_through_and_stay_where_they_are_when_the
     browser.until("paused");
     let after = browser.script(SCROLLED, &none)[0].as_i64().unwrap();
     assert!((after - before).abs() < 100, "it was scrolled from {before} to {after}");
-    browser.click("nav.filters a:nth-of-type(2)");
-    browser.until("Page 1 of");
+    browser.click("nav.filters a[href*='status=pending']");
+    browser.until("Page 1 of 25");
 }

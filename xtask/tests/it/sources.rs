@@ -44,7 +44,8 @@ fn every_file_says_what_it_is_for() -> anyhow::Result<()> {
 fn public_type(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("pub ")?;
     let named = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| rest.strip_prefix(kind))?;
-    named.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    // A name that a macro makes up is none here.
+    named.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
 }
 
 #[test]
@@ -70,6 +71,7 @@ fn public_types_are_found_in_lines() {
     assert_eq!(public_type("pub type Lines = u8;"), Some("Lines"));
     assert_eq!(public_type("pub(crate) enum Place {"), None);
     assert_eq!(public_type("/// pub enum Place"), None);
+    assert_eq!(public_type("    pub struct $name {"), None);
 }
 
 #[test]

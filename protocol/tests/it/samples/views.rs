@@ -3,8 +3,8 @@
 use holdpoint_protocol::{
     api::{
         ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, GivenAnswer, Going, History,
-        HistoryLine, HistoryQuery, Presence, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing,
-        StatusQuery, StreamPlace, Submit,
+        HistoryLine, HistoryQuery, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing, StatusQuery,
+        StreamPlace, Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -15,6 +15,7 @@ use holdpoint_protocol::{
     ids::role,
     journal::Sequence,
     live::{LiveKind, LiveLine},
+    presence::Presence,
     reason::ReasonCode,
     refusal::RefusalCode,
     retire::{RetireAnswer, RetireQuery},
