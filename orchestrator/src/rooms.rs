@@ -1,4 +1,4 @@
-//! Says in the log when a stream fills up that agents and people write, and who wrote most: past its room nobody of
+//! Answers how full the broker is, and says in the log when a stream fills up that agents and people write, and who wrote most: past its room nobody of
 //! that role stores there any more, and only a person can take a key back or give the broker a larger disk.
 
 use std::{sync::PoisonError, time::Duration};

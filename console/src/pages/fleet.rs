@@ -1,7 +1,8 @@
-//! Agents by role, what each does, how much waits for them, and the turns that killed them.
+//! Agents by role, what each does, how much waits for them, what the broker stores, and the turns that killed them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use holdpoint_core::units::roughly;
 use holdpoint_protocol::{
     api::DeadTurn,
     ids::{FlightId, GateId, RoleId, TurnId, WaypointId},
@@ -131,7 +132,7 @@ fn row(frame: &Frame, crew: &Crew, heard: &HeardOf) -> Markup {
 fn broker(storage: &Storage) -> Markup {
     html! {
         h2 { "Broker" }
-        p { (size(storage.bytes)) " of " (size(storage.bytes_max)) " are used (" (percent(storage.bytes, storage.bytes_max)) " %). The orchestrator that says so has version " (beginning(&storage.version, VERSION_CHARS_MAX)) "." }
+        p { (roughly(storage.bytes)) " of " (roughly(storage.bytes_max)) " are used (" (percent(storage.bytes, storage.bytes_max)) " %). The orchestrator that says so has version " (beginning(&storage.version, VERSION_CHARS_MAX)) "." }
         @if storage.bytes.saturating_mul(100) >= storage.bytes_max.saturating_mul(WARNED_PERCENT) {
             p.warn { "Nothing moves any more when it is full. " code { "holdpoint archive" } " makes room." }
         }
@@ -140,8 +141,8 @@ fn broker(storage: &Storage) -> Markup {
                 thead { tr { th scope="col" { "Stream" } th scope="col" { "Size" } th scope="col" { "Of its room" } th scope="col" { "Messages" } } }
                 tbody { @for stream in storage.streams.iter().take(ROWS_MAX) { tr {
                     th scope="row" { (beginning(&stream.stream, 80)) }
-                    td data-label="Size" { (size(stream.bytes)) }
-                    td data-label="Of its room" { @match stream.bytes_max { Some(most) => { (percent(stream.bytes, most)) " % of " (size(most)) } None => { "what others leave" } } }
+                    td data-label="Size" { (roughly(stream.bytes)) }
+                    td data-label="Of its room" { @match stream.bytes_max { Some(most) => { (percent(stream.bytes, most)) " % of " (roughly(most)) } None => { "what others leave" } } }
                     td data-label="Messages" { (stream.messages) @if let Some(most) = stream.messages_max { " of " (most) } }
                 } } }
             }
@@ -151,17 +152,6 @@ fn broker(storage: &Storage) -> Markup {
 
 fn percent(part: u64, whole: u64) -> u128 {
     u128::from(part) * 100 / u128::from(whole.max(1))
-}
-
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut rest = bytes as f64;
-    let mut unit = 0;
-    while rest >= 1024.0 && unit + 1 < UNITS.len() {
-        rest /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{rest:.1} {}", UNITS[unit]) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 /// Bytes that the words on what was cut have room in.
-const SUMMARY_BYTES: usize = 1 << 10;
+const SUMMARY_BYTES: usize = 1_536;
 
 /// Sections that can be cut, those first that a program can do without most easily.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
