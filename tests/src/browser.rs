@@ -82,8 +82,9 @@ impl Browser {
         let mut flags: Vec<String> = FLAGS.map(str::to_owned).into();
         flags.push(format!("--user-data-dir={}", profile.display()));
         let chromium = folder.join("chromium");
-        let wanted =
-            json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"binary": chromium, "args": flags}}}});
+        let options = json!({"binary": chromium, "args": flags});
+        let timeouts = json!({"script": (PATIENCE / 2).as_millis()});
+        let wanted = json!({"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "timeouts": timeouts}}});
         let root = Wire::new(port, "");
         let opened = root.call("POST", "/session", &wanted);
         let session = opened["sessionId"].as_str().unwrap();
@@ -246,4 +247,4 @@ pub fn keep(picture: &[u8], at: &Path) {
 }
 
 /// How long the driver may take for one request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);

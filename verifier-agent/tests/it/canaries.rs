@@ -205,39 +205,50 @@ async fn honest_work_passes_whatever_its_line_selects() {
     }
 }
 
-#[tokio::test]
-async fn honest_work_passes_whatever_its_pytest_is_told() {
+/// Judges honest work once for each of these: a file of the repository besides the usual ones, and pytest's options.
+async fn honest_by_pytest(told: impl IntoIterator<Item = (&'static str, Option<(&str, &str)>, &'static str)>) {
     let tests = format!("{PYTEST}\n\ndef test_is_short():\n    assert len(open(__file__).read()) < 400\n");
-    let skipped = "import pytest\n\npytest.importorskip('not_there')\n\n\ndef test_other():\n    pass\n";
-    let chosen = "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef only_known(request):\n    \
-        if request.node.name not in ('test_add', 'test_twice'):\n        pytest.skip('unknown')\n";
-    let known = "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if i.name in ('test_add', 'test_twice')]\n";
-    for (what, extra, options) in [
-        ("plain", vec![], ""),
-        ("quiet", vec![], "-q --tb=no"),
-        ("first failure", vec![], "-x"),
-        ("filter", vec![], "-k twice"),
-        ("one test", vec![], "tests/test_calc.py::test_add"),
-        ("a module that is skipped", vec![("tests/test_other.py", skipped)], "-v"),
-        ("a fixture that skips", vec![("tests/test_calc.py", "FIXTURE")], ""),
-        ("a hook that leaves out", vec![("conftest.py", known)], ""),
-        ("stops by configuration", vec![("pytest.ini", "[pytest]\npythonpath = .\naddopts = -x\n")], ""),
-    ] {
-        let fixture = format!("{chosen}\n\n{PYTEST}");
-        let mut files = vec![
-            ("calc.py", PRODUCT),
-            ("pytest.ini", "[pytest]\npythonpath = .\n"),
-            ("tests/test_calc.py", tests.as_str()),
-        ];
-        for (path, text) in extra {
+    for (what, extra, options) in told {
+        let mut files =
+            vec![("calc.py", PRODUCT), ("pytest.ini", "[pytest]\npythonpath = .\n"), ("tests/test_calc.py", &tests)];
+        if let Some((path, text)) = extra {
             files.retain(|(known, _)| *known != path);
-            files.push((path, if text == "FIXTURE" { &fixture } else { text }));
+            files.push((path, text));
         }
         let rig = Rig::with(&files, with_pytest).await;
         let findings =
             judged(&rig, ("calc.py", SOLVED), &format!("{WITH_PYTEST} {options}"), EvidenceLevel::Strict).await;
         assert_eq!(only(&findings), (Pass, None), "{what}: {:#?}", findings.criteria);
     }
+}
+
+#[tokio::test]
+async fn honest_work_passes_whatever_its_pytest_is_told() {
+    honest_by_pytest([
+        ("plain", None, ""),
+        ("quiet", None, "-q --tb=no"),
+        ("first failure", None, "-x"),
+        ("filter", None, "-k twice"),
+        ("one test", None, "tests/test_calc.py::test_add"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn honest_work_passes_whatever_its_pytest_is_configured_to() {
+    let skipped = "import pytest\n\npytest.importorskip('not_there')\n\n\ndef test_other():\n    pass\n";
+    let chosen = format!(
+        "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef only_known(request):\n    \
+        if request.node.name not in ('test_add', 'test_twice'):\n        pytest.skip('unknown')\n\n\n{PYTEST}"
+    );
+    let known = "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if i.name in ('test_add', 'test_twice')]\n";
+    honest_by_pytest([
+        ("a module that is skipped", Some(("tests/test_other.py", skipped)), "-v"),
+        ("a fixture that skips", Some(("tests/test_calc.py", &chosen)), ""),
+        ("a hook that leaves out", Some(("conftest.py", known)), ""),
+        ("stops by configuration", Some(("pytest.ini", "[pytest]\npythonpath = .\naddopts = -x\n")), ""),
+    ])
+    .await;
 }
 
 /// What stays open: a product that knows the names of its tests, and answers for these alone.
