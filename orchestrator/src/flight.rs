@@ -33,7 +33,7 @@ use std::{
 use apply::{Applied, ApplyError};
 pub(crate) use calls::{Followed, Follows, Held};
 use heard::Heard;
-use holders::{Holders, Planned};
+use holders::{Holder, Holders, Planned};
 use holdpoint_bus::{api::ApiFailure, auth::VerifiedUser};
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
@@ -301,10 +301,10 @@ impl State {
     }
 
     /// An agent says that it has a turn.
-    fn took(&mut self, waypoint: &WaypointId, turn: &TurnId, agent: AgentName) {
+    fn took(&mut self, waypoint: &WaypointId, turn: &TurnId, holder: Holder) {
         let books = self.books.as_ref();
         let is_open = |turn: &TurnId| books.is_some_and(|books| engine::is_current(&books.state(waypoint), turn));
-        self.holders.took(waypoint, turn, agent, is_open);
+        self.holders.took(waypoint, turn, holder, is_open);
     }
 
     /// Whether a turn is open. One that we do not know may have been opened by another orchestrator a moment ago.

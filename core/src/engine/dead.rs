@@ -1,7 +1,7 @@
 //! Turns that kill: their agents take them and are never heard of again, or nobody answers them in time. After a bound
 //! they are held until a person has them tried again.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use holdpoint_protocol::{
     Timestamp,
@@ -41,12 +41,16 @@ pub fn silence(ack_wait: Duration) -> Duration {
 ///
 /// `plans` are in the order in which the broker stored them; `given_back` are deliveries whose agents said so. Delivery
 /// numbers are the senders' word and show no death: what shows one is the broker's clock. A turn of a silent agent goes to
-/// another one after `ack_wait`, so a plan that comes sooner took nothing from anybody. An agent that dies before its plan is
-/// counted by the turn's deadline.
+/// another one after `ack_wait`, so a plan that comes sooner took nothing from anybody. Neither did a plan that its agent made
+/// for the same delivery before: programs declare plans in mid-turn, and so may the agent that lost the turn meanwhile. An
+/// agent that dies before its plan is counted by the turn's deadline.
 #[must_use]
 pub fn deaths(plans: impl IntoIterator<Item = TakenUp>, given_back: &[Death], ack_wait: Duration) -> Vec<Death> {
-    let (mut deaths, mut held) = (Vec::new(), None::<TakenUp>);
+    let (mut deaths, mut held, mut seen) = (Vec::new(), None::<TakenUp>, HashSet::new());
     for plan in plans {
+        if !seen.insert((plan.by.delivery, plan.by.agent.clone())) {
+            continue;
+        }
         let Some(holder) = held.take() else {
             held = Some(plan);
             continue;

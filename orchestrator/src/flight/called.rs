@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, Handed, HandedHead, HelpRequest},
     ids::TurnId,
-    journal::Cause,
+    journal::{Cause, Sequence},
     streams,
     subjects::HandoffSubject,
 };
@@ -33,11 +33,12 @@ pub(super) enum CallError {
 }
 
 impl State {
-    /// A turn is taken once more: a call for help of who had it before ends it now.
+    /// A turn is taken once more: a call for help of who had it before ends it now. A plan of `at` that its agent declares in
+    /// mid-turn takes nothing.
     pub(super) async fn take_call_before(
         &mut self,
         myself: &ActorRef<Msg>,
-        subject: &HandoffSubject,
+        (subject, at): (&HandoffSubject, Sequence),
         turn: &TurnId,
         head: &HandedHead,
     ) -> Result<(), CallError> {
@@ -45,6 +46,9 @@ impl State {
             return Ok(());
         }
         let Some((call, cause)) = self.call_before(subject, turn, head).await? else { return Ok(()) };
+        if self.has_planned_before(subject, head, at).await? {
+            return Ok(());
+        }
         let shell = self.shell.clone();
         let Some(open) = self.books().await?.turn(&shell, &subject.waypoint, turn).await? else { return Ok(()) };
         let body = Box::new(AgentQuestion::help(&call, None, Box::new(open)));

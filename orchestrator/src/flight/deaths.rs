@@ -6,12 +6,12 @@
 
 use std::time::Instant;
 
-use holdpoint_bus::past;
+use holdpoint_bus::{journal::ReadError, past};
 use holdpoint_core::engine::{Died, Input, TakenUp, deaths, silence};
 use holdpoint_protocol::{
     artifact::{Artifact as _, GivenBack, HandedHead},
     ids::TurnId,
-    journal::{Cause, Death},
+    journal::{Cause, Death, Sequence},
     names::PLAN_KINDS,
     subjects::HandoffSubject,
 };
@@ -30,7 +30,7 @@ enum CountError {
     #[error(transparent)]
     Books(#[from] BooksError),
     #[error("cannot read who had the turn before")]
-    Past(#[source] holdpoint_bus::journal::ReadError),
+    Past(#[from] ReadError),
 }
 
 impl State {
@@ -78,28 +78,51 @@ impl State {
         self.deaths_counted.insert(subject.waypoint.clone(), now);
         let mut taken = Vec::new();
         for kind in PLAN_KINDS {
-            taken.extend(self.said(subject, head, kind).await?);
+            taken.extend(self.said(subject, head, kind).await?.into_iter().map(|(_, plan)| plan));
         }
         let given_back = self.said(subject, head, GivenBack::KIND).await?;
-        let given_back: Vec<Death> = given_back.into_iter().map(|said| said.by).collect();
+        let given_back: Vec<Death> = given_back.into_iter().map(|(_, said)| said.by).collect();
         Ok(Some(deaths(taken, &given_back, ack_wait)))
+    }
+
+    /// Whether this agent planned for this delivery of the turn before what is stored at a place.
+    pub(super) async fn has_planned_before(
+        &self,
+        subject: &HandoffSubject,
+        head: &HandedHead,
+        at: Sequence,
+    ) -> Result<bool, ReadError> {
+        let is_same = |(stored, plan): &(Sequence, TakenUp)| {
+            *stored < at && plan.by.delivery == head.delivery && plan.by.agent == head.agent
+        };
+        for kind in PLAN_KINDS {
+            if self.said(subject, head, kind).await?.iter().any(is_same) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Which deliveries of the turn are spoken of in stored handoffs of a kind, and by whom. A handoff without a
     /// believed sender does not count, and nothing is read to find out: plans show their sender's JWT, and an agent
     /// that gave the turn back had planned for it.
-    async fn said(&self, subject: &HandoffSubject, head: &HandedHead, kind: &str) -> Result<Vec<TakenUp>, CountError> {
+    async fn said(
+        &self,
+        subject: &HandoffSubject,
+        head: &HandedHead,
+        kind: &str,
+    ) -> Result<Vec<(Sequence, TakenUp)>, ReadError> {
         let HandoffSubject { role, flight, waypoint, .. } = subject;
         let bus = &self.shell.bus;
-        let stored = past::of_kind(bus, role, flight, waypoint, kind).await.map_err(CountError::Past)?;
+        let stored = past::of_kind(bus, role, flight, waypoint, kind).await?;
         let mut stored = stored.frugal();
         let mut said = Vec::new();
-        while let Some(stored) = stored.next().await.map_err(CountError::Past)? {
+        while let Some(stored) = stored.next().await? {
             let read = HandedHead::decode(&stored.payload, stored.content_type.as_deref()).ok();
             let Some(one) = read.filter(|one| one.turn == head.turn) else { continue };
             let HandedHead { delivery, agent, .. } = one;
             if matches!(self.shell.senders.recognise(role, &stored, &agent), Ok(Some(_))) {
-                said.push(TakenUp { by: Death { delivery, agent }, at: stored.time });
+                said.push((stored.sequence, TakenUp { by: Death { delivery, agent }, at: stored.time }));
             }
         }
         Ok(said)

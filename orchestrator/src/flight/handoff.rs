@@ -118,11 +118,12 @@ impl State {
                 if open.is_some() {
                     self.planned.remember(&subject.waypoint, &turn);
                 }
-                if let Err(error) = Box::pin(self.take_call_before(myself, &subject, &turn, &head)).await {
+                let at = (&subject, received.stored.sequence);
+                if let Err(error) = Box::pin(self.take_call_before(myself, at, &turn, &head)).await {
                     self.handoff_failed(&subject.waypoint, &error);
                     return give_back(&received, &subject).await;
                 }
-                self.took(&subject.waypoint, &turn, head.agent.clone());
+                self.took(&subject.waypoint, &turn, (head.delivery, head.agent.clone()));
                 self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
                 // A verifier that takes the merge of one car makes room for the next one.

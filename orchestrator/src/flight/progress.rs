@@ -62,7 +62,7 @@ impl State {
         let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
         match &progress.trouble {
             Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
-            None => self.took(&progress.waypoint, &progress.turn, agent),
+            None => self.took(&progress.waypoint, &progress.turn, (progress.delivery, agent)),
         }
         let going = self.going(progress).await.map_err(|error| failure(&error))?;
         Ok(ProgressAnswer::Continue(going))

@@ -59,6 +59,14 @@ fn a_plan_before_its_turn_can_have_been_delivered_again_shows_no_death() {
 }
 
 #[test]
+fn plans_that_are_declared_in_mid_turn_take_nothing() {
+    let whole = plans([(1, 0), (2, 31), (3, 62)]);
+    let declared = plans([(1, 0), (1, 5), (2, 31), (1, 70), (2, 95), (3, 110), (1, 200)]);
+    assert_eq!(deaths(whole, &[], ACK_WAIT), [1, 2].map(death));
+    assert_eq!(deaths(declared, &[], ACK_WAIT), [1, 2].map(death), "agents that lost the turn may still declare");
+}
+
+#[test]
 fn a_turn_that_was_given_back_may_be_taken_again_at_once() {
     let taken = plans([(1, 0), (2, 1), (3, 32), (4, 33)]);
     assert_eq!(deaths(taken, &[death(1)], ACK_WAIT), [death(2)]);
