@@ -5,7 +5,7 @@
 use holdpoint_protocol::{
     Timestamp,
     api::HistoryLine,
-    artifact::{Artifact as _, CheckRun, ChecklistReceipt, VerificationReport},
+    artifact::{Artifact as _, CheckRun, ChecklistReceipt, TreeTested, VerificationReport},
     facts::Verdict,
     state::Outcome,
 };
@@ -23,6 +23,8 @@ use crate::{account::TurnLine, view::View};
 const TURNS_MAX: usize = 60;
 /// Runs of checks that are drawn below one turn: the first.
 const RUNS_MAX: usize = 12;
+/// Runs of checks that are listed: those of the newest turns.
+const LISTED_MAX: usize = 500;
 const WIDTH: u64 = 700;
 const LABEL: u64 = 190;
 const ROW: u64 = 24;
@@ -36,6 +38,8 @@ struct Bar<'a> {
     ended: Option<Timestamp>,
     /// What its verifier ran, by its receipt.
     runs: Vec<CheckRun>,
+    /// When that verifier took the turn: one that had it before may have died.
+    runs_began: Option<Timestamp>,
 }
 
 impl<'a> Bar<'a> {
@@ -48,12 +52,16 @@ impl<'a> Bar<'a> {
         let reported = said.iter().rfind(|line| line.kind == VerificationReport::KIND);
         let receipt = reported.and_then(|line| ChecklistReceipt::deserialize(&line.artifact["receipt"]).ok());
         let runs = receipt.map(|receipt| receipt.checks).unwrap_or_default();
-        Self { turn, began, ended: ended.filter(|ended| began.is_none_or(|began| *ended >= began)), runs }
+        let is_same =
+            |line: &HistoryLine, key: &str| reported.is_some_and(|told| told.artifact[key] == line.artifact[key]);
+        let taken = said.iter().find(|line| is_plan(line) && is_same(line, "delivery") && is_same(line, "agent"));
+        let runs_began = taken.map(|line| line.at);
+        Self { turn, began, ended: ended.filter(|ended| began.is_none_or(|began| *ended >= began)), runs, runs_began }
     }
 
     /// From when to when a run took, where it is known: within its turn's work, whatever a receipt says.
     fn time_of(&self, run: &CheckRun) -> Option<(Timestamp, Timestamp)> {
-        let (began, ended) = (self.began?, self.ended?);
+        let (began, ended) = (self.runs_began?, self.ended?);
         let begin = began.after(run.after?.duration()).min(ended);
         Some((begin, begin.after(run.duration.duration()).min(ended)))
     }
@@ -81,7 +89,7 @@ pub(super) fn waterfall(frame: &Frame, turns: &[&TurnLine], history: &[HistoryLi
         h2 { "Turns over time" }
         @if turns.len() > shown.len() { p.hint { "The newest " (shown.len()) " of " (turns.len()) "." } }
         div.scroll tabindex="0" role="region" aria-label="Turns over time" { (picture(&bars, from, frame.now)) }
-        p.hint.legend { span.key.k-wait {} " waits for an agent or a person " span.key.k-work {} " an agent has it " span.key.k-end {} " handed off, not yet over " span.key.k-pass {} " a check that passed " span.key.k-fail {} " one that did not" }
+        p.hint.legend { span.key.k-wait {} " waits for an agent or a person " span.key.k-work {} " an agent has it " span.key.k-end {} " handed off, not yet over " span.key.k-pass {} " a check that passed " span.key.k-fail {} " one that did not " span.key.k-tried {} " one that failed where it tries the check, not the work" }
         details {
             summary { "As a table" }
             div.scroll tabindex="0" role="region" aria-label="Turns of this waypoint" { (table(&bars, frame.now)) }
@@ -108,9 +116,15 @@ fn rows(bar: &Bar<'_>, now: Timestamp) -> Vec<Row> {
     let parts = parts.filter_map(|(part, class)| part.map(|(begin, end)| (begin, end, class))).collect();
     let turn = Row { label: label(bar.turn), parts, took: (over, span(over.since(bar.turn.opened))) };
     let run = |(run, (begin, end)): (&CheckRun, (Timestamp, Timestamp))| {
-        let class = if run.verdict == Verdict::Pass { "k-pass" } else { "k-fail" };
+        let class = match (run.verdict, run.tested) {
+            (Verdict::Pass, _) => "k-pass",
+            (_, TreeTested::Handoff | TreeTested::TestsAsOnBase | TreeTested::Watched) => "k-fail",
+            // It says what the check is worth: most of these have to fail.
+            _ => "k-tried",
+        };
         let what = run.criterion.as_ref().map_or("prepare", |criterion| criterion.as_str());
-        let label = format!("\u{2007}\u{2007}{}", what.chars().take(24).collect::<String>());
+        let label = format!("{what} · {}", tree_in_words(run.tested));
+        let label = format!("\u{2007}\u{2007}{}", label.chars().take(28).collect::<String>());
         Row { label, parts: vec![(begin, end, class)], took: (end, span(run.duration.duration())) }
     };
     std::iter::once(turn).chain(bar.drawn().map(run)).collect()
@@ -159,17 +173,20 @@ fn table(bars: &[Bar<'_>], now: Timestamp) -> Markup {
 
 /// Every run of a check, by turn, newest first.
 fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
+    let all: usize = bars.iter().map(|bar| bar.runs.len()).sum();
+    let shown = bars.iter().rev().flat_map(|bar| bar.runs.iter().map(move |run| (bar, run))).take(LISTED_MAX);
     html! {
+        @if all > LISTED_MAX { p.hint { "The first " (LISTED_MAX) " of " (all) " runs." } }
         table {
             thead { tr { th scope="col" { "Began" } th scope="col" { "Of" } th scope="col" { "Command" } th scope="col" { "On" } th scope="col" { "Took" } th scope="col" { "Verdict" } } }
-            tbody { @for bar in bars.iter().rev() { @for run in &bar.runs { tr {
+            tbody { @for (bar, run) in shown { tr {
                 td { @match bar.time_of(run) { Some((begin, _)) => { (time(begin)) } None => { "–" } } }
                 td { @match &run.criterion { Some(criterion) => { (criterion) } None => { "prepare" } } }
                 td { code.long { (word(&run.command)) } }
                 td { (tree_in_words(run.tested)) }
                 td { (span(run.duration.duration())) }
                 td { a href=(frame.href(&View::Evidence(run.output))) { (run.verdict.as_str()) } }
-            } } } }
+            } } }
         }
     }
 }
@@ -247,5 +264,27 @@ mod tests {
             "one bar each, and the legend"
         );
         assert!(page.contains("make &lt;b&gt;") && page.contains("the work"), "{page}");
+    }
+
+    #[test]
+    fn runs_begin_with_the_delivery_that_was_reported_and_those_that_try_a_check_are_no_failures() {
+        let id = "0123456789abcdef0123456789abcdef";
+        let run = json!({"criterion": "unit", "command": "make", "tested": "mutant", "tree": "c".repeat(40), "exit_code": 1, "signal": null,
+            "duration": 100, "after": 500, "output": Digest::of(b"x"), "output_bytes": 1, "verdict": "fail", "reason": "exit_code"});
+        let by = |mut line: HistoryLine, delivery: u32| {
+            (line.artifact["delivery"], line.artifact["agent"]) = (json!(delivery), json!("v1"));
+            line
+        };
+        let mut report = by(line(9_000, VerificationReport::KIND, id), 2);
+        report.artifact["receipt"] = json!({"checks": vec![run; 600], "properties": [], "foreign": false});
+        let plan = |ms, delivery| by(line(ms, "verification_plan", id), delivery);
+        let history = [plan(2_000, 1), plan(5_000, 2), plan(6_000, 2), report];
+        let over = turn(id, 0, Some(10_000));
+        let bar = Bar::of(&over, &history);
+        assert_eq!((bar.began, bar.time_of(&bar.runs[0])), (Some(at(2_000)), Some((at(5_500), at(5_600)))));
+        let page = waterfall(&frame(), &[&over], &history).0;
+        assert_eq!((page.matches("k-fail").count(), page.matches("k-tried").count()), (1, 1 + RUNS_MAX));
+        assert!(page.contains("The first 500 of 600 runs."), "{page}");
+        assert_eq!(page.matches(">make<").count(), LISTED_MAX);
     }
 }
