@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdpoint_core::{shown, telling};
+use holdpoint_core::{engine::evidence_expected, shown, telling};
 use holdpoint_harness::ask::Nobody;
 use holdpoint_protocol::{
     artifact::{CriterionReport, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
@@ -99,14 +99,16 @@ async fn request(
         source_refs: Vec::new(),
     };
     let base = to_wire(&ready.base);
+    let criteria: Vec<Criterion> = red_first.iter().map(|(_, criterion)| criterion.clone()).collect();
     let body = VerificationRequestBody {
         judged: Vec::new(),
+        evidence: evidence_expected(&criteria, &plan.guards),
         purpose: VerificationPurpose::Baseline,
         base: base.clone(),
         commit: base,
         tree: to_wire(&mirror.tree_of(&ready.base).await?),
         bundles: Vec::new(),
-        criteria: red_first.iter().map(|(_, criterion)| criterion.clone()).collect(),
+        criteria,
         guards: plan.guards.clone(),
         prepare: plan.prepare.clone(),
         scope: Vec::new(),

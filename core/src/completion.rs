@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     artifact::Completion,
     ids::{GateId, WaypointId},
+    reason::BlockReason,
     state::Outcome,
 };
 pub use lesson::{Code, Lesson, elsewhere, human_required, too_long};
+use lesson::{block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, word, wrong_task};
 pub(crate) use lesson::{empty_blockers, invalid_outcome, reject_not_allowed};
-use lesson::{missing_blockers, missing_summary, word, wrong_task};
 use serde_json::{Map, Value, json};
 
 /// What a completion is held against.
@@ -39,6 +40,8 @@ pub struct ValidCompletion {
     pub summary: String,
     /// What has to change.
     pub blockers: Vec<String>,
+    /// What kind of obstacle it is; only of what is blocked.
+    pub block_reason: Option<BlockReason>,
     /// What else the next agent to get the work has to know.
     pub rejection_notes: Option<String>,
     /// Anything.
@@ -71,7 +74,12 @@ pub fn read(object: &Map<String, Value>, wanted: CompletionRules<'_>) -> Result<
     let metadata = given("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let rejection_notes = text("rejectionNotes").or_else(|| text("rejection_notes"));
     let summary = text("summary").unwrap_or_default();
-    check(outcome, summary, blockers, wanted).map(|said| ValidCompletion {
+    let obstacle = given("block_reason").or_else(|| given("blockReason"));
+    let obstacle = obstacle.map(|value| {
+        serde_json::from_value::<BlockReason>(value.clone()).map_err(|_| invalid_block_reason(&word(value)))
+    });
+    let obstacle = obstacle.transpose()?;
+    check(outcome, summary, blockers, obstacle, wanted).map(|said| ValidCompletion {
         rejection_notes,
         metadata: metadata.into_iter().collect(),
         ..said
@@ -87,7 +95,8 @@ pub fn of_agent(completion: &Completion, wanted: CompletionRules<'_>) -> Result<
         return Err(wrong_task(completion.waypoint_id.as_str(), wanted));
     }
     let blockers = Some(completion.blockers.clone()).filter(|blockers| !blockers.is_empty());
-    check(completion.outcome, completion.summary.clone(), blockers, wanted).map(|said| ValidCompletion {
+    let Completion { outcome, summary, block_reason, .. } = completion;
+    check(*outcome, summary.clone(), blockers, *block_reason, wanted).map(|said| ValidCompletion {
         rejection_notes: completion.rejection_notes.clone(),
         metadata: completion.metadata.clone(),
         ..said
@@ -98,6 +107,7 @@ fn check(
     outcome: Option<Outcome>,
     summary: String,
     blockers: Option<Vec<String>>,
+    block_reason: Option<BlockReason>,
     wanted: CompletionRules<'_>,
 ) -> Result<ValidCompletion, Lesson> {
     let (is_named, outcome) = (outcome.is_some(), outcome.unwrap_or(wanted.default));
@@ -109,6 +119,9 @@ fn check(
     }
     if summary.trim().is_empty() {
         return Err(missing_summary(wanted));
+    }
+    if block_reason.is_some() && outcome != Outcome::Blocked {
+        return Err(block_reason_unexpected(outcome));
     }
     let mut blockers = blockers;
     // A completion that names no outcome says with its summary why it is not complete.
@@ -123,7 +136,7 @@ fn check(
         }
     }
     let blockers = blockers.unwrap_or_default().into_iter().filter(|blocker| !blocker.trim().is_empty()).collect();
-    Ok(ValidCompletion { outcome, summary, blockers, rejection_notes: None, metadata: BTreeMap::new() })
+    Ok(ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes: None, metadata: BTreeMap::new() })
 }
 
 /// What is too vague to act on, of the blockers of a completion; it is taken all the same.

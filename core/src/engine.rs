@@ -57,7 +57,7 @@ pub use listing::unlisted;
 pub use migrating::has_to_migrate;
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
-pub use requests::policy_hash;
+pub use requests::{evidence_expected, policy_hash};
 pub(crate) use stacking::replaceable;
 pub use stacking::{Aside, Behind, is_alone_on, stacks, unmerged};
 pub use taking::{HandingIn, Releasing, TAKEN_TIME, Taking, can_be_taken, in_hand, queued_for, waits_to_be_taken};

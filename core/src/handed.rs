@@ -120,7 +120,8 @@ fn of_report(report: &VerificationReport) -> Checked {
     items("doubts", report.doubts.len(), DOUBTS_MAX)?;
     report.doubts.iter().try_for_each(|doubt| sentence("doubts.text", &doubt.text))?;
     items("receipt.checks", report.receipt.checks.len(), RUNS_MAX)?;
-    items("receipt.properties", report.receipt.properties.len(), PROPERTIES_MAX)
+    items("receipt.properties", report.receipt.properties.len(), PROPERTIES_MAX)?;
+    ignored(&report.markers_ignored)
 }
 
 fn of_verdict(report: &CriterionReport) -> Checked {
@@ -146,7 +147,8 @@ fn of_completion(completion: &Completion) -> Checked {
     let metadata = serde_json::to_vec(&completion.metadata).map_or(usize::MAX, |metadata| metadata.len());
     bytes("metadata", metadata, NOTE_BYTES_MAX)?;
     let detail = completion.failure.as_ref().map_or("", |failure| failure.detail.as_str());
-    text("failure.detail", detail, FAILURE_BYTES_MAX)
+    text("failure.detail", detail, FAILURE_BYTES_MAX)?;
+    ignored(&completion.markers_ignored)
 }
 
 fn of_question(asked: &ClarificationRequest) -> Checked {

@@ -36,9 +36,9 @@ pub use exchange::{
 pub use guidance::{GuidancePacket, GuidancePacketBody};
 pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
-    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PersonVerdict, PropertyEnforced, TreeTested,
-    VerificationPlan, VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody,
-    VerificationRequest, VerificationRequestBody,
+    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceExpected, EvidenceSource, EvidenceWanted,
+    PersonVerdict, PropertyEnforced, TreeTested, VerificationPlan, VerificationPlanBody, VerificationPurpose,
+    VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
 };
 
 use crate::{

@@ -12,6 +12,7 @@ use crate::{
     artifact::Confidence,
     facts::Verdict,
     ids::{CriterionId, WaypointId},
+    reason::BlockReason,
     state::Outcome,
     version::SchemaVersion,
 };
@@ -137,6 +138,9 @@ pub struct DecisionData {
     /// What has to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
+    /// What kind of obstacle it is, where the outcome is `blocked`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_reason: Option<BlockReason>,
     /// What else the next agent to get the work has to know; or `rejectionNotes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,

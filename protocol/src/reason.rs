@@ -119,6 +119,18 @@ codes! {
 }
 
 codes! {
+    /// What kind of obstacle keeps work from going on, in the words of who completes a gate as blocked (FLY-29a, DOC-7).
+    BlockReason {
+        /// Only a person can decide it.
+        NeedsHumanInput = "needs_human_input",
+        /// Something outside the flight is missing.
+        ExternalDependency = "external_dependency",
+        /// What is asked for is not what was agreed on any more.
+        ScopeChange = "scope_change",
+    }
+}
+
+codes! {
     /// Why a criterion's verdict is not a plain pass (contract, "Criterion `reason`").
     CriterionReason {
         /// Exit 1 to 125.

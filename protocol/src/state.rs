@@ -15,7 +15,7 @@ use crate::{
     budget::Spent,
     facts::{BundleRef, CriterionResult, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
 };
 
 pub use fork::{Branch, BranchStanding, OpenFork, Vote};
@@ -84,6 +84,9 @@ pub struct Held {
     pub since: Timestamp,
     /// Where it goes on.
     pub resume: Resume,
+    /// What kind of obstacle it is, where who completed a gate as blocked says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_reason: Option<BlockReason>,
 }
 
 /// Where held work goes on.
@@ -233,6 +236,17 @@ pub struct Counters {
     /// Reworks that people granted on top of the plan's.
     #[serde(default)]
     pub granted: u32,
+    /// Those of the reworks that went back to the base. Earlier versions did not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rollbacks: u32,
+    /// Acts of people on it that were taken. Earlier versions did not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interventions: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Counters {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest, Timestamp,
     artifact::{Disposition, Verb},
+    budget::Amounts,
     facts::{BundleRef, CriterionResult, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     state::{Outcome, Purpose, Status},
     workflow::{RecordedWorkflow, WorkflowSpec},
 };
@@ -181,8 +182,26 @@ pub struct WaypointView {
     /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts; `None` before the first verdicts.
     #[serde(default)]
     pub foreign_receipt: Option<bool>,
+    /// What it builds on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<WaypointId>,
+    /// What of that has not landed yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<WaypointId>,
+    /// How often its work went back to the base.
+    #[serde(default)]
+    pub rollbacks: u32,
+    /// How many acts of people on it were taken.
+    #[serde(default)]
+    pub interventions: u32,
+    /// What its turns used up together, in plans with budgets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Amounts>,
     /// What a person can do.
     pub remediation: Option<String>,
+    /// What kind of obstacle blocks it, where who completed its gate says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_reason: Option<BlockReason>,
     /// The acts that are open to people; the commands of the same names do them.
     #[serde(default)]
     pub actions: Vec<Verb>,

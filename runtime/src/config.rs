@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::webhook;
 
-pub use agents::{AgentsConfig, PROMPT_DEFAULT, PROMPT_LEAST, ProgramConfig, Variables, VerifierConfig};
+pub use agents::{AgentsConfig, PROMPT_DEFAULT, ProgramConfig, Variables, VerifierConfig};
 pub use dialect::{Dialect, Permissions};
 pub use load::ConfigError;
 pub use sections::{

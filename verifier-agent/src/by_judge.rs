@@ -5,9 +5,12 @@ use std::time::Duration;
 use holdpoint_core::{budget::metering, exchange::HandoffRules};
 use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener, Recording, Storing, Waiting},
-    backend::{markers::HelpCall, question::ValidQuestion},
-    dialect::{self, Said},
-    exchange::{After, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, rules_at, stall::Stall},
+    backend::{
+        markers::{self, HelpCall},
+        question::ValidQuestion,
+    },
+    dialect::{self, Continuation, Said},
+    exchange::{After, Again, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, rules_at, stall::Stall},
     live::Live,
     meter::{self, RunMeter},
 };
@@ -35,6 +38,9 @@ use crate::{
     runs::{Program, Runs, Tree, exit_code},
     settings::JudgeSettings,
 };
+
+/// The placeholder in `judge_resume` for the id of the session.
+const SESSION: &str = "{session}";
 
 /// The verdict of a person on a criterion without a check. The words are its evidence: nothing was run for it.
 pub(crate) fn by_person(runs: &mut Runs<'_>, criterion: &Criterion, given: &PersonVerdict) -> CriterionReport {
@@ -84,8 +90,9 @@ pub(crate) async fn by_judge(
     let question = question.within(usize::try_from(judge.prompt.bytes()).unwrap_or(usize::MAX));
     // Boxed, as the program's run is large.
     let put = Box::pin(put(runs, tree, (judge, criterion), &question, &rules));
-    let asked = put.instrument(span.clone()).await?;
-    let Put { outcome, came, evidence } = asked;
+    let Put { outcome, came, evidence, said } = put.instrument(span.clone()).await?;
+    let found = markers::read(&said.text, &outcome.stderr, "");
+    runs.record.markers_ignored.extend(found.said_nothing(subject.waypoint));
     let judged = match came {
         Came::Judged(judged) => judged,
         Came::Asks(ask) => {
@@ -106,6 +113,7 @@ struct Put {
     outcome: RunOutcome,
     came: Came,
     evidence: Evidence,
+    said: Said,
 }
 
 /// Puts a question to the judge until it hands over a verdict that can be used, or nothing more is tried.
@@ -121,21 +129,26 @@ async fn put(
     let allowance = runs.allowance;
     let streams = !judge.dialect.is_plain();
     let limits = (judge::JUDGE_TIMEOUT, u64::MAX);
-    let mut exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
-    let mut retry = None;
+    let exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
+    let mut exchange = exchange.resuming(judge.resume.is_some());
+    // Of its own: a check may have left settings in its home, and the judge's program would load them with the judge's keys.
+    let home = format!("judge-{}", criterion.id);
+    let mut run = JudgeRun { command: judge.command.clone(), stdin: question.to_bytes(None), go_on: None };
     loop {
         let used = runs.record.metered.clone().unwrap_or_default();
-        let meter = RunMeter::new((judge.dialect, judge.price), None, metering::left(allowance.as_ref(), &used));
+        let go_on = run.go_on.as_ref();
+        let meter = RunMeter::new((judge.dialect, judge.price), go_on, metering::left(allowance.as_ref(), &used));
         let shown = desk.live().tap(judge.dialect);
         let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
-        let printed = PrintListener::of(judge.dialect, None, "");
+        let printed = PrintListener::of(judge.dialect, go_on, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
         let program = Program {
-            command: &judge.command,
+            command: &run.command,
             env: &judge.env,
             read: &judge.read_paths,
-            stdin: question.to_bytes(retry.take()),
+            stdin: run.stdin.clone(),
+            home: Some(&home),
             allowed,
             asks: Some(&criterion.id),
             stall: Some(&stall),
@@ -145,15 +158,15 @@ async fn put(
             observed: false,
         };
         let (outcome, ask) = runs.program(tree, program).await?;
-        let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
-        let said = dialect::read(judge.dialect, &outcome.stdout, None).priced(judge.price);
+        let evidence = Evidence::of_run(&run.command, tree.oid, None, &outcome, &[]);
+        let said = dialect::read(judge.dialect, &outcome.stdout, go_on).priced(judge.price);
         let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
         let used = metering::plus(used, meter::metered(&said, outcome.duration, bytes));
         runs.record.metered = Some(used.clone());
         let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
         if reached && ask.is_none() {
             let note = metering::reached(allowance.as_ref(), &used).detail;
-            return Ok(Put { outcome, came: Came::Judged(Judged::not_run(note)), evidence });
+            return Ok(Put { outcome, came: Came::Judged(Judged::not_run(note)), evidence, said });
         }
         let (came, problem) = match ask {
             Some(ask) => (Came::Asks(ask), None),
@@ -167,7 +180,7 @@ async fn put(
             continue;
         }
         let tried = EndedRun {
-            command: &judge.command,
+            command: &run.command,
             output: if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout },
             evidence: &evidence.bytes,
             duration: outcome.duration,
@@ -180,9 +193,33 @@ async fn put(
                 if let Came::Asks(Ask::Help(_)) = came {
                     exchange.called_for_help();
                 }
-                return Ok(Put { outcome, came, evidence });
+                return Ok(Put { outcome, came, evidence, said });
             }
-            After::Again(again) => retry = again.prompt.map(|prompt| judge::Retry { number: again.retry, prompt }),
+            After::Again(again) => run = JudgeRun::again(judge, question, again, &said),
+        }
+    }
+}
+
+/// What a judge is run with.
+struct JudgeRun {
+    command: String,
+    stdin: Vec<u8>,
+    /// The conversation that it goes on with.
+    go_on: Option<Continuation>,
+}
+
+impl JudgeRun {
+    /// The next run: in the conversation of the last one it hears what was wrong, in a new one the whole question as well.
+    fn again(judge: &JudgeSettings, question: &Question<'_>, again: Again, last: &Said) -> Self {
+        let Again { prompt, same_conversation, retry } = again;
+        let retry = prompt.map(|prompt| judge::Retry { number: retry, prompt });
+        let go_on = last.continuation().filter(|_| same_conversation);
+        match (&judge.resume, go_on, retry) {
+            (Some(resume), Some(go_on), Some(retry)) => {
+                let command = resume.replace(SESSION, &go_on.session);
+                Self { command, stdin: retry.to_bytes(), go_on: Some(go_on) }
+            }
+            (_, _, retry) => Self { command: judge.command.clone(), stdin: question.to_bytes(retry), go_on: None },
         }
     }
 }

@@ -10,7 +10,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     artifact::{CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
-    ids::CriterionId,
+    ids::{CriterionId, WaypointId},
     plan::{Check, EvidenceLevel},
     reason::CriterionReason,
 };
@@ -33,6 +33,7 @@ const EXPECT_BYTES_MAX: usize = 10 << 20;
 
 /// What is judged, and against what.
 pub(crate) struct Subject<'a> {
+    pub(crate) waypoint: &'a WaypointId,
     pub(crate) tree: &'a Oid,
     pub(crate) base_tree: &'a Oid,
     pub(crate) changes: &'a Changes,

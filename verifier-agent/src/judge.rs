@@ -64,8 +64,37 @@ pub(crate) struct Retry {
     pub(crate) prompt: String,
 }
 
-/// Bytes of an output that a question keeps, however little room it has.
-const OUTPUT_LEAST_BYTES: usize = 512;
+impl Retry {
+    /// The bytes for standard input of a judge that knows the question.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(&serde_json::json!({"retry": self})).expect("it has only strings and numbers")
+    }
+}
+
+/// What a question loses that is too long.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    /// The beginnings of outputs that are longer than this.
+    Outputs(usize),
+    Tests,
+    Gate,
+    /// The ends of commands that are longer than this.
+    Commands(usize),
+    /// All but the last.
+    Clarifications,
+}
+
+/// What is cut, what a judge can best do without first: each only where those before it were not enough.
+const CUTS: &[Cut] = &[
+    Cut::Outputs(32 << 10),
+    Cut::Outputs(8 << 10),
+    Cut::Outputs(2 << 10),
+    Cut::Outputs(512),
+    Cut::Tests,
+    Cut::Gate,
+    Cut::Commands(512),
+    Cut::Clarifications,
+];
 
 /// What ends a judge's turn besides an envelope, in a sentence.
 pub(crate) const VERDICT: &str = "Or print the verdict object by itself, and nothing else: it has exactly the keys `verdict`, `evidence` and `doubts`.";
@@ -133,30 +162,48 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The question in at most so many bytes, as far as outputs, specifications and words of the gate can be cut; `cut` names what
-    /// was (FLY-32). Of outputs the end is kept: the whole of each is the evidence that it names.
+    /// The question in at most so many bytes, as far as it can be cut; `cut` names what was (FLY-32). Of outputs the end is kept: the
+    /// whole of each is the evidence that it names.
     pub(crate) fn within(mut self, bytes_max: usize) -> Self {
-        while self.to_bytes(None).len() > bytes_max && self.cut_more() {}
+        for step in CUTS {
+            if self.to_bytes(None).len() <= bytes_max {
+                break;
+            }
+            self.cut_by(*step);
+        }
         self
     }
 
-    /// Cuts what can best be done without; whether there was anything.
-    fn cut_more(&mut self) -> bool {
-        let longest = self.evidence.iter_mut().max_by_key(|shown| shown.output_tail.len());
-        if let Some(shown) = longest.filter(|shown| shown.output_tail.len() > OUTPUT_LEAST_BYTES) {
-            let tail = &shown.output_tail;
-            let kept = tail[tail.ceil_char_boundary(tail.len() / 2)..].to_owned();
-            self.cut.insert(format!("the beginning of output_tail of {}", shown.id));
-            shown.output_tail = Cow::Owned(kept);
-        } else if !self.tests.is_empty() {
-            self.tests.clear();
-            self.cut.insert("tests".to_owned());
-        } else if self.gate.take().is_some() {
-            self.cut.insert("gate".to_owned());
-        } else {
-            return false;
+    fn cut_by(&mut self, step: Cut) {
+        match step {
+            Cut::Outputs(most) => {
+                for shown in self.evidence.iter_mut().filter(|shown| shown.output_tail.len() > most) {
+                    let tail = &shown.output_tail;
+                    let kept = tail[tail.ceil_char_boundary(tail.len() - most)..].to_owned();
+                    self.cut.insert(format!("the beginning of output_tail of {}", shown.id));
+                    shown.output_tail = Cow::Owned(kept);
+                }
+            }
+            Cut::Tests if !self.tests.is_empty() => {
+                self.tests.clear();
+                self.cut.insert("tests".to_owned());
+            }
+            Cut::Gate if self.gate.take().is_some() => drop(self.cut.insert("gate".to_owned())),
+            Cut::Commands(most) => {
+                for shown in &mut self.evidence {
+                    if let Some(command) = shown.command.as_mut().filter(|command| command.len() > most) {
+                        let kept = command[..command.floor_char_boundary(most)].to_owned();
+                        self.cut.insert(format!("the end of command of {}", shown.id));
+                        *command = Cow::Owned(kept);
+                    }
+                }
+            }
+            Cut::Clarifications if self.clarifications.len() > 1 => {
+                self.clarifications.drain(..self.clarifications.len() - 1);
+                self.cut.insert("all clarifications but the last".to_owned());
+            }
+            Cut::Tests | Cut::Gate | Cut::Clarifications => {}
         }
-        true
     }
 
     /// The bytes for standard input; of a retry with what was wrong.

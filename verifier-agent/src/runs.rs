@@ -108,6 +108,8 @@ pub(crate) struct Program<'a> {
     /// What it may read besides what all programs may.
     pub(crate) read: &'a [PathBuf],
     pub(crate) stdin: Vec<u8>,
+    /// The name of a home that runs with that name have in common; `None`: its home goes with it.
+    pub(crate) home: Option<&'a str>,
     pub(crate) allowed: Allowed,
     /// The criterion about which it may ask while it runs; only the judge may.
     pub(crate) asks: Option<&'a CriterionId>,
@@ -208,6 +210,7 @@ impl<'a> Runs<'a> {
             env,
             read: &[],
             stdin: Vec::new(),
+            home: None,
             allowed,
             asks: None,
             stall: None,
@@ -305,6 +308,7 @@ impl<'a> Runs<'a> {
             env: &self.settings.check_env,
             read: &[],
             stdin: Vec::new(),
+            home: None,
             allowed,
             asks: None,
             stall: None,
@@ -328,7 +332,11 @@ impl<'a> Runs<'a> {
     async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<Left, VerifyError> {
         let scratch = self.folder.path().join("runs").join(self.started.to_string());
         self.started += 1;
-        let home = if self.prepare.is_some() { place.home.clone() } else { scratch.join("home") };
+        let home = match program.home {
+            Some(name) => self.folder.path().join("kept").join(name),
+            None if self.prepare.is_some() => place.home.clone(),
+            None => scratch.join("home"),
+        };
         let dir = if program.allowed.writes_dir { scratch.join("tree") } else { place.tree.clone() };
         let folders = RunFolders { dir, home, tmp: scratch.join("tmp") };
         make_dir(&folders.home)?;

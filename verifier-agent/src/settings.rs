@@ -44,6 +44,8 @@ pub struct VerifierSettings {
 pub struct JudgeSettings {
     /// The shell command line.
     pub command: String,
+    /// The shell command line by which it goes on with its conversation, `{session}` being its id.
+    pub resume: Option<String>,
     /// In which form it prints what it says.
     pub dialect: Dialect,
     /// What its tokens cost where it names no cost.
@@ -67,6 +69,7 @@ impl VerifierSettings {
         let VerifierConfig {
             judge,
             judge_dialect,
+            judge_resume,
             judge_price,
             judge_prompt,
             judge_pass_env,
@@ -84,6 +87,7 @@ impl VerifierSettings {
                 Dialect::Acp => acp::command_line(command, None, false),
                 Dialect::Plain | Dialect::Claude | Dialect::Codex => command.clone(),
             },
+            resume: judge_resume.clone().filter(|_| *judge_dialect != Dialect::Acp),
             dialect: *judge_dialect,
             price: *judge_price,
             prompt: judge_prompt.unwrap_or(PROMPT_DEFAULT),

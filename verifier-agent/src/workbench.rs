@@ -1,9 +1,11 @@
 //! The workbench: judges one tree, with git and the sandbox and without the broker.
 
 use holdpoint_core::handed::DOUBTS_MAX;
-use holdpoint_harness::ask::Desk;
+use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX};
 use holdpoint_protocol::{
-    artifact::{ChecklistReceipt, CriterionReport, Doubt, Metered, VerificationPurpose, VerificationRequest},
+    artifact::{
+        ChecklistReceipt, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose, VerificationRequest,
+    },
     budget::Allowance,
     facts::{DiffSummary, Oid, Violation},
     ids::CriterionId,
@@ -48,6 +50,8 @@ pub struct Findings {
     pub asks: Option<JudgeAsks>,
     /// What the judge used up.
     pub metered: Option<Metered>,
+    /// Markers in the judge's output that say nothing where they are.
+    pub markers_ignored: Vec<IgnoredMarker>,
     /// What has to be stored before the report is handed off: every digest in it names one of these.
     pub evidence: Vec<Evidence>,
 }
@@ -132,6 +136,7 @@ impl VerifierWorkbench {
             }
         };
         let subject = Subject {
+            waypoint: &request.waypoint_id,
             tree: &request.tree,
             base_tree: &base_tree,
             changes: &changes,
@@ -261,7 +266,7 @@ async fn check(
     Ok(judged.report)
 }
 
-fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, record: Record) -> Findings {
+fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, mut record: Record) -> Findings {
     let Verdicts { criteria, mut doubts, asks } = verdicts;
     // A judge may have any number of them; the one below has its place.
     doubts.truncate(DOUBTS_MAX - 1);
@@ -270,9 +275,11 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
         doubts.push(Doubt { blocking: true, text });
     }
     let metered = record.metered.clone();
+    let mut markers_ignored = std::mem::take(&mut record.markers_ignored);
+    markers_ignored.truncate(IGNORED_MAX);
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
-    Findings { criteria, guards, violations, diff, doubts, receipt, asks, metered, evidence }
+    Findings { criteria, guards, violations, diff, doubts, receipt, asks, metered, markers_ignored, evidence }
 }
 
 /// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The

@@ -230,6 +230,7 @@ fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> Verif
             receipt: findings.receipt,
             self_checked: false,
             metered: findings.metered,
+            markers_ignored: findings.markers_ignored,
         },
     )
 }

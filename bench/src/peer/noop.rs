@@ -185,6 +185,7 @@ pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest
             receipt: ChecklistReceipt { checks: runs.collect(), properties: Vec::new(), foreign: true },
             self_checked: false,
             metered: None,
+            markers_ignored: Vec::new(),
         },
     )
 }

@@ -7,7 +7,8 @@ use holdpoint_harness::{
     complete_turn::{CompleteTurnOutcome, CompletedTurn},
 };
 use holdpoint_protocol::{
-    reason::ReasonCode,
+    artifact::IgnoredBecause,
+    reason::{BlockReason, ReasonCode},
     state::{Outcome, QuestionKind},
     turn::{AdviceRequest, CompletionRequest, Turn, TurnRequest},
 };
@@ -90,6 +91,18 @@ async fn a_program_corrects_its_completion_in_the_same_turn_and_what_it_prints_d
             assert!(output.contains(said), "{said}: {output}");
         }
     }
+}
+
+#[tokio::test]
+async fn what_says_nothing_in_a_completed_turn_is_recorded_and_an_obstacle_has_its_kind() {
+    let shop = Shop::new().await;
+    let command = r#"echo '<waypoint-complete>another</waypoint-complete>'; echo '```'; echo '>>>HELP<<<'; echo '```'
+        holdpoint-ask complete --outcome blocked --summary 'No access.' --blocker 'the key' --block-reason external_dependency"#;
+    let looked = look(&shop, Sandbox::new(SHIM), &turn(&shop, true), command).await;
+    let CompleteTurnOutcome::Completed { said, .. } = &looked.outcome else { panic!("{:?}", looked.outcome) };
+    assert_eq!((said.outcome, said.block_reason), (Outcome::Blocked, Some(BlockReason::ExternalDependency)));
+    let ignored: Vec<_> = looked.markers_ignored.iter().map(|one| (one.marker.as_str(), one.why)).collect();
+    assert_eq!(ignored, [("help", IgnoredBecause::Fence), ("waypoint-complete", IgnoredBecause::OtherWaypoint)]);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use holdpoint_bus::{
     Bus,
     blobs::{self, BlobError},
 };
+use holdpoint_core::engine::evidence_expected;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
@@ -152,15 +153,18 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
     });
     let criteria = criteria.filter(|criterion| what == What::Long || criterion.id.as_str() != TAKES_TOO_LONG);
     let guard = check("test -s greeting", None, PLENTY).expect("it was made with a command");
+    let criteria: Vec<Criterion> = criteria.collect();
+    let guards = vec![Guard { id: "there-is-one".parse().expect("a literal id"), check: guard }];
     let body = VerificationRequestBody {
         judged: Vec::new(),
+        evidence: evidence_expected(&criteria, &guards),
         purpose: VerificationPurpose::Handoff,
         base: oid(BASE_COMMIT),
         commit: oid(WORK_COMMIT),
         tree: oid(WORK_TREE),
         bundles,
-        criteria: criteria.collect(),
-        guards: vec![Guard { id: "there-is-one".parse().expect("a literal id"), check: guard }],
+        criteria,
+        guards,
         prepare: None,
         scope: vec!["greeting".to_owned()],
         protected: Vec::new(),

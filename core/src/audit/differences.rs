@@ -14,6 +14,9 @@ const SHOWN_MAX: usize = 200;
 const HIDDEN: [&str; 4] =
     ["/phase/deadline", "/phase/turn/deadline", "/phase/resume/deadline", "/decision/remediation"];
 
+/// Names of fields that earlier versions did not record: an entry without them is none the worse.
+const UNRECORDED: [&str; 4] = ["artifact", "artifacts", "interventions", "rollbacks"];
+
 /// What of an entry is compared.
 pub(super) fn facts(entry: &Entry) -> Value {
     let mut state = json!(entry.record().state);
@@ -27,12 +30,16 @@ pub(super) fn facts(entry: &Entry) -> Value {
         state["foreign_receipt"] = json!(written.foreign_receipt.unwrap_or(true));
     }
     let decision = entry.decision().map(|decision| {
-        json!({
+        let mut facts = json!({
             "disposition": decision.disposition,
             "reason_code": decision.reason_code,
             "status": decision.status,
             "source_refs": decision.source_refs,
-        })
+        });
+        if !decision.artifacts.is_empty() {
+            facts["artifacts"] = json!(decision.artifacts);
+        }
+        facts
     });
     let answer = match entry {
         Entry::Answered(answered) => json!({"turn": answered.turn, "words": answered.words, "answer": answered.answer}),
@@ -66,9 +73,14 @@ pub(super) fn unlike(made: &Value, there: &Value) -> Option<Difference> {
         match (made, there) {
             (Value::Object(one), Value::Object(other)) => {
                 let none = Value::Null;
-                let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
+                let recorded = |key: &&String| other.contains_key(*key) || !UNRECORDED.contains(&key.as_str());
+                let keys = one.keys().filter(recorded).chain(other.keys().filter(|key| !one.contains_key(*key)));
                 let mut keys = keys.map(|key| (format!("{path}{key}."), one.get(key), other.get(key)));
                 keys.find_map(|(path, one, other)| search(&path, one.unwrap_or(&none), other.unwrap_or(&none)))
+            }
+            (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+                let mut pairs = one.iter().zip(other).enumerate();
+                pairs.find_map(|(at, (one, other))| search(&format!("{path}{at}."), one, other))
             }
             (one, other) if one == other => None,
             (one, other) => {

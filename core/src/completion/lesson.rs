@@ -5,6 +5,7 @@ use std::fmt;
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId},
+    reason::BlockReason,
     state::Outcome,
 };
 use serde_json::{Map, Value, json};
@@ -29,6 +30,8 @@ pub enum Code {
     RejectNotAllowed,
     /// Only a person completes the gate.
     HumanRequired,
+    /// `block_reason` is none of the three, or there is one although the outcome is not `blocked`.
+    InvalidBlockReason,
     /// A field has more than its bound.
     TooLong,
     /// The turn makes or judges work: another thing ends it.
@@ -47,6 +50,7 @@ impl Code {
             Self::WrongTask => "wrong_task",
             Self::RejectNotAllowed => "reject_not_allowed",
             Self::HumanRequired => "human_required",
+            Self::InvalidBlockReason => "invalid_block_reason",
             Self::TooLong => "too_long",
             Self::NotCompletedHere => "not_completed_here",
         }
@@ -132,6 +136,7 @@ fn held() -> Value {
         "outcome": "blocked",
         "summary": "The price list that the draft refers to cannot be opened.",
         "blockers": ["The sales team has to publish the price list of this quarter"],
+        "block_reason": "external_dependency",
     })
 }
 
@@ -177,6 +182,21 @@ pub(crate) fn empty_blockers(outcome: Outcome) -> Lesson {
     let wrong = format!("The list `blockers` is empty, and the outcome `{word}` needs at least one text in it.");
     let todo = "Say what has to change, or what is in the way.";
     Lesson::new(Code::EmptyBlockers, &wrong, todo, example).with("requiredField", "blockers")
+}
+
+pub(super) fn invalid_block_reason(found: &str) -> Lesson {
+    let valid: Vec<&str> = BlockReason::ALL.iter().map(|reason| reason.as_str()).collect();
+    let listed: Vec<String> = valid.iter().map(|word| format!("`{word}`")).collect();
+    let wrong = format!("There is no block reason `{found}`. Valid block reasons: {}.", listed.join(", "));
+    let todo = "Name the one that fits best, or leave `block_reason` out.";
+    Lesson::new(Code::InvalidBlockReason, &wrong, todo, held()).with("validBlockReasons", valid)
+}
+
+pub(super) fn block_reason_unexpected(outcome: Outcome) -> Lesson {
+    let word = serde_json::to_value(outcome).unwrap_or_default();
+    let wrong = format!("The outcome {word} has no `block_reason`: only `blocked` has one.");
+    let todo = "Leave `block_reason` out, or use the outcome `blocked` if you cannot get any further.";
+    Lesson::new(Code::InvalidBlockReason, &wrong, todo, held()).with("validOutcomes", vec!["blocked"])
 }
 
 pub(super) fn wrong_task(attempted: &str, wanted: CompletionRules<'_>) -> Lesson {

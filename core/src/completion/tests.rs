@@ -29,7 +29,7 @@ fn each_error_has_its_code_and_details_and_an_example_that_is_taken() {
     let three = json!(["complete", "needs_review", "blocked"]);
     let two = json!(["complete", "blocked"]);
     type Row<'a> = (Value, Change, &'a str, &'a [(&'a str, Value)]);
-    let table: [Row<'_>; 12] = [
+    let table: [Row<'_>; 14] = [
         (json!({"outcome": "done", "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three.clone())]),
         (json!({"outcome": 7, "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three.clone())]),
         (json!({"outcome": "skip", "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three)]),
@@ -50,6 +50,18 @@ fn each_error_has_its_code_and_details_and_an_example_that_is_taken() {
             firm,
             "reject_not_allowed",
             &[("gate", json!("edit")), ("canReject", json!(false)), ("validOutcomes", two)],
+        ),
+        (
+            json!({"outcome": "blocked", "summary": "x", "blockers": ["y"], "block_reason": "tired"}),
+            as_is,
+            "invalid_block_reason",
+            &[("validBlockReasons", json!(["needs_human_input", "external_dependency", "scope_change"]))],
+        ),
+        (
+            json!({"outcome": "complete", "summary": "x", "blockReason": "scope_change"}),
+            as_is,
+            "invalid_block_reason",
+            &[("validOutcomes", json!(["blocked"]))],
         ),
         (
             json!({"taskId": "v", "summary": "x"}),
@@ -121,6 +133,7 @@ fn everything_that_is_said_is_kept() {
     let expected = ValidCompletion {
         outcome: Outcome::NeedsReview,
         summary: "s".to_owned(),
+        block_reason: None,
         blockers: vec!["b".to_owned()],
         rejection_notes: Some("n".to_owned()),
         metadata: [("tokens".to_owned(), json!(7))].into(),

@@ -132,8 +132,9 @@ pub(super) fn completed(
     // An act that names no outcome is forbidden.
     let outcome = body.outcome.unwrap_or(Outcome::Complete);
     let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, outcome);
-    let Completion { summary, blockers, rejection_notes, metadata, .. } = *body;
-    completing::settle(transition, open, &ValidCompletion { outcome, summary, blockers, rejection_notes, metadata })
+    let Completion { summary, blockers, block_reason, rejection_notes, metadata, .. } = *body;
+    let said = ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, metadata };
+    completing::settle(transition, open, &said)
 }
 
 /// Why this person cannot complete the gate like this.

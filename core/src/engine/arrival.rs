@@ -160,7 +160,7 @@ impl<'a> Transition<'a> {
     fn passed_over(&mut self, gate: &Gate) {
         let (now, outcome) = (self.cx.now, Some(Outcome::Skip));
         let (gate, role) = (gate.id.clone(), gate.role.clone());
-        let visit = GateVisit { gate, role, agent: None, entered: now, exited: Some(now), outcome };
+        let visit = GateVisit { gate, role, agent: None, entered: now, exited: Some(now), outcome, artifact: None };
         visits::push(&mut self.next, visit);
     }
 

@@ -68,9 +68,11 @@ pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &ValidCo
         Outcome::NeedsReview => rejected(transition, open, said),
         Outcome::Blocked => {
             let brief: String = said.blockers.first().unwrap_or(&said.summary).chars().take(200).collect();
-            let text = format!("gate {} is blocked ({brief}): `holdpoint retry` opens it again", open.gate);
+            let kind = said.block_reason.map(|reason| format!("{reason}: ")).unwrap_or_default();
+            let text = format!("gate {} is blocked ({kind}{brief}): `holdpoint retry` opens it again", open.gate);
             let ruling = escalate(ReasonCode::GateBlocked, &text);
             let feedback = Some(feedback::in_words(Disposition::Escalate, ReasonCode::GateBlocked, notes(said)));
+            let transition = Transition { block_reason: said.block_reason, ..transition };
             transition.leave(&open.gate, Outcome::Blocked, Ruled { ruling, feedback })
         }
         outcome => transition.leave(&open.gate, outcome, met()),
@@ -100,7 +102,7 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidComplet
         let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
         return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
     }
-    transition.next.counters.reworks += 1;
+    transition.count_rework(&ruling);
     transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
 }
 

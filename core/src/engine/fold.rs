@@ -78,7 +78,17 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
         return Some("a decision without references".to_owned());
     }
     let counts = |s: &WaypointState| {
-        let Counters { attempts, reworks, conflicts, clarifications, granted, redeliveries: _ } = s.counters;
+        // Earlier versions drop the last two.
+        let Counters {
+            attempts,
+            reworks,
+            conflicts,
+            clarifications,
+            granted,
+            redeliveries: _,
+            rollbacks: _,
+            interventions: _,
+        } = s.counters;
         [attempts, reworks, conflicts, clarifications, granted]
     };
     if counts(before).iter().zip(counts(after)).any(|(before, after)| after < *before) {

@@ -200,7 +200,7 @@ fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted:
         let ruling = exhausted(ReasonCode::AttemptsExhausted, &text);
         return transition.hold(resume, Ruled { ruling, feedback: Some(feedback) });
     }
-    transition.next.counters.reworks += 1;
+    transition.count_rework(&ruling);
     let target = cx.workflow.rejected_to(fork, &by, |earlier| arrival::was_entered(transition.before, earlier));
     transition.reject_to(target, Ruled { ruling, feedback: Some(feedback) })
 }

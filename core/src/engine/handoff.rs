@@ -218,6 +218,6 @@ pub(super) fn rule_failed<'a>(
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
         return Err(transition.hold(resume, ruled));
     }
-    transition.next.counters.reworks += 1;
+    transition.count_rework(&ruled.ruling);
     Ok((transition, ruled))
 }

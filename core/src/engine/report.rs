@@ -208,7 +208,7 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
         Disposition::Rework | Disposition::Rollback => {
             // In a fork nothing goes back before its votes decide.
             if !transition.is_in_fork(&open.gate) {
-                transition.next.counters.reworks += 1;
+                transition.count_rework(&ruling);
             }
             transition.leave(&open.gate, outcome, Ruled { ruling, feedback })
         }

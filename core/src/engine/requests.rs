@@ -5,11 +5,12 @@
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody,
+        EvidenceExpected, EvidenceSource, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose,
+        VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, role},
-    plan::{Criterion, Plan, TurnBudget},
+    ids::{ArtifactId, CriterionId, role},
+    plan::{Check, Criterion, Guard, Plan, TurnBudget},
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
     workflow::GateBrief,
@@ -66,6 +67,9 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
     };
     let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let mut constraints = words(constraints);
+    if let Purpose::Verify(purpose) = open.purpose {
+        constraints.push(network(purpose, cx));
+    }
     // What people set holds for everybody, the verifier included; what a builder wrote is not in it (FLY-18).
     constraints.extend(next.constraints.iter().cloned());
     GuidancePacket::new(
@@ -77,6 +81,39 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
             stop_conditions: words(stops),
         },
     )
+}
+
+/// The ids of criteria and guards, each with its check if it has one.
+fn looked_at<'a>(
+    criteria: &'a [Criterion],
+    guards: &'a [Guard],
+) -> impl Iterator<Item = (&'a CriterionId, Option<&'a Check>)> {
+    let guards = guards.iter().map(|guard| (&guard.id, Some(&guard.check)));
+    criteria.iter().map(|criterion| (&criterion.id, criterion.check.as_ref())).chain(guards)
+}
+
+/// Which checks of a verification may use the network.
+fn network(purpose: VerificationPurpose, cx: &StepContext<'_>) -> String {
+    let criteria = criteria(purpose, cx);
+    let may = looked_at(&criteria, &cx.flight.submitted.plan.guards);
+    let may = may.filter(|(_, check)| check.is_some_and(|check| check.network));
+    let may: Vec<&str> = may.map(|(id, _)| id.as_str()).collect();
+    if may.is_empty() {
+        "run no check with a network".to_owned()
+    } else {
+        format!("run no check with a network but {}", may.join(", "))
+    }
+}
+
+/// The evidence that a verification of these is expected to bring (FLY-9).
+#[must_use]
+pub fn evidence_expected(criteria: &[Criterion], guards: &[Guard]) -> Vec<EvidenceExpected> {
+    let expected = looked_at(criteria, guards).map(|(id, check)| EvidenceExpected {
+        criterion: id.clone(),
+        by: if check.is_some() { EvidenceSource::Check } else { EvidenceSource::Judge },
+        level: check.map(|check| check.evidence).unwrap_or_default(),
+    });
+    expected.collect()
 }
 
 /// The base, and the commit and the bundles of what was last handed off, or of the base.
@@ -192,6 +229,7 @@ pub(super) fn verify_request(
     if purpose == VerificationPurpose::Baseline {
         (commit, tree, bundles) = (base.clone(), base_tree, cx.flight.bundles_up_to(&base));
     }
+    let (criteria, guards) = (criteria(purpose, cx), cx.flight.submitted.plan.guards.clone());
     VerificationRequest::new(
         origin(&fresh.request, cx),
         VerificationRequestBody {
@@ -200,8 +238,9 @@ pub(super) fn verify_request(
             commit,
             tree,
             bundles,
-            criteria: criteria(purpose, cx),
-            guards: cx.flight.submitted.plan.guards.clone(),
+            evidence: evidence_expected(&criteria, &guards),
+            criteria,
+            guards,
             prepare: cx.flight.submitted.plan.prepare.clone(),
             scope: cx.waypoint.scope.clone(),
             protected: protected(cx),

@@ -5,9 +5,9 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, Metered, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
-    ids::{AgentName, GateId, role},
+    ids::{AgentName, ArtifactId, GateId, role},
     journal::{Cause, ConditionResult, Decided, Entry, Record},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     state::{
         Acted, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState,
         WinningHandoff,
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     feedback, flight,
-    gates::{Gate, Move, Stop},
+    gates::{Duty, Gate, Move, Stop},
     policy::{Ruling, escalate},
 };
 
@@ -46,6 +46,8 @@ pub(super) struct Transition<'a> {
     pub(super) conditions: Vec<ConditionResult>,
     /// What the answered turn used up, as its agent reports it.
     pub(super) metered: Option<Box<Metered>>,
+    /// What kind of obstacle holds the work, where an agent or a person says so.
+    pub(super) block_reason: Option<BlockReason>,
     pub(super) cx: &'a StepContext<'a>,
     pub(super) fresh: &'a Fresh,
 }
@@ -69,7 +71,17 @@ impl<'a> Transition<'a> {
         let mut next = before.clone();
         next.configured.by = cx.flight.configured.newest();
         next.configured.began = flight::began(before).unwrap_or(next.configured.by);
-        Self { before, next, cause: None, by: None, conditions: Vec::new(), metered: None, cx, fresh }
+        Self {
+            before,
+            next,
+            cause: None,
+            by: None,
+            conditions: Vec::new(),
+            metered: None,
+            block_reason: None,
+            cx,
+            fresh,
+        }
     }
 
     /// Who causes it, by the key that signed the handoff.
@@ -111,6 +123,7 @@ impl<'a> Transition<'a> {
     pub(super) fn acted(mut self, by: AgentName, verb: Verb, cause: Cause) -> Self {
         self.by = Some(by.clone());
         self.next.acted = Some(Acted { by, verb, at: self.cx.now, digest: cause.digest });
+        self.next.counters.interventions = self.next.counters.interventions.saturating_add(1);
         self.cause = Some(cause);
         self
     }
@@ -123,6 +136,7 @@ impl<'a> Transition<'a> {
             visit.exited = Some(self.cx.now);
             visit.agent = self.by.clone();
             visit.outcome = Some(outcome);
+            visit.artifact = self.cause.as_ref().map(|cause| cause.artifact.clone());
         }
         self
     }
@@ -131,6 +145,14 @@ impl<'a> Transition<'a> {
     pub(super) fn count_attempt(&mut self) {
         if !std::mem::take(&mut self.next.after_conflict) {
             self.next.counters.attempts += 1;
+        }
+    }
+
+    /// Work is sent back: a rework, or a rollback.
+    pub(super) fn count_rework(&mut self, ruling: &Ruling) {
+        self.next.counters.reworks += 1;
+        if ruling.disposition == Disposition::Rollback {
+            self.next.counters.rollbacks += 1;
         }
     }
 
@@ -288,7 +310,7 @@ impl<'a> Transition<'a> {
             other => other,
         };
         let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
-        Held { status, since: self.cx.now, resume }
+        Held { status, since: self.cx.now, resume, block_reason: self.block_reason }
     }
 
     /// A decision that opens no turn.
@@ -334,8 +356,27 @@ impl<'a> Transition<'a> {
                 reason_code: ruling.reason,
                 status,
                 remediation: ruling.remediation.clone(),
+                artifacts: self.rests_on(),
             },
         )
+    }
+
+    /// The artifacts that a decision rests on, newest first: what it answers, and what left the gates before it, back to where the
+    /// work was made.
+    fn rests_on(&self) -> Vec<ArtifactId> {
+        let is_make =
+            |visit: &GateVisit| self.cx.workflow.gate(&visit.gate).is_some_and(|gate| gate.duty == Duty::Make);
+        let answered = self.cause.iter().map(|cause| &cause.artifact);
+        let mut found: Vec<ArtifactId> = answered.cloned().collect();
+        for visit in self.next.history.iter().rev() {
+            found.extend(
+                visit.artifact.iter().filter(|artifact| !found.contains(artifact)).cloned().collect::<Vec<_>>(),
+            );
+            if is_make(visit) && visit.exited.is_some() {
+                break;
+            }
+        }
+        found
     }
 
     /// Remembers a decision in the state.
@@ -361,7 +402,8 @@ impl<'a> Transition<'a> {
             return;
         }
         let (gate, role) = (open.gate.clone(), open.role.clone());
-        let visit = GateVisit { gate, role, agent: None, entered: self.cx.now, exited: None, outcome: None };
+        let visit =
+            GateVisit { gate, role, agent: None, entered: self.cx.now, exited: None, outcome: None, artifact: None };
         visits::push(&mut self.next, visit);
     }
 

@@ -26,7 +26,11 @@ pub(super) fn only_grew(before: &WaypointState, after: &WaypointState) -> bool {
     let gone = earlier(after).checked_sub(earlier(before)).and_then(|gone| usize::try_from(gone).ok());
     let Some(named) = gone.and_then(|gone| before.history.get(gone..)) else { return false };
     let is_kept = |(before, after): (&GateVisit, &GateVisit)| match before.exited {
-        Some(_) => before == after,
+        Some(_) => {
+            // An earlier version drops what it does not know.
+            let artifact = before.artifact.clone().filter(|_| after.artifact.is_none());
+            *before == GateVisit { artifact: after.artifact.clone().or(artifact), ..after.clone() }
+        }
         None => (&before.gate, &before.role, before.entered) == (&after.gate, &after.role, after.entered),
     };
     named.len() <= after.history.len() && named.iter().zip(&after.history).all(is_kept)
@@ -39,9 +43,24 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn an_earlier_version_may_drop_what_left_a_gate_and_nobody_may_change_it() {
+        let left = |artifact: Option<&str>| WaypointState {
+            history: vec![GateVisit {
+                exited: Some(Timestamp::from_millis(9)),
+                artifact: artifact.map(|name| name.parse().unwrap()),
+                ..visit(1)
+            }],
+            ..WaypointState::default()
+        };
+        assert!(only_grew(&left(Some("a")), &left(Some("a"))) && only_grew(&left(Some("a")), &left(None)));
+        assert!(!only_grew(&left(Some("a")), &left(Some("b"))) && !only_grew(&left(None), &left(Some("b"))));
+    }
+
     fn visit(n: i64) -> GateVisit {
         let (gate, role) = ("build".parse().unwrap(), "builder".parse().unwrap());
-        GateVisit { gate, role, agent: None, entered: Timestamp::from_millis(n), exited: None, outcome: None }
+        let entered = Timestamp::from_millis(n);
+        GateVisit { gate, role, agent: None, entered, exited: None, outcome: None, artifact: None }
     }
 
     /// All visits, from the states of a journal's entries.

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
+    artifact::Metered,
     facts::Verdict,
     ids::TurnId,
     plan::{Priority, Waypoint},
@@ -16,7 +17,7 @@ use crate::engine::{
     BuildOutcome, Input,
     tests::{
         fixture::Fixture,
-        parts::{bundle, fleet, id, oid, plan, waypoint},
+        parts::{bundle, fleet, guard, id, oid, plan, waypoint},
     },
 };
 
@@ -374,6 +375,31 @@ fn the_view_shows_what_the_contract_asks_for() {
     assert_eq!(line(2), r#""c" "pending" null null null 0 null"#);
     assert_eq!(shown["waypoints"][1]["criteria"][0]["verdict"], "fail");
     assert_eq!(shown["waypoints"][1]["criteria"][0]["evidence"].as_array().unwrap().len(), 1);
+    let c = &shown["waypoints"][2];
+    assert_eq!((&c["depends_on"], &c["waits_for"]), (&serde_json::json!(["b"]), &serde_json::json!(["b"])));
+}
+
+#[test]
+fn the_view_counts_rollbacks_what_people_did_and_what_was_used() {
+    let mut plan = plan(vec![waypoint("a", &[])]);
+    plan.guards.push(guard());
+    plan.policy.max_reworks = 1;
+    plan.waypoints[0].budget.total.tokens = Some(1_000_000);
+    let mut fixture = Fixture::new(plan, fleet());
+    fixture.metered = Some(Box::new(Metered { tokens: Some(900), ..Metered::default() }));
+    fixture.feed("a", Input::Open);
+    fixture.report("a", |_| {}).turn();
+    let red = |fixture: &mut Fixture| {
+        fixture.build_ok("a").turn();
+        fixture.report("a", |r| r.guards[0].result.verdict = Verdict::Fail)
+    };
+    red(&mut fixture).turn();
+    red(&mut fixture).decided();
+    fixture.retry("a", |retry| retry.reworks = 1).turn();
+    let shown = view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None).unwrap();
+    let [a] = &shown.waypoints[..] else { panic!("one waypoint") };
+    assert_eq!((a.rollbacks, a.interventions, a.sent_back), (1, 1, 1));
+    assert!(a.used.is_some_and(|used| used.tokens == 2 * 900), "{:?}", a.used);
 }
 
 #[test]

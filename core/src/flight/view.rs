@@ -137,6 +137,8 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
     let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked);
     let branches = fork.map(|fork| fork.branches.iter().map(branch_view).collect()).unwrap_or_default();
     let status = status(flight, waypoints, &waypoint.id);
+    let is_awaited = |id: &&WaypointId| self::status(flight, waypoints, id) != Status::Complete;
+    let waits_for = waypoint.depends_on.iter().filter(is_awaited).cloned().collect();
     // A person has done what was advised on work that is under way again.
     let remediation = state.decision.as_ref().filter(|_| status != Status::Running);
     let remediation = remediation.and_then(|decision| decision.remediation.clone());
@@ -155,7 +157,13 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         criteria: state.criteria,
         guards: state.guards,
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
+        depends_on: waypoint.depends_on.clone(),
+        waits_for,
+        rollbacks: state.counters.rollbacks,
+        interventions: state.counters.interventions,
+        used: (state.spent.turns > 0).then_some(state.spent.used),
         remediation,
+        block_reason: if let Phase::Held(held) = &state.phase { held.block_reason } else { None },
         actions,
         turn,
         branches,

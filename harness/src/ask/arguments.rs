@@ -12,6 +12,7 @@ pub const USAGE: &str = "\
 Reaches the people and the harness behind this turn. For agents' programs, inside their turn.
 
 Usage: holdpoint-ask complete [--outcome complete|needs_review|blocked] --summary TEXT [--blocker TEXT]...
+                              [--block-reason needs_human_input|external_dependency|scope_change]
                               [--rejection-notes TEXT] [--metadata JSON]
        holdpoint-ask plan [--target PATH]... [--validate COMMAND]... [--covers CRITERION]...
        holdpoint-ask question TEXT [--option TEXT]... [--confidence low|medium|high] [--context TEXT] [--patience TIME]
@@ -28,6 +29,7 @@ The last completion counts, whatever you print, if your program then ends with e
 --outcome          what the turn comes to; without it the workflow's default
 --summary          one or two sentences on what you did
 --blocker          one thing that has to change, or is in the way; needed for needs_review and blocked; may be repeated
+--block-reason     what kind of obstacle is in the way; for blocked only
 --rejection-notes  what else the next agent to get the work has to know
 --metadata         a JSON object of your own
 
@@ -98,6 +100,7 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
         let key = match name.as_str() {
             "--outcome" => "outcome",
             "--summary" => "summary",
+            "--block-reason" => "block_reason",
             "--rejection-notes" => "rejectionNotes",
             "--blocker" => {
                 blockers.push(Value::from(value?));

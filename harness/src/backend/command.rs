@@ -33,7 +33,7 @@ use crate::{
 use holdpoint_core::budget::price::Price;
 use holdpoint_runtime::{
     config::{
-        ByteSize, PROMPT_LEAST, Permissions, ProgramConfig,
+        Permissions, ProgramConfig,
         presets::{Preset, PresetName, SettingsFolder},
     },
     telemetry::ErrorChain,
@@ -82,14 +82,6 @@ pub enum SettingsError {
         /// The role.
         role: RoleId,
     },
-    /// A prompt would have no room.
-    #[error("`prompt = \"{size}\"` in [agents.{role}] is too short: {PROMPT_LEAST} is the least")]
-    PromptTooShort {
-        /// The role.
-        role: RoleId,
-        /// What is configured.
-        size: ByteSize,
-    },
     /// A configured path is not absolute.
     #[error("the path {} in [agents.{role}] is not absolute", path.display())]
     NotAbsolute {
@@ -128,9 +120,6 @@ impl CommandBackend {
         let CommandSettings { role, program, .. } = &settings;
         let command = program.command.clone().filter(|command| !command.trim().is_empty());
         let command = command.ok_or_else(|| SettingsError::NoCommand { role: role.clone() })?;
-        if program.prompt < PROMPT_LEAST {
-            return Err(SettingsError::PromptTooShort { role: role.clone(), size: program.prompt });
-        }
         let paths = program.read_paths.iter().chain(&program.write_paths).chain(&program.deny_paths);
         if let Some(path) = paths.into_iter().find(|path| !path.is_absolute()) {
             return Err(SettingsError::NotAbsolute { role: role.clone(), path: path.clone() });

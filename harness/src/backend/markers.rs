@@ -24,10 +24,12 @@ pub use completion::reply;
 pub(crate) use completion::{BadCompletion, completion};
 pub(crate) use element::{COMPLETE, first_word};
 use help::Calls;
-pub(crate) use help::ignored;
 pub use help::{HelpCall, IGNORED_MAX};
 use holdpoint_core::shown;
-use holdpoint_protocol::artifact::IgnoredMarker;
+use holdpoint_protocol::{
+    artifact::{IgnoredBecause, IgnoredMarker},
+    ids::WaypointId,
+};
 pub(crate) use object::sure;
 pub(crate) use reconcile::reconcile;
 use serde_json::{Map, Value};
@@ -57,6 +59,18 @@ pub struct Found {
     pub help: Option<HelpCall>,
     /// Markers and calls for help that say nothing where they are.
     pub ignored: Vec<IgnoredMarker>,
+}
+
+impl Found {
+    /// The markers that say nothing: in a fence, in an echo, or of another waypoint than this (FLY-25).
+    #[must_use]
+    pub fn said_nothing(self, waypoint: &WaypointId) -> Vec<IgnoredMarker> {
+        let Self { markers, mut ignored, .. } = self;
+        let others = markers.completions.iter().filter(|said| first_word(&said.text).0 != waypoint.as_str());
+        ignored.extend(others.map(|said| help::ignored(COMPLETE, IgnoredBecause::OtherWaypoint, &said.text)));
+        ignored.truncate(IGNORED_MAX);
+        ignored
+    }
 }
 
 /// The markers of an output (FLY-25).

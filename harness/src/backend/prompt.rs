@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 };
 use parts::{
     code_span, code_spans, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate,
-    push_tests,
+    push_notes, push_tests,
 };
 use sections::{Sections, Worth};
 
@@ -110,7 +110,9 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &BuildRequest) {
         let _ = writeln!(text, "## Goal\n\n{}\n", request.goal.trim_end());
     });
     if let Some(feedback) = &request.feedback {
+        sections.add(Worth::Clarifications, |text| push_clarifications(text, &feedback.clarifications));
         sections.add(Worth::Feedback, |text| push_feedback(text, feedback, request));
+        sections.add(Worth::Notes, |text| push_notes(text, &feedback.notes));
     }
     sections.add(Worth::Criteria, |text| {
         push_criteria(text, &request.criteria, "Somebody else judges these on the files that you leave.");
@@ -118,7 +120,7 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &BuildRequest) {
     sections.add(Worth::Dependencies, |text| push_dependencies(text, &request.dependencies));
     sections.add(Worth::Specifications, |text| push_tests(text, &request.tests));
     sections.add(Worth::Paths, |text| push_paths(text, request));
-    sections.keep(|text| push_guidance(text, &turn.guidance, request));
+    sections.add(Worth::Guidance, |text| push_guidance(text, &turn.guidance, request));
 }
 
 /// What outcomes mean at this gate, where it says so.
@@ -132,7 +134,6 @@ fn push_outcomes(text: &mut String, help: &ByOutcome<String>) {
 }
 
 fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest) {
-    push_clarifications(text, &feedback.clarifications);
     if let Some(collision) = &feedback.collision {
         push_collision(text, collision);
     } else if feedback.reason_code == ReasonCode::ClarificationOpen {
@@ -157,9 +158,6 @@ fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest)
     }
     for report in &feedback.failing {
         push_failing(text, report);
-    }
-    for note in &feedback.notes {
-        push_fenced(text, note);
     }
 }
 

@@ -4,9 +4,7 @@
 //! again: [`crate::exchange`] decides how often.
 
 use holdpoint_protocol::{
-    artifact::{
-        CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, IgnoredBecause, IgnoredMarker, LedgerSource,
-    },
+    artifact::{CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, IgnoredMarker, LedgerSource},
     envelope::EnvelopeStatus,
     ids::WaypointId,
     reason::ReasonCode,
@@ -25,9 +23,7 @@ use crate::{
     ask::Ask,
     backend::{
         BackendResult,
-        markers::{
-            self, COMPLETE, Claim, Completion, Found, HelpCall, IGNORED_MAX, Markers, PrintedResult, first_word,
-        },
+        markers::{self, Claim, Completion, Found, HelpCall, Markers, PrintedResult, first_word},
         program::{last_argument, program_words},
         question::{ValidQuestion, confidence_share, confidence_word},
     },
@@ -84,10 +80,28 @@ pub struct AnswerRules<'a> {
     pub ask_below: Option<Confidence>,
 }
 
-/// Reads a program's end and output.
+/// Reads a program's end and output. What it says it doubts is never ready without being asked about, where the plan wants that
+/// (FLY-I7).
 #[must_use]
 pub fn answer(result: &BackendResult, wanted: &AnswerRules<'_>) -> ProgramAnswer {
     let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let word = |said: &Completion| confidence_word(said.confidence.as_deref()?.trim());
+    let marked: Vec<Confidence> = completions(&found.markers, wanted).filter_map(word).collect();
+    match read(found, result, wanted) {
+        ProgramAnswer::Ready(said) => {
+            let mut stated = said.confidence.into_iter().chain(marked);
+            match stated.find(|confidence| is_unsure(Some(*confidence), wanted.ask_below)) {
+                Some(confidence) => {
+                    ProgramAnswer::Clarify(doubt(confidence, said.completion.as_deref().unwrap_or_default()))
+                }
+                None => ProgramAnswer::Ready(said),
+            }
+        }
+        other => other,
+    }
+}
+
+fn read(found: Found, result: &BackendResult, wanted: &AnswerRules<'_>) -> ProgramAnswer {
     if let Some(call) = called(&found, result, wanted.waypoint) {
         // Also from a program that crashed or hung after it: the call is not lost.
         return ProgramAnswer::Help(call);
@@ -130,7 +144,7 @@ pub fn answer(result: &BackendResult, wanted: &AnswerRules<'_>) -> ProgramAnswer
     let printed = envelope.or_else(reply);
     if printed.is_none() && markers.any() && !wanted.expected.required {
         return match validate(&markers, wanted) {
-            Ok(said) => doubtful(&said, wanted.ask_below).map_or(ProgramAnswer::Ready(said), ProgramAnswer::Clarify),
+            Ok(said) => ProgramAnswer::Ready(said),
             Err(problem) => ProgramAnswer::Unusable(problem),
         };
     }
@@ -159,13 +173,9 @@ pub(crate) fn settled(ask: Ask, result: &BackendResult, waypoint: &WaypointId) -
     Ask::Help(HelpCall { events, ignored: said_nothing(result, waypoint), ..call })
 }
 
-/// The markers of an output that say nothing: in a fence, in an echo, or of another waypoint (FLY-25).
+/// The markers of an output that say nothing (FLY-25).
 pub(crate) fn said_nothing(result: &BackendResult, waypoint: &WaypointId) -> Vec<IgnoredMarker> {
-    let Found { markers, mut ignored, .. } = markers::read(&result.said.text, &result.stderr, &result.prompt);
-    let others = markers.completions.iter().filter(|said| first_word(&said.text).0 != waypoint.as_str());
-    ignored.extend(others.map(|said| markers::ignored(COMPLETE, IgnoredBecause::OtherWaypoint, &said.text)));
-    ignored.truncate(IGNORED_MAX);
-    ignored
+    markers::read(&result.said.text, &result.stderr, &result.prompt).said_nothing(waypoint)
 }
 
 /// What a whole envelope says: ready, or failed.
@@ -202,12 +212,6 @@ fn of_envelope(whole: &Whole, markers: &Markers, wanted: &AnswerRules<'_>, resul
         Ok(claims) => ProgramAnswer::Ready(WorkClaims { claims, ledger: ledger(markers), ..said }),
         Err(problem) => ProgramAnswer::Unusable(problem),
     }
-}
-
-/// The question that a completion becomes if its author doubts it.
-fn doubtful(said: &WorkClaims, ask_below: Option<Confidence>) -> Option<ValidQuestion> {
-    let confidence = said.confidence.filter(|_| is_unsure(said.confidence, ask_below))?;
-    Some(doubt(confidence, said.completion.as_deref().unwrap_or_default()))
 }
 
 /// Why the program's end alone fails the turn.
@@ -254,11 +258,15 @@ fn named(command: &str) -> String {
     format!("`{program}`")
 }
 
+/// The completions of this waypoint.
+fn completions<'a>(markers: &'a Markers, wanted: &AnswerRules<'_>) -> impl Iterator<Item = &'a Completion> {
+    markers.completions.iter().filter(|said| first_word(&said.text).0 == wanted.waypoint.as_str())
+}
+
 /// The markers of a program that exited with 0: none at all, or a completion of this waypoint with valid claims.
 fn validate(markers: &Markers, wanted: &AnswerRules<'_>) -> Result<WorkClaims, ResultProblem> {
     let claims = claimed(markers.claims.iter(), wanted)?;
-    let is_ours = |said: &&Completion| first_word(&said.text).0 == wanted.waypoint.as_str();
-    let completion = markers.completions.iter().find(is_ours);
+    let completion = completions(markers, wanted).next();
     if markers.any() && completion.is_none() {
         let what = "the program printed markers, but not <waypoint-complete> with this waypoint's id: it is not ready";
         let kind = match markers {

@@ -168,7 +168,8 @@ impl<B: Backend> BuildWorker<B> {
         let stored = blobs::put_file(&job.bus, &job.role, &looked.output);
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         let output = stored.map_err(|error| WorkError::new("store the output", error))?;
-        Ok(complete_turn::handoff::of(job, looked.outcome, (output, Some(looked.metered))))
+        let came = (looked.outcome, looked.markers_ignored);
+        Ok(complete_turn::handoff::of(job, came, (output, Some(looked.metered))))
     }
 
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {

@@ -3,7 +3,7 @@
 use holdpoint_core::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, Metered, Origin},
+    artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, IgnoredMarker, Metered, Origin},
     turn::Turn,
 };
 
@@ -22,17 +22,21 @@ pub fn plan(job: &Job) -> CompletionPlan {
 
 /// The final handoff. `output` is the digest of the program's whole output, `metered` what it used up.
 #[must_use]
-pub fn of(job: &Job, outcome: CompleteTurnOutcome, (output, metered): (Digest, Option<Metered>)) -> Final {
-    let of_agent = || CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
-    let body = || CompletionBody { metered: metered.clone(), ..of_agent() };
+pub fn of(
+    job: &Job,
+    (outcome, markers_ignored): (CompleteTurnOutcome, Vec<IgnoredMarker>),
+    (output, metered): (Digest, Option<Metered>),
+) -> Final {
+    let of_agent = CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
+    let body = CompletionBody { metered: metered.clone(), markers_ignored, ..of_agent };
     let body = match outcome {
         CompleteTurnOutcome::Asks(ask) => return ask::handoff(job, ask, None, (output, metered)),
-        CompleteTurnOutcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body() },
+        CompleteTurnOutcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body },
         CompleteTurnOutcome::Completed { said, named } => {
             if let Some(warning) = completion::warning(&said.blockers) {
                 tracing::warn!(%warning, "blockers are vague");
             }
-            with(body(), said, named)
+            with(body, said, named)
         }
     };
     let mut origin = job.origin();
@@ -41,8 +45,9 @@ pub fn of(job: &Job, outcome: CompleteTurnOutcome, (output, metered): (Digest, O
 }
 
 fn with(body: CompletionBody, said: ValidCompletion, named: bool) -> CompletionBody {
-    let ValidCompletion { outcome, summary, blockers, rejection_notes, metadata } = said;
-    CompletionBody { outcome: named.then_some(outcome), summary, blockers, rejection_notes, metadata, ..body }
+    let ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, metadata } = said;
+    let outcome = named.then_some(outcome);
+    CompletionBody { outcome, summary, blockers, block_reason, rejection_notes, metadata, ..body }
 }
 
 /// The completion as it would be handed off, to be measured.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use holdpoint_core::{completion::ValidCompletion, exchange::HandoffRules};
 use holdpoint_protocol::{
-    artifact::{Failure, Metered},
+    artifact::{Failure, IgnoredMarker, Metered},
     ids::AgentName,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
@@ -20,6 +20,7 @@ use crate::{
     backend::{Backend, BackendResult},
     build_turn::{
         BuildError, TurnFolder, Workbench,
+        answer::said_nothing,
         exchanged::{Came, Course, Exchanged, Read},
         task::{Brief, task},
         workbench::{rules, write},
@@ -45,6 +46,8 @@ pub struct CompletedTurn {
     pub output: PathBuf,
     /// What was metered.
     pub metered: Metered,
+    /// Markers in its output that say nothing where they are.
+    pub markers_ignored: Vec<IgnoredMarker>,
     _folder: TurnFolder,
 }
 
@@ -114,6 +117,7 @@ impl<B: Backend> Workbench<B> {
                     outcome: CompleteTurnOutcome::Failed(failure),
                     output,
                     metered,
+                    markers_ignored: Vec::new(),
                     _folder: folder,
                 });
             }
@@ -136,14 +140,15 @@ impl<B: Backend> Workbench<B> {
         };
         let calls = |outcome: &CompleteTurnOutcome| matches!(outcome, CompleteTurnOutcome::Asks(Ask::Help(_)));
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
-        let Exchanged { came, output: printed, metered, .. } = exchanged;
+        let Exchanged { result, came, output: printed, metered } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
             Came::Asked(heard) => CompleteTurnOutcome::Asks(heard.ask),
             Came::Good(outcome) => outcome,
             Came::Failed(failure) => CompleteTurnOutcome::Failed(failure),
         };
-        Ok(CompletedTurn { outcome, output, metered, _folder: folder })
+        let markers_ignored = said_nothing(&result, &turn.waypoint);
+        Ok(CompletedTurn { outcome, output, metered, markers_ignored, _folder: folder })
     }
 }
 

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failure, Metered};
+use super::{Failure, IgnoredMarker, Metered};
 use crate::{
     artifact::artifact,
     ids::{AgentName, TurnId},
+    reason::BlockReason,
     state::Outcome,
 };
 
@@ -46,6 +47,9 @@ artifact! {
         /// What has to change, for `needs_review` and `blocked`.
         #[serde(default)]
         blockers: Vec<String>,
+        /// What kind of obstacle it is, for `blocked` alone (FLY-29a).
+        #[serde(default, alias = "blockReason", skip_serializing_if = "Option::is_none")]
+        block_reason: Option<BlockReason>,
         /// What else the next agent to get the work has to know.
         #[serde(default, alias = "rejectionNotes", skip_serializing_if = "Option::is_none")]
         rejection_notes: Option<String>,
@@ -58,6 +62,9 @@ artifact! {
         /// What its program used up, by its own word as far as it is not measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metered: Option<Metered>,
+        /// Markers in its program's output that say nothing where they are (FLY-25).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        markers_ignored: Vec<IgnoredMarker>,
     }
 }
 
@@ -73,10 +80,12 @@ impl CompletionBody {
             outcome: Some(outcome),
             summary: String::new(),
             blockers: Vec::new(),
+            block_reason: None,
             rejection_notes: None,
             metadata: BTreeMap::new(),
             failure: None,
             metered: None,
+            markers_ignored: Vec::new(),
         }
     }
 

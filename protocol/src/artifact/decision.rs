@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{artifact::artifact, reason::ReasonCode, state::Status};
+use crate::{artifact::artifact, ids::ArtifactId, reason::ReasonCode, state::Status};
 
 /// What becomes of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub struct StatusMutation {
 }
 
 artifact! {
-    /// What the orchestrator decided, and why (FLY-13). `source_refs` are the artifacts it is based on; never empty (FLY-I8).
+    /// What the orchestrator decided, and why (FLY-13). `source_refs` is what it answers; never empty (FLY-I8).
     OrchestratorDecision(OrchestratorDecisionBody) = "orchestrator_decision" {
         /// What becomes of the work.
         disposition: Disposition,
@@ -52,5 +52,9 @@ artifact! {
         status: Option<StatusMutation>,
         /// What a person can do, where nothing is done automatically (FLY-I4).
         remediation: Option<String>,
+        /// The artifacts that it rests on, newest first: what it answers, and what the gates came to before it since the work
+        /// was last made. Earlier versions did not record them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<ArtifactId>,
     }
 }

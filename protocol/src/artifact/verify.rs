@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest,
-    artifact::{Clarified, Metered, artifact},
+    artifact::{Clarified, IgnoredMarker, Metered, artifact},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
     ids::{AgentName, CriterionId, TurnId},
-    plan::{Criterion, Guard},
+    plan::{Criterion, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
     workflow::GateBrief,
@@ -43,6 +43,9 @@ artifact! {
         criteria: Vec<Criterion>,
         /// Guards, which hold on the base.
         guards: Vec<Guard>,
+        /// The evidence that is expected, a line for each criterion and guard. Earlier versions did not say so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        evidence: Vec<EvidenceExpected>,
         /// Run once per tree before the checks.
         prepare: Option<String>,
         /// The waypoint's scope, for the path rules.
@@ -64,6 +67,28 @@ artifact! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         judged: Vec<PersonVerdict>,
     }
+}
+
+/// What has to show a criterion or a guard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceExpected {
+    /// The criterion or guard.
+    pub criterion: CriterionId,
+    /// Whose word shows it.
+    pub by: EvidenceSource,
+    /// How hard a check's green is tried.
+    #[serde(default, skip_serializing_if = "EvidenceLevel::is_fast")]
+    pub level: EvidenceLevel,
+}
+
+/// Whose word shows a criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceSource {
+    /// The output and the exit code of its check, run by the verifier's harness.
+    Check,
+    /// A judge's, or a person's who takes the turn over.
+    Judge,
 }
 
 /// What a person says of a criterion without a check (GATE-33).
@@ -134,6 +159,9 @@ artifact! {
         /// What its judge's program used up, by its own word as far as it is not measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metered: Option<Metered>,
+        /// Markers in its judge's output that say nothing where they are (FLY-25).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        markers_ignored: Vec<IgnoredMarker>,
     }
 }
 

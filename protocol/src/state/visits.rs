@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Outcome;
 use crate::{
     Timestamp,
-    ids::{AgentName, GateId, RoleId},
+    ids::{AgentName, ArtifactId, GateId, RoleId},
 };
 
 /// One visit of a gate (GATE-8).
@@ -25,6 +25,9 @@ pub struct GateVisit {
     pub exited: Option<Timestamp>,
     /// How it was left.
     pub outcome: Option<Outcome>,
+    /// The handoff or act that left it; `None` where nobody handed anything off. Earlier versions did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<ArtifactId>,
 }
 
 /// How often work came to a gate.

@@ -19,7 +19,7 @@ use super::{
 /// How long a prompt may be where nothing else is configured.
 pub const PROMPT_DEFAULT: ByteSize = ByteSize::from_kib(128);
 /// The least that a prompt can be bounded to: how to ask and how to end have to fit.
-pub const PROMPT_LEAST: ByteSize = ByteSize::from_kib(8);
+pub(super) const PROMPT_LEAST: ByteSize = ByteSize::from_kib(8);
 
 /// `[agents]`: what the agents of each role run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -199,6 +199,10 @@ pub struct VerifierConfig {
     /// In which form the judge prints what it does.
     #[serde(skip_serializing_if = "Dialect::is_plain")]
     pub judge_dialect: Dialect,
+    /// The command line by which the judge goes on with its conversation, `{session}` being its id, when it is asked again because its
+    /// verdict cannot be used. Without one it is asked again in a new conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_resume: Option<String>,
     /// What the tokens of the judge's model cost, for judges that report tokens and no cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_price: Option<Price>,

@@ -11,7 +11,7 @@ use std::{
 use config::{Environment, File, FileFormat};
 use tracing_subscriber::EnvFilter;
 
-use super::{Config, MetricsConfig, NotifyConfig, home, presets};
+use super::{ByteSize, Config, MetricsConfig, NotifyConfig, agents::PROMPT_LEAST, home, presets};
 use crate::{process::DRAIN_DEADLINE, webhook};
 
 /// What environment variables of the configuration begin with, and what is between their parts.
@@ -206,7 +206,18 @@ impl Config {
         if is_empty(&self.agents.verifier.judge) {
             return wrong("agents.verifier.judge", "is empty: leave it out instead");
         }
+        if is_empty(&self.agents.verifier.judge_resume) {
+            return wrong("agents.verifier.judge_resume", "is empty: leave it out instead");
+        }
+        let too_short = |prompt: ByteSize| prompt < PROMPT_LEAST;
+        let least = format!("has to be {PROMPT_LEAST} at least");
+        if self.agents.verifier.judge_prompt.is_some_and(too_short) {
+            return wrong("agents.verifier.judge_prompt", &least);
+        }
         for (role, program) in self.agents.programs() {
+            if too_short(program.prompt) {
+                return wrong(format!("agents.{role}.prompt"), &least);
+            }
             if is_empty(&program.command) {
                 return wrong(format!("agents.{role}.command"), "is empty: leave it out instead");
             }

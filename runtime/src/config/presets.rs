@@ -42,6 +42,8 @@ pub struct Preset {
     pub resume: Option<&'static str>,
     /// The command line of a judge: without the settings of the tree that it judges, which would run with the judge's keys.
     pub judge: Option<&'static str>,
+    /// The same in a conversation that goes on, `{session}` being its id.
+    pub judge_resume: Option<&'static str>,
     /// Arguments by which it says its version.
     pub version: &'static str,
     /// Variables that are set.
@@ -90,6 +92,10 @@ pub const PRESETS: [Preset; 5] = [
             "claude -p --output-format stream-json --verbose --permission-mode bypassPermissions --setting-sources user \
              --strict-mcp-config",
         ),
+        judge_resume: Some(
+            "claude -p --output-format stream-json --verbose --permission-mode bypassPermissions --setting-sources user \
+             --strict-mcp-config --resume {session}",
+        ),
         version: "--version",
         // It refuses to go without questions as root unless it hears that it is in a sandbox.
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
@@ -118,6 +124,10 @@ pub const PRESETS: [Preset; 5] = [
             "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --ignore-rules \
              --config project_doc_max_bytes=0 -",
         ),
+        judge_resume: Some(
+            "codex exec resume --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --ignore-rules \
+             --config project_doc_max_bytes=0 {session} -",
+        ),
         version: "--version",
         env: &[],
         pass_env: &["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY"],
@@ -139,6 +149,7 @@ pub const PRESETS: [Preset; 5] = [
                   --message-file /dev/stdin",
         resume: None,
         judge: None,
+        judge_resume: None,
         version: "--version",
         env: &[],
         pass_env: &[
@@ -161,6 +172,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "gemini --experimental-acp",
         resume: None,
         judge: None,
+        judge_resume: None,
         version: "--version",
         env: &[],
         pass_env: &[
@@ -180,6 +192,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "claude-code-acp",
         resume: None,
         judge: None,
+        judge_resume: None,
         version: "--version",
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_env: &[
@@ -261,6 +274,8 @@ fn judge(verifier: &mut VerifierConfig) {
     // Checks do not get its variables, and a judge has no variables of the file: they are in its command line.
     let set: String = preset.env.iter().map(|(key, value)| format!("{key}={value} ")).collect();
     verifier.judge = Some(format!("{set}{command}"));
+    let resume = preset.judge_resume.map(|resume| format!("{set}{resume}"));
+    verifier.judge_resume = verifier.judge_resume.take().or(resume);
     verifier.judge_dialect = preset.dialect;
     add(&mut verifier.judge_pass_env, preset.passed());
 }
@@ -349,8 +364,10 @@ mod tests {
         let mut agents = AgentsConfig::default();
         agents.verifier.judge = Some("claude".to_owned());
         apply(&mut agents, |_| None);
-        let VerifierConfig { judge, judge_dialect, judge_pass_env, pass_env, .. } = agents.verifier;
-        assert!(judge.unwrap().starts_with("IS_SANDBOX=1 DISABLE_AUTOUPDATER=1 "));
+        let VerifierConfig { judge, judge_resume, judge_dialect, judge_pass_env, pass_env, .. } = agents.verifier;
+        let (judge, resume) = (judge.unwrap(), judge_resume.unwrap());
+        assert!(judge.starts_with("IS_SANDBOX=1 DISABLE_AUTOUPDATER=1 "));
+        assert_eq!(resume, format!("{judge} --resume {{session}}"), "the same walls in the same conversation");
         assert_eq!(judge_dialect, Dialect::Claude);
         assert!(judge_pass_env.contains(&"ANTHROPIC_API_KEY".to_owned()) && pass_env.is_empty());
     }

@@ -95,7 +95,7 @@ fn a_question_that_is_too_long_loses_the_beginnings_of_outputs_first_and_says_so
     let criterion = Criterion { id: "read".parse().unwrap(), statement: "It reads well".to_owned(), check: None };
     let report = |id: &str, bytes: usize| CriterionReport {
         result: CriterionResult { id: id.parse().unwrap(), verdict: Verdict::Pass, reason: None, evidence: Vec::new() },
-        command: None,
+        command: Some(format!("make {}", "x".repeat(bytes / 40))),
         exit_code: Some(0),
         output_tail: format!("{}the end of {id}", "ä".repeat(bytes / 2)),
         note: None,
@@ -118,7 +118,32 @@ fn a_question_that_is_too_long_loses_the_beginnings_of_outputs_first_and_says_so
     assert_eq!(cut["cut"], serde_json::json!(["the beginning of output_tail of long"]));
     let (length, least) = within(2_000);
     assert!(length <= 2_000 && least["criterion"] == whole["criterion"], "{least:#}");
-    assert_eq!(least["cut"], serde_json::json!(["gate", "tests", "the beginning of output_tail of long"]));
+    assert_eq!(
+        least["cut"],
+        serde_json::json!(["gate", "tests", "the beginning of output_tail of long", "the end of command of long",])
+    );
+}
+
+#[test]
+fn of_questions_that_were_answered_the_last_is_kept_where_there_is_no_room() {
+    let criterion = Criterion { id: "read".parse().unwrap(), statement: "It reads well".to_owned(), check: None };
+    let tree = "a".repeat(40).parse().unwrap();
+    let answered = |question: &str| Clarified {
+        question: question.to_owned(),
+        option: None,
+        text: Some("y".repeat(2_000)),
+        rationale: None,
+        constraints: Vec::new(),
+        by: "human-ann".to_owned(),
+    };
+    let clarifications = [answered("first"), answered("second"), answered("last")];
+    let gate = GateBrief::default();
+    let about = About { clarifications: &clarifications, tests: &[], gate: &gate, judged: &[] };
+    let bytes = Question::new(&criterion, &tree, std::iter::empty(), about).within(3_000).to_bytes(None);
+    let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!((asked["clarifications"].as_array().unwrap().len(), bytes.len() < 3_000), (1, true));
+    assert_eq!(asked["clarifications"][0]["question"], "last");
+    assert_eq!(asked["cut"], serde_json::json!(["all clarifications but the last"]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, ChecklistReceipt, Metered, PropertyEnforced},
+    artifact::{CheckRun, ChecklistReceipt, IgnoredMarker, Metered, PropertyEnforced},
     ids::CriterionId,
 };
 use holdpoint_sandbox::RunOutcome;
@@ -19,6 +19,8 @@ pub(crate) struct Record {
     properties: Vec<PropertyEnforced>,
     /// What the judge's program used up.
     pub(crate) metered: Option<Metered>,
+    /// Markers in its output that say nothing where they are.
+    pub(crate) markers_ignored: Vec<IgnoredMarker>,
     /// Programs after which something may still run.
     pub(crate) left_running: u32,
 }

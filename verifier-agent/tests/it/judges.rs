@@ -2,7 +2,7 @@
 
 use holdpoint_harness::{acp, ask::Ask};
 use holdpoint_protocol::{
-    artifact::{Clarified, PersonVerdict},
+    artifact::{Clarified, IgnoredBecause, PersonVerdict},
     facts::Verdict::{Fail, Inconclusive, Pass},
     reason::CriterionReason as Reason,
 };
@@ -74,6 +74,52 @@ async fn judge_may_refuse_and_must_show() {
     assert_eq!(only(&asked("echo looks fine to me").await), (Inconclusive, None));
     let failed = asked(r#"echo '{"verdict": "pass", "evidence": ["x"], "doubts": []}'; exit 1"#).await;
     assert_eq!(only(&failed), (Inconclusive, Some(Reason::ExitCode)));
+}
+
+#[tokio::test]
+async fn a_judge_that_is_asked_again_goes_on_in_its_conversation_where_it_can() {
+    let says = |words: &str| {
+        let words = words.replace('"', r#"\""#);
+        format!(
+            r#"echo '{{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"{words}"}}'"#
+        )
+    };
+    let judge = format!("cat > /dev/null; touch \"$HOME/known\"; {}", says("I think that it holds."));
+    let hears = r#"heard=$(cat); case "$heard" in *statement*) exit 8;; *'"retry"'*) ;; *) exit 9;; esac"#;
+    let verdict = says(r#"{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": []}"#);
+    let resume = format!("{hears}; test {{session}} = s-1 && test -e \"$HOME/known\" && {verdict}");
+    for (resume, came) in [(Some(resume), Pass), (None, Inconclusive)] {
+        let settings = |settings: &mut VerifierSettings| {
+            with_judge(settings, &judge);
+            let judge = settings.judge.as_mut().unwrap();
+            (judge.dialect, judge.resume) = (Dialect::Claude, resume.clone());
+        };
+        let rig = Rig::with(&[("a.txt", "a\n")], settings).await;
+        let findings = rig.verify(&rig.request(&rig.base, vec![judged("words")]).await).await;
+        assert_eq!(findings.criteria[0].result.verdict, came, "{:#?}", findings.criteria);
+    }
+}
+
+#[tokio::test]
+async fn a_judge_has_a_home_in_which_no_check_has_left_anything() {
+    let judge = r#"cat > /dev/null; test -z "$(ls -A "$HOME")" && echo '{"verdict": "pass", "evidence": ["empty"], "doubts": []}'"#;
+    let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
+    let plants = criterion("plants", check("mkdir \"$HOME/.claude\" && touch \"$HOME/.claude/settings.json\""));
+    let mut request = rig.request(&rig.base, vec![plants, judged("words")]).await;
+    // With it, all checks of a tree share one home.
+    request.prepare = Some("touch \"$HOME/prepared\"".to_owned());
+    let findings = rig.verify(&request).await;
+    assert_eq!([of(&findings.criteria[0]), of(&findings.criteria[1])], [(Pass, None); 2], "{:#?}", findings.criteria);
+}
+
+#[tokio::test]
+async fn a_call_that_a_judge_only_quotes_is_recorded_and_ends_nothing() {
+    let judge =
+        r#"printf '```\n>>>HELP<<<\n```\n' >&2; echo '{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": []}'"#;
+    let findings = asked(judge).await;
+    assert_eq!(only(&findings), (Pass, None), "{:#?}", findings.criteria);
+    let ignored: Vec<_> = findings.markers_ignored.iter().map(|one| (one.marker.as_str(), one.why)).collect();
+    assert_eq!(ignored, [("help", IgnoredBecause::Fence)]);
 }
 
 #[tokio::test]

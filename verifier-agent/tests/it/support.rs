@@ -131,6 +131,7 @@ impl Rig {
                 bundles: Vec::new(),
                 criteria,
                 guards: Vec::new(),
+                evidence: Vec::new(),
                 prepare: None,
                 scope: Vec::new(),
                 protected: Vec::new(),
@@ -181,6 +182,7 @@ pub(crate) fn settings(temp: &Path) -> VerifierSettings {
 
 pub(crate) fn with_judge(settings: &mut VerifierSettings, command: &str) {
     settings.judge = Some(JudgeSettings {
+        resume: None,
         price: None,
         prompt: holdpoint_runtime::config::PROMPT_DEFAULT,
         dialect: holdpoint_runtime::config::Dialect::Plain,

@@ -6,6 +6,7 @@ use holdpoint_core::completion::{self, CompletionRules};
 use holdpoint_protocol::{
     artifact::{Act, Completion, CompletionBody, Verb},
     ids::{AgentName, FlightId, WaypointId},
+    reason::BlockReason,
     state,
 };
 use rmcp::model::JsonObject;
@@ -27,7 +28,7 @@ pub(super) const DESCRIPTION: &str = r#"Completes the gate for people at which a
 Outcomes:
 - complete: the work is done as far as this gate is concerned, and goes on to the next gate.
 - needs_review: something has to change. The work is sent back; `blockers` are what the next turn has to change. A gate may refuse this (reject_not_allowed).
-- blocked: nobody can go on. The work is held until a person has it tried again; `blockers` say what is in the way.
+- blocked: nobody can go on. The work is held until a person has it tried again; `blockers` say what is in the way, and `blockReason` of what kind it is.
 
 `summary` says in one or two sentences what was looked at. `blockers` are needed for needs_review and blocked, each one thing that somebody can act on.
 
@@ -43,7 +44,7 @@ pub(super) const IN_TURN: &str = r#"Completes the gate whose turn this is: says 
 Outcomes:
 - complete: the work is done as far as this gate is concerned, and goes on to the next gate.
 - needs_review: something has to change. The work is sent back; `blockers` are what the next turn has to change. A gate may refuse this (reject_not_allowed).
-- blocked: you cannot get any further. The work is held for a person; `blockers` say what is in the way.
+- blocked: you cannot get any further. The work is held for a person; `blockers` say what is in the way, and `blockReason` of what kind it is.
 
 `summary` says in one or two sentences what was looked at. `blockers` are needed for needs_review and blocked, each one thing that somebody can act on.
 
@@ -83,6 +84,9 @@ pub(super) struct Arguments {
     /// What has to change (needs_review), or what is in the way (blocked): one thing each.
     #[serde(default)]
     blockers: Vec<String>,
+    /// What kind of obstacle it is, for blocked only.
+    #[serde(default, alias = "block_reason")]
+    block_reason: Option<BlockReason>,
     /// What else the next one to have the work has to know.
     #[serde(default, alias = "rejection_notes")]
     rejection_notes: Option<String>,
@@ -104,6 +108,9 @@ pub(super) struct Completing {
     /// What has to change (needs_review), or what is in the way (blocked): one thing each.
     #[serde(default)]
     blockers: Vec<String>,
+    /// What kind of obstacle it is, for blocked only.
+    #[serde(default)]
+    block_reason: Option<BlockReason>,
     /// What else the next one to have the work has to know.
     #[serde(default)]
     rejection_notes: Option<String>,
@@ -117,12 +124,21 @@ pub(super) struct Completing {
 /// # Errors
 /// The field, and those that there are.
 pub(super) fn check_names(arguments: &JsonObject) -> Result<(), Refusal> {
-    const NAMES: [&str; 6] = ["outcome", "summary", "blockers", "rejectionNotes", "rejection_notes", "metadata"];
+    const NAMES: [&str; 8] = [
+        "outcome",
+        "summary",
+        "blockers",
+        "blockReason",
+        "block_reason",
+        "rejectionNotes",
+        "rejection_notes",
+        "metadata",
+    ];
     match arguments.keys().find(|key| !NAMES.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
             let message = format!("`complete` in a turn has no field {key:?}");
-            let hint = "its fields are outcome, summary, blockers, rejectionNotes and metadata";
+            let hint = "its fields are outcome, summary, blockers, blockReason, rejectionNotes and metadata";
             Err(Failure::usage("invalid_arguments", message, hint).into())
         }
     }
@@ -158,6 +174,7 @@ pub(super) fn act(arguments: JsonObject, about: &About, found: Found, agent: Age
     let body = CompletionBody {
         summary: said.summary,
         blockers: said.blockers,
+        block_reason: said.block_reason,
         rejection_notes: said.rejection_notes,
         metadata: said.metadata,
         ..CompletionBody::of_person(agent, found.seen, outcome)
@@ -239,11 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_of_a_completion_has_the_five_fields_and_what_outcomes_mean() {
+    fn the_schema_of_a_completion_has_the_six_fields_and_what_outcomes_mean() {
         let tool = offer::tool::<Arguments>(NAME, DESCRIPTION, false);
         let schema = Value::Object((*tool.input_schema).clone());
         let fields = &schema["properties"];
-        for field in ["outcome", "summary", "blockers", "rejectionNotes", "metadata"] {
+        for field in ["outcome", "summary", "blockers", "blockReason", "rejectionNotes", "metadata"] {
             assert!(fields[field]["description"].is_string(), "{field}: {schema}");
         }
         assert_eq!(schema["required"], json!(["waypoint", "outcome", "summary"]));

@@ -4,7 +4,7 @@
 use holdpoint_protocol::{
     artifact::{Handed, VerificationReport},
     facts::{Harness, Verdict},
-    ids::role,
+    ids::{ArtifactId, role},
     journal::{Entry, EntryRef, Sequence},
     streams,
 };
@@ -216,6 +216,26 @@ fn a_foreign_verifiers_receipt_is_recorded_as_foreign_whatever_it_claims() {
     silent(&mut account);
     assert_eq!(account.audit().findings, vec![]);
     account.handoffs.last_mut().unwrap().sender = Ok(Harness::Holdpoint);
+    assert_eq!(first(&account).0, BrokenLink::Decision);
+}
+
+#[test]
+fn what_an_earlier_version_did_not_record_of_a_decision_is_no_difference_and_what_is_wrong_is() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).decided();
+    let mut account = Account::of(&fixture);
+    let last = |account: &mut Account, artifacts: Option<ArtifactId>| {
+        let entry = account.entries.last_mut().unwrap().entry.as_mut().unwrap();
+        let Entry::Decided(decided) = entry else { panic!("the last entry decides") };
+        decided.decision.artifacts = artifacts.into_iter().collect();
+        for visit in &mut decided.record.state.as_mut().unwrap().history {
+            visit.artifact = None;
+        }
+    };
+    last(&mut account, None);
+    assert_eq!(account.audit().findings, vec![]);
+    last(&mut account, Some("another".parse().unwrap()));
     assert_eq!(first(&account).0, BrokenLink::Decision);
 }
 

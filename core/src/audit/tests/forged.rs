@@ -200,8 +200,12 @@ fn other_role(entry: &mut Entry) {
 }
 
 fn halt(entry: &mut Entry) {
-    state(entry).phase =
-        Phase::Held(Held { status: Status::Blocked, since: Timestamp::from_millis(0), resume: Resume::Beginning });
+    state(entry).phase = Phase::Held(Held {
+        status: Status::Blocked,
+        since: Timestamp::from_millis(0),
+        resume: Resume::Beginning,
+        block_reason: None,
+    });
 }
 
 fn landed(entry: &mut Entry) -> &mut holdpoint_protocol::journal::Landed {

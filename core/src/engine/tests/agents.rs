@@ -5,9 +5,9 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::{RoleId, role},
     org::Plane,
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     refusal::{RefusalAction, RefusalCode},
-    state::{Outcome, Purpose, Status},
+    state::{Outcome, Phase, Purpose, Status},
     time::Millis,
     turn::{CompletionRequest, Turn, TurnRequest},
     workflow::{ByOutcome, Effect, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
@@ -209,8 +209,16 @@ fn what_is_sent_back_to_a_gate_behind_all_makers_stays_verified() {
 #[test]
 fn blocked_work_is_held_and_its_agent_gets_what_a_person_says() {
     let mut fixture = under_review();
-    fixture.fulfil("w", says(Outcome::Blocked, "the price list is missing")).decided();
+    let blocked = |completion: &mut Completion| {
+        says(Outcome::Blocked, "the price list is missing")(completion);
+        completion.block_reason = Some(BlockReason::ExternalDependency);
+    };
+    let decided = fixture.fulfil("w", blocked).decided();
     assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateBlocked));
+    let Phase::Held(held) = fixture.state("w").phase else { panic!("it is not held") };
+    assert_eq!(held.block_reason, Some(BlockReason::ExternalDependency));
+    let remediation = decided.decision.remediation.unwrap();
+    assert!(remediation.contains("(external_dependency: the price list is missing)"), "{remediation}");
     let turn = fixture.retry("w", |retry| retry.note = Some("it is there now".to_owned())).turn();
     assert_eq!((turn.gate.as_str(), turn.role.as_str()), ("review", "reviewer"));
     let notes = &request(&turn).feedback.as_ref().unwrap().notes;
@@ -222,7 +230,8 @@ fn blocked_work_is_held_and_its_agent_gets_what_a_person_says() {
 fn a_wrong_completion_is_refused_with_what_to_do_and_changes_nothing() {
     let mut fixture = flown_by([GateSpec { can_reject: false, ..review() }, verify()]);
     type Change = fn(&mut Completion);
-    let table: [(Change, Code); 5] = [
+    let table: [(Change, Code); 6] = [
+        (|c| c.block_reason = Some(BlockReason::ScopeChange), Code::InvalidBlockReason),
         (|c| c.summary = " ".to_owned(), Code::MissingSummary),
         (|c| c.outcome = Some(Outcome::Skip), Code::InvalidOutcome),
         (|c| c.outcome = Some(Outcome::NeedsReview), Code::RejectNotAllowed),

@@ -1,9 +1,10 @@
 //! How build and repair turns end.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, EvidenceSource, VerificationPurpose},
     facts::Verdict,
     ids::role,
+    plan::{Criterion, EvidenceLevel},
     reason::ReasonCode,
     state::{Outcome, Purpose, Status},
     turn::TurnRequest,
@@ -11,7 +12,7 @@ use holdpoint_protocol::{
 
 use super::{
     fixture::Fixture,
-    parts::{build_request, failure, oid},
+    parts::{build_request, failure, guard, oid},
 };
 use crate::engine::BuildOutcome;
 
@@ -28,10 +29,40 @@ fn a_build_goes_to_the_verifier_with_its_commit_on_the_base() {
     assert_eq!((&request.base, &request.commit, &request.tree), (&oid(0xa), &commit.commit, &commit.tree));
     let tips: Vec<_> = request.bundles.iter().map(|b| b.tip.clone()).collect();
     assert_eq!(tips, [oid(0xa), commit.commit]);
+    let [expected] = &request.evidence[..] else { panic!("{:?}", request.evidence) };
+    assert_eq!((&expected.criterion, expected.by), (&request.criteria[0].id, EvidenceSource::Check));
     let history = fixture.state("w").history;
     assert_eq!(history[0].outcome, Some(Outcome::Complete));
     assert_eq!((history[1].gate.as_str(), history[1].exited), ("verify", None));
     assert_eq!(fixture.state("w").counters.attempts, 0, "it is not decided yet");
+}
+
+#[test]
+fn a_verifier_learns_which_evidence_is_expected_and_which_checks_may_use_the_network() {
+    let mut fixture = Fixture::opened(|plan, fleet| {
+        fleet.judge = true;
+        plan.guards.push(guard());
+        let [criterion] = &mut plan.waypoints[0].criteria[..] else { panic!("one criterion") };
+        let judged = Criterion { id: "tone".parse().unwrap(), check: None, ..criterion.clone() };
+        let check = criterion.check.as_mut().unwrap();
+        (check.network, check.evidence) = (true, EvidenceLevel::Strict);
+        plan.waypoints[0].criteria.push(judged);
+    });
+    fixture.report("w", |_| {}).turn();
+    let turn = fixture.build_ok("w").turn();
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    let expected: Vec<_> = request.evidence.iter().map(|e| (e.criterion.as_str(), e.by, e.level)).collect();
+    let named = request.criteria[0].id.as_str();
+    assert_eq!(
+        expected,
+        [
+            (named, EvidenceSource::Check, EvidenceLevel::Strict),
+            ("tone", EvidenceSource::Judge, EvidenceLevel::Fast),
+            (request.guards[0].id.as_str(), EvidenceSource::Check, EvidenceLevel::Fast),
+        ]
+    );
+    let only = format!("run no check with a network but {named}");
+    assert!(turn.guidance.constraints.contains(&only), "{:?}", turn.guidance.constraints);
 }
 
 #[test]

@@ -93,7 +93,8 @@ fn each_broken_invariant_is_named() {
         ("held with status Complete", |e| {
             let state = e.record_mut().state.as_mut().unwrap();
             let since = Timestamp::from_millis(0);
-            state.phase = Phase::Held(Held { status: Status::Complete, since, resume: Resume::Beginning });
+            state.phase =
+                Phase::Held(Held { status: Status::Complete, since, resume: Resume::Beginning, block_reason: None });
         }),
         ("accepted without a verification", |e| e.record_mut().state.as_mut().unwrap().verified = None),
         ("another tree", |e| e.record_mut().state.as_mut().unwrap().verified.as_mut().unwrap().tree = oid(0xbad)),

@@ -172,6 +172,8 @@ fn invariant_8_every_decision_names_what_it_rests_on() {
             let submitted = || format!("submitted:{}", story.fixture.flight.submitted.flight);
             let rests_on = transition.entry.record().cause.as_ref().map_or_else(submitted, Cause::reference);
             prop_assert_eq!(&decision.source_refs, &vec![rests_on]);
+            let answered = transition.entry.record().cause.as_ref().map(|cause| &cause.artifact);
+            prop_assert!(answered.is_none_or(|artifact| decision.artifacts.first() == Some(artifact)));
             let (from, to) = (phase_status(&transition.before), phase_status(&transition.after));
             let opens = matches!(transition.entry, Entry::Turn(_));
             let mutation = (!opens || from != to).then_some(StatusMutation { from, to });

@@ -49,6 +49,20 @@ fn all_pass_is_accepted_and_waits_to_land() {
 }
 
 #[test]
+fn a_decision_names_the_artifacts_that_it_rests_on_since_the_work_was_made() {
+    let mut fixture = built(|_| {});
+    let cause = |entry: &Entry| entry.record().cause.clone().map(|cause| cause.artifact);
+    let causes = |fixture: &Fixture| fixture.trace.iter().filter_map(|step| cause(&step.entry)).collect::<Vec<_>>();
+    let rework = fixture.report("w", fail).turn().decision.unwrap();
+    let [first, report] = &causes(&fixture)[..] else { panic!("a build and a report") };
+    assert_eq!(rework.artifacts, [report.clone(), first.clone()]);
+    fixture.build_ok("w").turn();
+    let accepted = fixture.report("w", |_| {}).decided().decision;
+    let [_, _, second, passed] = &causes(&fixture)[..] else { panic!("another build and report") };
+    assert_eq!(accepted.artifacts, [passed.clone(), second.clone()], "nothing of the work that was sent back");
+}
+
+#[test]
 fn each_kind_of_report_leads_to_its_decision() {
     let table: &[(&str, Change, Disposition, ReasonCode)] = &[
         ("a criterion failed", fail, Disposition::Rework, ReasonCode::CriteriaFailed),

@@ -178,6 +178,7 @@ pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
             receipt: ChecklistReceipt { checks: Vec::new(), properties: Vec::new(), foreign: false },
             self_checked: false,
             metered: None,
+            markers_ignored: Vec::new(),
         },
     )
 }

@@ -44,6 +44,17 @@ pub(crate) fn push_tests(text: &mut String, tests: &[serde_json::Value]) {
     }
 }
 
+/// What people and reviewers say of the work so far. In blocks: it is others' words.
+pub(crate) fn push_notes(text: &mut String, notes: &[String]) {
+    if notes.is_empty() {
+        return;
+    }
+    text.push_str("## Notes on it\n\n");
+    for note in notes {
+        push_fenced(text, note);
+    }
+}
+
 /// What the role and the gate are for, and what the gate says to the holder of its turn: nothing of other gates
 /// (GATE-20). The meaning of its outcomes is where the prompt says how to answer.
 pub(crate) fn push_gate(text: &mut String, role: Option<&str>, gate: Option<&str>, context: &GateContext) {

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use crate::backend::markers::closing_fence;
+
 /// Bytes that the words on what was cut have room in.
 const SUMMARY_BYTES: usize = 1_536;
 
@@ -19,9 +21,13 @@ pub(crate) enum Worth {
     Given,
     Patch,
     Part,
+    Clarifications,
     Feedback,
     Paths,
     Criteria,
+    Notes,
+    Guidance,
+    Question,
     Goal,
 }
 
@@ -39,7 +45,11 @@ impl Worth {
             Self::Given => ("what was said before", TURN),
             Self::Patch => ("what the work changes", DIFF),
             Self::Part => ("your part", TURN),
+            Self::Clarifications => ("questions and their answers", TURN),
             Self::Feedback => ("what earlier turns came to", TURN),
+            Self::Notes => ("notes on earlier turns", TURN),
+            Self::Guidance => ("the constraints of your role", TURN),
+            Self::Question => ("the question", TURN),
             Self::Paths => ("what may be changed", TURN),
             Self::Criteria => ("the acceptance criteria", TURN),
             Self::Goal => ("the goal", TURN),
@@ -101,40 +111,25 @@ impl Sections {
     }
 }
 
-/// At most so many bytes of a section, as whole lines where there is one, with the block closed that it would leave open. Less than
-/// a heading is nothing.
+/// At most so many bytes of a section, as whole lines unless that loses most of it, with the block closed that it would leave open.
+/// Less than a heading is nothing.
 fn beginning(text: &str, bytes_max: usize) -> String {
-    // Room for the end of a block, whose fence is as long as its beginning.
-    let longest_fence = text.lines().filter_map(fence).map(str::len).max().unwrap_or(0);
-    let Some(room) = bytes_max.checked_sub(longest_fence + "\n\n\n".len()) else { return String::new() };
-    let start = &text[..text.floor_char_boundary(room)];
-    let start = start.rfind('\n').map_or(start, |end| &start[..=end]);
-    if start.lines().filter(|line| !line.trim().is_empty()).count() < 2 {
-        return String::new();
-    }
-    let mut open = None;
-    for line in start.lines() {
-        match (open, fence(line)) {
-            (None, Some(mark)) => open = Some(mark),
-            (Some(mark), Some(end)) if line.trim_end() == end && end.len() >= mark.len() => open = None,
-            _ => {}
+    let mut room = bytes_max;
+    loop {
+        let start = &text[..text.floor_char_boundary(room)];
+        let whole = start.rfind('\n').map_or(0, |end| end + 1);
+        let start = if whole * 2 >= start.len() { &start[..whole] } else { start };
+        if start.lines().filter(|line| !line.trim().is_empty()).count() < 2 {
+            return String::new();
+        }
+        let line_end = if start.ends_with('\n') { "" } else { "\n" };
+        let closing = closing_fence(start).map(|fence| format!("{fence}\n")).unwrap_or_default();
+        let cut = format!("{start}{line_end}{closing}\n");
+        match cut.len().checked_sub(bytes_max) {
+            None | Some(0) => return cut,
+            Some(over) => room = start.len().saturating_sub(over),
         }
     }
-    let mut cut = start.to_owned();
-    if !cut.ends_with('\n') {
-        cut.push('\n');
-    }
-    if let Some(mark) = open {
-        let _ = writeln!(cut, "{mark}");
-    }
-    cut.push('\n');
-    cut
-}
-
-/// The backticks of a line that begins or ends a block.
-fn fence(line: &str) -> Option<&str> {
-    let ticks = line.len() - line.trim_start_matches('`').len();
-    (ticks >= 3).then(|| &line[..ticks])
 }
 
 fn push_summary(text: &mut String, bytes_max: usize, cut: &[(Worth, usize, usize)]) {
@@ -189,21 +184,29 @@ mod tests {
         assert!(less.contains("## When you are ready"));
     }
 
+    #[test]
+    fn of_one_long_line_the_beginning_is_kept() {
+        let mut sections = Sections::default();
+        sections.keep(|text| text.push_str("# Title\n\n"));
+        sections.add(Worth::Goal, |text| {
+            let _ = writeln!(text, "## Goal\n\n{}\n", "do it and ".repeat(1_000));
+        });
+        let cut = sections.within(6_000);
+        assert!(cut.len() <= 6_000 && cut.matches("do it").count() > 300, "{cut}");
+        assert!(cut.contains("- the goal: "));
+    }
+
     proptest! {
         #[test]
-        fn nothing_gets_out_of_a_block_that_is_cut(map in "(?:[`a\n ]|``\\x1b\\[0m`){0,2000}", bytes_max in 1_100_usize..3_000) {
+        fn nothing_gets_out_of_a_block_that_is_cut(map in "(?:[`~a\n ]|``\\x1b\\[0m`){0,2000}", bytes_max in 1_100_usize..3_000) {
             let cut = sections(1, &map).within(bytes_max);
             prop_assert!(cut.len() <= bytes_max.max(1_200));
-            let mut open: Option<&str> = None;
-            for line in cut.lines() {
-                match (open, fence(line)) {
-                    (None, Some(mark)) => open = Some(mark),
-                    (Some(mark), Some(end)) if line == end && end.len() >= mark.len() => open = None,
-                    (Some(_), _) => prop_assert!(!line.starts_with("## "), "{}", cut),
-                    _ => {}
-                }
+            let (headings, before): (Vec<_>, _) =
+                (cut.match_indices("\n## ").map(|(at, _)| at).collect(), |at: usize| &cut[..=at]);
+            for at in headings {
+                prop_assert_eq!(closing_fence(before(at)), None, "{}", cut);
             }
-            prop_assert_eq!(open, None);
+            prop_assert_eq!(closing_fence(&cut), None);
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use holdpoint_core::exchange::HandoffRules;
+use proptest::prelude::*;
 
 use super::*;
 use crate::dialect;
@@ -235,4 +236,37 @@ fn an_answer_that_its_author_doubts_becomes_a_question_where_the_plan_asks() {
     assert!(matches!(of(&ended(Ended::Exited(0), completion)), ProgramAnswer::Ready(_)));
     let odd = "<waypoint-complete confidence=\"sure\">w1</waypoint-complete>";
     assert_eq!(failure(&ended(Ended::Exited(0), odd)).reason, ReasonCode::HandoffInvalid);
+}
+
+proptest! {
+    /// FLY-I7: whichever way and however often a program says how sure it is, what it doubts is asked about.
+    #[test]
+    fn what_is_doubted_anywhere_is_never_ready_without_a_question(
+        marked in prop::collection::vec(prop::option::of(0_usize..3), 0..4),
+        enveloped in prop::option::of(prop::option::of(0_usize..3)),
+        (envelope_first, in_a_block, below) in (any::<bool>(), any::<bool>(), 0_usize..3),
+    ) {
+        const WORDS: [(&str, Confidence); 3] =
+            [("low", Confidence::Low), ("medium", Confidence::Medium), ("high", Confidence::High)];
+        let completion = |said: &Option<usize>| {
+            let confidence = said.map(|at| format!(" confidence=\"{}\"", WORDS[at].0)).unwrap_or_default();
+            format!("<waypoint-complete{confidence}>w1 done</waypoint-complete>\n")
+        };
+        let mut parts: Vec<String> = marked.iter().map(completion).collect();
+        let data = enveloped.as_ref().map(|said| {
+            let confidence = said.map(|at| format!(",\"confidence\":\"{}\"", WORDS[at].0)).unwrap_or_default();
+            let text = envelope("success", &confidence);
+            if in_a_block { format!("```json\n{text}```\n") } else { text }
+        });
+        let place = if envelope_first { 0 } else { parts.len() };
+        parts.splice(place..place, data);
+        let before = Before { asked: true, kept: None };
+        let came = again(&ended(Ended::Exited(0), &parts.concat()), Some(WORDS[below].1), before);
+        let doubted = marked.iter().flatten().any(|at| *at < below);
+        prop_assert!(!(doubted && matches!(came, ProgramAnswer::Ready(_))), "{parts:?}: {came:?}");
+        // An envelope in a block may be a quotation where there are markers: it counts only by itself.
+        let counts = !in_a_block || marked.is_empty();
+        let doubted = enveloped.flatten().is_some_and(|at| at < below) && counts;
+        prop_assert!(!(doubted && matches!(came, ProgramAnswer::Ready(_))), "{parts:?}: {came:?}");
+    }
 }

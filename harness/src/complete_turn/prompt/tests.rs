@@ -202,3 +202,17 @@ fn an_advisor_reads_what_is_asked_as_data_and_what_was_said_before() {
     }
     assert!(!text.contains("needs_review"), "it decides nothing: {text}");
 }
+
+#[test]
+fn a_long_question_to_an_advisor_keeps_to_the_bound() {
+    const BOUND: usize = 8 << 10;
+    let mut asked = advice();
+    let advice = asked.advice.as_mut().unwrap();
+    advice.question = format!("Which one?\n{}", "of these\n".repeat(4_000));
+    advice.context = "x".repeat(60_000);
+    let text = prompt(&turn(), &asked, &Shown::Tree).within(BOUND);
+    assert!(text.len() <= BOUND, "{}", text.len());
+    for part in ["Which one?", "- the question: ", "## How to answer", "$HOLDPOINT_TURN_FILE"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

@@ -459,6 +459,7 @@ impl Agent {
                 receipt: ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
                 self_checked: false,
                 metered: None,
+                markers_ignored: Vec::new(),
             },
         )
     }

@@ -50,6 +50,7 @@ impl World {
                     reason_code: ReasonCode::CriteriaMet,
                     status: None,
                     remediation: None,
+                    artifacts: Vec::new(),
                 },
             ),
             feedback: None,

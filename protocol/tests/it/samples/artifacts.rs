@@ -5,16 +5,18 @@ use holdpoint_protocol::{
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
         ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
-        Confidence, Conversation, CoverageClaim, Disposition, Doubt, EvidenceWanted, ExchangeAttempt, ExchangeError,
-        ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure, GivenBack, GivenBackBody,
-        GuidancePacket, GuidancePacketBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker,
-        LedgerSource, Metered, OrchestratorDecision, OrchestratorDecisionBody, PersonVerdict, StatusMutation,
-        StatusUpdate, StatusUpdateBody, TokenUsage, VerificationPlan, VerificationPlanBody, VerificationPurpose,
-        VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
+        Confidence, Conversation, CoverageClaim, Disposition, Doubt, EvidenceExpected, EvidenceSource, EvidenceWanted,
+        ExchangeAttempt, ExchangeError, ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure,
+        GivenBack, GivenBackBody, GuidancePacket, GuidancePacketBody, HelpEvent, HelpRequest, HelpRequestBody,
+        IgnoredBecause, IgnoredMarker, LedgerSource, Metered, OrchestratorDecision, OrchestratorDecisionBody,
+        PersonVerdict, StatusMutation, StatusUpdate, StatusUpdateBody, TokenUsage, VerificationPlan,
+        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
+        VerificationRequestBody,
     },
     facts::{BlobRef, DiffSummary, Verdict},
     ids::{AgentName, TurnId, role},
-    reason::ReasonCode,
+    plan::EvidenceLevel,
+    reason::{BlockReason, ReasonCode},
     state::{Outcome, Status},
     time::Millis,
     workflow::GateBrief,
@@ -55,6 +57,7 @@ pub(super) fn decision() -> OrchestratorDecision {
             reason_code: ReasonCode::AttemptsExhausted,
             status: Some(StatusMutation { from: Status::Running, to: Status::Failed }),
             remediation: Some("read the failing criteria".to_owned()),
+            artifacts: vec!["report-1".parse().unwrap(), "build-1".parse().unwrap()],
         },
     )
 }
@@ -70,6 +73,11 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             bundles: vec![bundle('a'), bundle('b')],
             criteria: criteria(),
             guards: guards(),
+            evidence: vec![EvidenceExpected {
+                criterion: "unit".parse().unwrap(),
+                by: EvidenceSource::Check,
+                level: EvidenceLevel::Strict,
+            }],
             prepare: Some("cargo fetch --locked".to_owned()),
             scope: vec!["src/**".to_owned()],
             protected: vec!["tests/golden/**".to_owned()],
@@ -181,6 +189,7 @@ fn report() -> VerificationReport {
             receipt: receipt(),
             self_checked: false,
             metered: Some(metered()),
+            markers_ignored: vec![ignored()],
         },
     )
 }
@@ -223,6 +232,14 @@ fn plans() -> Kinds {
         rejection_notes: Some("The price list is in docs/prices.md".to_owned()),
         metadata: [("pages".to_owned(), 3.into())].into(),
         metered: Some(metered()),
+        markers_ignored: vec![ignored()],
+        ..CompletionBody::of_agent(agent(), turn(), 1)
+    };
+    let blocked = CompletionBody {
+        outcome: Some(Outcome::Blocked),
+        summary: "The price list cannot be opened.".to_owned(),
+        blockers: vec!["Sales has to publish the price list".to_owned()],
+        block_reason: Some(BlockReason::ExternalDependency),
         ..CompletionBody::of_agent(agent(), turn(), 1)
     };
     let failed = CompletionBody {
@@ -234,6 +251,7 @@ fn plans() -> Kinds {
         published("verification_plan", verification),
         published("completion_plan", completing),
         another("completion_agent", "completion", Completion::new(origin("completion-2", "reviewer"), completion)),
+        another("completion_blocked", "completion", Completion::new(origin("completion-4", "reviewer"), blocked)),
         another("completion_failed", "completion", Completion::new(origin("completion-3", "reviewer"), failed)),
     ]
 }

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     export::HandoffsEnd,
     ids::role,
     journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Sequence, Steered, Submitted},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     retire::Retired,
     state::{
         Acted, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision, OpenFork,
@@ -42,7 +42,16 @@ fn state(phase: Phase) -> WaypointState {
             earlier_makers: vec!["builder-1".parse().unwrap()],
             made_on: Some(oid('d')),
         }),
-        counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3, clarifications: 2, granted: 1 },
+        counters: Counters {
+            attempts: 2,
+            reworks: 1,
+            conflicts: 1,
+            redeliveries: 3,
+            clarifications: 2,
+            granted: 1,
+            rollbacks: 1,
+            interventions: 2,
+        },
         decision: Some(LastDecision {
             id: "decision-1".parse().unwrap(),
             disposition: Disposition::Rollback,
@@ -61,6 +70,7 @@ fn state(phase: Phase) -> WaypointState {
             entered: at(1),
             exited: Some(at(2)),
             outcome: Some(Outcome::Complete),
+            artifact: Some("build-1".parse().unwrap()),
         }],
         answered: Some(WinningHandoff { turn: turn(), digest: digest("handoff") }),
         answered_before: Vec::new(),
@@ -174,7 +184,7 @@ fn decided(phase: Phase) -> Decided {
 }
 
 fn held(status: Status, resume: Resume) -> Phase {
-    Phase::Held(Held { status, since: at(6), resume })
+    Phase::Held(Held { status, since: at(6), resume, block_reason: Some(BlockReason::ExternalDependency) })
 }
 
 pub(super) fn waiting(kind: QuestionKind) -> Phase {

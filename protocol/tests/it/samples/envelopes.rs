@@ -46,6 +46,7 @@ pub(super) fn all() -> Kinds {
         action: Some("review".to_owned()),
         summary: "a claim has no source".to_owned(),
         blockers: vec!["name the source in section 2".to_owned()],
+        block_reason: None,
         guidance: Some("the price list is in docs/".to_owned()),
     };
     vec![

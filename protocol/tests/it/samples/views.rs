@@ -48,6 +48,12 @@ fn waypoint_view() -> WaypointView {
         guards: results(),
         foreign_receipt: Some(false),
         remediation: Some("read the failing criteria".to_owned()),
+        depends_on: vec!["types".parse().unwrap()],
+        waits_for: vec!["types".parse().unwrap()],
+        rollbacks: 1,
+        interventions: 2,
+        used: None,
+        block_reason: None,
         actions: vec![Verb::Cancel],
         turn: Some(TurnView {
             turn: turn(),

@@ -208,6 +208,7 @@ fn report(
         receipt: ChecklistReceipt { checks: Vec::new(), properties: Vec::new(), foreign: true },
         self_checked: false,
         metered: None,
+        markers_ignored: Vec::new(),
     };
     VerificationReport::new(job.origin(), body)
 }
