@@ -42,7 +42,9 @@ const SUBMIT_BESIDE_AFTER: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// It is asked once.
 const NO_PATIENCE: Duration = Duration::ZERO;
-const PAUSE: Duration = Duration::from_millis(50);
+/// The first pause before that; each is half as long again, up to the longest.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// How long a person looks at nothing before a command says what it waits for.
 const SAY_AFTER: Duration = Duration::from_secs(5);
 /// Pages of a waypoint's history that are read; each has a MiB, unless one line has more.
@@ -281,12 +283,13 @@ async fn until_answered<A, R>(patience: Duration, ask: impl Fn() -> R) -> Result
 where
     R: Future<Output = Result<A, ApiError>>,
 {
-    let deadline = Instant::now() + patience;
+    let (deadline, mut pause) = (Instant::now() + patience, PAUSE_MIN);
     loop {
         match ask().await {
-            Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(pause).await,
             other => return other,
         }
+        pause = (pause + pause / 2).min(PAUSE_MAX);
     }
 }
 

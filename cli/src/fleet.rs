@@ -273,7 +273,6 @@ impl Fleet {
         if let Err(error) = std::fs::remove_dir_all(&processes) {
             tracing::debug!(%error, "the folder of the processes was not there");
         }
-        // A command that only looked says its answer at once; one that had agents leaves nothing behind, as the end of a container does.
         if let Err(failure) = self.lease.give_back(self.crew.is_some()).await {
             failure.report(false);
         }

@@ -86,6 +86,8 @@ pub struct LocalSpec {
     pub dir: PathBuf,
     /// The port; 0 for any free one.
     pub port: u16,
+    /// Whether its streams are set up. Orchestrators do so as well: a caller that starts one has no need of it.
+    pub streams: bool,
     /// Whether an acknowledgement waits for the disk.
     pub sync_always: bool,
     /// Whether the broker goes on when this process ends.
@@ -99,7 +101,7 @@ impl LocalSpec {
     #[must_use]
     pub fn bound(binary: ServerBinary, dir: PathBuf) -> Self {
         let disk_bytes = topology::DISK_BYTES;
-        Self { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound, disk_bytes }
+        Self { binary, dir, port: 0, streams: true, sync_always: false, lifetime: Lifetime::Bound, disk_bytes }
     }
 }
 
@@ -115,7 +117,7 @@ pub struct LocalBroker {
 }
 
 impl LocalBroker {
-    /// Starts a broker in `spec.dir`, with the keys that are kept there or with fresh ones, and sets up its streams.
+    /// Starts a broker in `spec.dir`, with the keys that are kept there or with fresh ones.
     ///
     /// In the folder: `keys/authority.json`, `keys/orchestrator.creds` and `keys/system/` (secret), `keys/trust.json`, `broker/`.
     ///
@@ -156,10 +158,12 @@ impl LocalBroker {
         })
         .await?;
         let local = Self { authority, broker, orchestrator };
-        let bus = local.connect(&local.orchestrator).await?;
-        let settings =
-            topology::TopologySettings { disk_bytes: spec.disk_bytes, ..topology::TopologySettings::default() };
-        topology::ensure(&bus, &settings, &local.authority.fleet_roles()).await.map_err(BrokerError::Topology)?;
+        if spec.streams {
+            let bus = local.connect(&local.orchestrator).await?;
+            let settings =
+                topology::TopologySettings { disk_bytes: spec.disk_bytes, ..topology::TopologySettings::default() };
+            topology::ensure(&bus, &settings, &local.authority.fleet_roles()).await.map_err(BrokerError::Topology)?;
+        }
         Ok(local)
     }
 

@@ -1,8 +1,7 @@
 //! The one broker of a repository's local fleets, shared by all commands of its user.
 //!
 //! A process that starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the
-//! end stops the broker. It runs detached, so that it outlives the command that happened to start it. A command that only looked
-//! does not wait until it has ended: the next one does.
+//! end stops the broker. It runs detached, so that it outlives the command that happened to start it.
 
 mod room;
 
@@ -38,7 +37,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(300);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take to end in order.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-const POLL: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(10);
 /// How long an archivist's key counts: far longer than a command takes.
 const ARCHIVIST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -48,9 +47,6 @@ const ARCHIVIST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 struct Known {
     url: String,
     process: ProcessId,
-    /// Its last user asked it to end and did not wait for that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    ending: bool,
 }
 
 impl Known {
@@ -102,7 +98,7 @@ fn port(url: &str) -> Option<u16> {
 
 /// The address of the repository's broker, if it runs.
 pub(crate) fn known_broker(state: &StateDir) -> Option<String> {
-    Known::load(state).filter(|known| !known.ending && known.process.alive()).map(|known| known.url)
+    Known::load(state).filter(|known| known.process.alive()).map(|known| known.url)
 }
 
 /// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and
@@ -121,9 +117,6 @@ impl BrokerLease {
         let _start = start_lock(state).await?;
         let users = Lock::shared(&state.path("users.lock"))?;
         let known = Known::load(state);
-        if let Some(ending) = known.as_ref().filter(|known| known.ending) {
-            ending.ended(state).await?;
-        }
         let running = match &known {
             Some(known) if known.answers().await => known.clone(),
             Some(known) if known.process.alive() => {
@@ -250,17 +243,21 @@ impl BrokerLease {
         }
     }
 
-    /// Gives the share back, and ends the broker if nobody else has one. The next user waits for that end where this one does not.
-    pub(crate) async fn give_back(&self, waits: bool) -> Result<(), Failure> {
+    /// Gives the share back, and ends the broker if nobody else has one: in order, or, for a command that only looked, at once. What
+    /// the broker acknowledged is on its disk, and where nothing was written since it started it has nothing to put in order.
+    pub(crate) async fn give_back(&self, in_order: bool) -> Result<(), Failure> {
         let _start = start_lock(&self.state).await?;
         if !self.users.try_upgrade()? {
             return Ok(());
         }
         let Some(known) = Known::load(&self.state) else { return Ok(()) };
-        let known = Known { ending: true, ..known };
-        known.save(&self.state)?;
-        known.process.terminate().map_err(|source| unusable("end the broker of", self.state.dir(), &source))?;
-        if waits { known.ended(&self.state).await } else { Ok(()) }
+        let cannot_end = |source| unusable("end the broker of", self.state.dir(), &source);
+        if in_order {
+            known.process.terminate().map_err(cannot_end)?;
+        } else {
+            known.process.kill().map_err(cannot_end)?;
+        }
+        known.ended(&self.state).await
     }
 }
 
@@ -302,15 +299,18 @@ async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure>
 }
 
 async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
+    // Orchestrators set them up as well, and every command has one: that is for what it uploads before.
+    let streams = !(state.path("broker.json").is_file() && state.path("broker/store").is_dir());
     let spec = LocalSpec {
         port,
+        streams,
         sync_always: true,
         lifetime: Lifetime::Detached,
         ..LocalSpec::bound(find_server().await?, state.dir().to_owned())
     };
     let local = LocalBroker::start(spec).await?;
     let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;
-    let known = Known { url: local.broker.url(), process, ending: false };
+    let known = Known { url: local.broker.url(), process };
     known.save(state).map_err(|_| BrokerError::Io {
         path: state.path("broker.json"),
         source: std::io::ErrorKind::WriteZero.into(),
