@@ -105,7 +105,9 @@ async fn what_a_key_sent_is_known_while_it_is_there_and_after_it_has_gone() {
         let gone = tokio::time::timeout(SOON, gone).await.expect("the broker remembers it");
         assert_eq!((gone.key.as_str(), gone.bytes, gone.messages), (key.public_key(), bytes, 2));
     }
-    assert_eq!(connections.ended(Duration::ZERO).await.unwrap(), [], "nobody went just now");
+    // It went in the last millisecond, or longer ago.
+    let forgotten = async { while !connections.ended(Duration::ZERO).await.unwrap().is_empty() {} };
+    tokio::time::timeout(SOON, forgotten).await.expect("nobody went just now");
     let went = async {
         let mut went = Vec::new();
         while went.len() < 2 {
