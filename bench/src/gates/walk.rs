@@ -142,9 +142,9 @@ impl<'a> Walk<'a> {
 
     fn fresh(&self) -> Result<Fresh, BenchError> {
         let n = self.steps;
-        let artifact = |kind: &str| ArtifactId::try_new(format!("{kind}-{n}")).doing(ACTION);
+        let artifact = |kind: &str| ArtifactId::try_new(format!("{kind}-{n:08}")).doing(ACTION);
         Ok(Fresh {
-            turn: TurnId::try_new(format!("turn-{n}")).doing(ACTION)?,
+            turn: TurnId::try_new(format!("turn-{n:08}")).doing(ACTION)?,
             decision: artifact("decision")?,
             guidance: artifact("guidance")?,
             request: artifact("request")?,
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
     }
 
     fn cause(&self, by: &RoleId) -> Result<Cause, BenchError> {
-        let artifact = ArtifactId::try_new(format!("artifact-{}", self.steps)).doing(ACTION)?;
+        let artifact = ArtifactId::try_new(format!("artifact-{:08}", self.steps)).doing(ACTION)?;
         let digest = Digest::of(&self.steps.to_be_bytes());
         Ok(Cause { stream: streams::handoff(by), sequence: Sequence(self.steps), digest, artifact })
     }

@@ -362,17 +362,17 @@ impl<'a> Transition<'a> {
     }
 
     /// The artifacts that a decision rests on, newest first: what it answers, and what left the gates before it, back to where the
-    /// work was made.
+    /// work was made; to the first gate, where none is.
     fn rests_on(&self) -> Vec<ArtifactId> {
-        let is_make =
-            |visit: &GateVisit| self.cx.workflow.gate(&visit.gate).is_some_and(|gate| gate.duty == Duty::Make);
-        let answered = self.cause.iter().map(|cause| &cause.artifact);
-        let mut found: Vec<ArtifactId> = answered.cloned().collect();
+        let workflow = self.cx.workflow;
+        let makes = |visit: &GateVisit| workflow.gate(&visit.gate).is_some_and(|gate| gate.duty == Duty::Make);
+        let begins = |visit: &GateVisit| makes(visit) || visit.gate == workflow.first().id;
+        let mut found: Vec<ArtifactId> = self.cause.iter().map(|cause| cause.artifact.clone()).collect();
         for visit in self.next.history.iter().rev() {
-            found.extend(
-                visit.artifact.iter().filter(|artifact| !found.contains(artifact)).cloned().collect::<Vec<_>>(),
-            );
-            if is_make(visit) && visit.exited.is_some() {
+            if let Some(artifact) = visit.artifact.as_ref().filter(|artifact| !found.contains(artifact)) {
+                found.push(artifact.clone());
+            }
+            if begins(visit) && visit.exited.is_some() {
                 break;
             }
         }
