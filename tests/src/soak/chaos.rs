@@ -3,8 +3,8 @@
 //!
 //! A case is one waypoint. Its program runs in this process, behind the real harness: turn folders, git, the exchange, the line
 //! over which programs ask, records and results over a real broker to a real orchestrator. A quarter of the cases makes work, which a
-//! verifier looks at in its tree and which lands; the others complete a gate. What is not here: the sandbox (the program is
-//! none), a judge's exchange, people's acts.
+//! verifier looks at in its tree and which lands; a judge decides on some of it, behind Holdpoint's own verifier and in its sandbox,
+//! and a person approves some. The others complete a gate. What is not here: the sandbox of the other programs, which are none.
 
 #![expect(clippy::print_stdout, reason = "a long run tells how it goes")]
 
@@ -12,7 +12,9 @@ mod agents;
 mod book;
 mod case;
 mod fleet;
+mod judge;
 mod outage;
+mod person;
 mod program;
 
 use std::{
@@ -120,7 +122,7 @@ fn fly(seeds: &[u64], all: &mut Chaos) -> Result<(), String> {
     runtime.block_on(Box::pin(async {
         let cases: Vec<Case> = seeds.iter().map(|seed| Case::of(*seed)).collect();
         let book = Arc::new(Book::new(&cases));
-        let fleet = Fleet::start(&book).await;
+        let fleet = Fleet::start(&book, &cases).await;
         let view = fleet.fly(&cases).await?;
         for case in &cases {
             let waypoint = case.waypoint();

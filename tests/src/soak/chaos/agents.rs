@@ -28,6 +28,7 @@ use holdpoint_runtime::{
     fresh,
     mirror::{MirrorStore, from_wire},
 };
+use holdpoint_verifier_agent::VerifyWorker;
 use serde_json::{Value, json};
 
 use super::{
@@ -53,54 +54,82 @@ pub(super) struct Wire {
     pub(super) outage: Arc<Outage>,
 }
 
+/// Who hands off, and where to.
+pub(super) struct Sender<'a> {
+    pub(super) bus: &'a Bus,
+    /// The subject but for the kind.
+    pub(super) prefix: &'a str,
+    /// What message ids begin with.
+    pub(super) id: String,
+    pub(super) jwt: ShowJwt,
+    /// What it may say that is well formed and not true, by the field.
+    pub(super) lies: [(&'static str, Value); 2],
+}
+
+impl<'a> Sender<'a> {
+    fn of(job: &'a Job) -> Self {
+        let id = format!("{}.{}.{}", job.turn.turn_id, job.delivery, job.agent);
+        let lies = [("turn", json!("turn-of-another")), ("agent", json!("somebody-else"))];
+        Self { bus: &job.bus, prefix: &job.turn.handoff_subject, id, jwt: ShowJwt::No, lies }
+    }
+
+    /// Publishes anything under the sender's own key.
+    pub(super) async fn send(&self, kind: &str, payload: String) {
+        let outgoing = Outgoing {
+            payload: payload.into(),
+            content_type: headers::JSON,
+            schema: format!("{kind}/1.0"),
+            message_id: format!("{}.{kind}.{}", self.id, fresh::number()),
+            traceparent: None,
+        };
+        // The broker may stand still at the moment: what is wrong may as well get lost.
+        let _ = handoffs::publish(self.bus, &format!("{}.{kind}", self.prefix), &outgoing, self.jwt).await;
+    }
+}
+
 impl Wire {
-    /// Does what is wrong before a result is handed off that is right.
-    async fn goes_wrong(&self, fault: Option<(Fault, u64)>, job: &Job, (kind, artifact): (&str, Value)) {
-        let Some((fault, number)) = fault else { return };
+    /// Does what is wrong before something is handed off that is right. A sender that is to die is its caller's to end.
+    pub(super) async fn goes_wrong(&self, fault: (Fault, u64), from: &Sender<'_>, (kind, artifact): (&str, Value)) {
+        let (fault, number) = fault;
         let text = artifact.to_string();
         match fault {
-            Fault::Corrupt => send(job, kind, corrupted(&text, number)).await,
-            Fault::Truncate => send(job, kind, truncated(&text, number)).await,
+            Fault::Corrupt => from.send(kind, corrupted(&text, number)).await,
+            Fault::Truncate => from.send(kind, truncated(&text, number)).await,
             Fault::Stall => tokio::time::sleep(STALL).await,
-            // As a panic, which the harness has to catch, without a word on standard error.
-            Fault::Crash => std::panic::resume_unwind(Box::new("the agent dies, as its case says")),
+            Fault::Crash => {}
             Fault::Lie => {
-                for (key, value) in [("turn", json!("turn-of-another")), ("agent", json!("somebody-else"))] {
+                for (key, value) in &from.lies {
                     let mut lie = artifact.clone();
-                    lie[key] = value;
-                    send(job, kind, lie.to_string()).await;
+                    lie[*key] = value.clone();
+                    from.send(kind, lie.to_string()).await;
                 }
             }
             Fault::Flood => {
                 for _ in 0..FLOOD {
-                    send(job, kind, "{}".to_owned()).await;
+                    from.send(kind, "{}".to_owned()).await;
                 }
             }
             Fault::Network => self.outage.strike().await,
             Fault::Mcp => {
-                let call = json!({"subject": job.turn.handoff_subject, "artifact": "{\"outcome\":", "signature": ""});
+                let call = json!({"subject": from.prefix, "artifact": "{\"outcome\":", "signature": ""});
                 for payload in [call.to_string(), "{\"jsonrpc\": \"2.0\"".to_owned()] {
                     let payload = Bytes::from(payload);
                     let call = Call { endpoint: COMPLETE, payload, timeout: CALL, traceparent: None };
-                    assert!(api::request(&job.bus, call).await.is_err(), "a malformed call is refused");
+                    assert!(api::request(from.bus, call).await.is_err(), "a malformed call is refused");
                 }
             }
         }
     }
 }
 
-/// Publishes anything under the agent's own key.
-async fn send(job: &Job, kind: &str, payload: String) {
-    let outgoing = Outgoing {
-        payload: payload.into(),
-        content_type: headers::JSON,
-        schema: format!("{kind}/1.0"),
-        message_id: format!("{}.{}.{}.{kind}.{}", job.turn.turn_id, job.delivery, job.agent, fresh::number()),
-        traceparent: None,
-    };
-    let subject = format!("{}.{kind}", job.turn.handoff_subject);
-    // The broker may stand still at the moment: what is wrong may as well get lost.
-    let _ = handoffs::publish(&job.bus, &subject, &outgoing, ShowJwt::No).await;
+/// Does what the case says of an agent that is about to hand off.
+async fn before(wire: &Wire, fault: Option<(Fault, u64)>, job: &Job, written: (&str, Value)) {
+    match fault {
+        // As a panic, which the harness has to catch, without a word on standard error.
+        Some((Fault::Crash, _)) => std::panic::resume_unwind(Box::new("the agent dies, as its case says")),
+        Some(fault) => wire.goes_wrong(fault, &Sender::of(job), written).await,
+        None => {}
+    }
 }
 
 /// A builder, or an agent that completes gates.
@@ -123,15 +152,16 @@ impl Worker for Maker {
             Final::Verify(_) | Final::Clarify(_) | Final::Help(_) => return Ok(artifact),
         };
         let fault = self.wire.book.hands_off(&job.turn.waypoint);
-        self.wire.goes_wrong(fault, &job, written).await;
+        before(&self.wire, fault, &job, written).await;
         Ok(artifact)
     }
 }
 
-/// A verifier: work passes if its file is right in the very tree.
+/// A verifier: work passes if its file is right in the very tree. What has no check is for Holdpoint's own verifier and its judge.
 #[derive(Debug)]
 pub(super) struct Verifier {
     pub(super) mirrors: MirrorStore,
+    pub(super) with_judge: VerifyWorker,
     pub(super) wire: Wire,
 }
 
@@ -142,7 +172,7 @@ impl Verifier {
         let mirror = mirror.map_err(|error| WorkError::new("fetch the tree", error))?;
         let entries = mirror.list_tree(&from_wire(&request.tree)).await.map_err(failed)?;
         let path = work_of(job.turn.waypoint.as_str());
-        let Some(entry) = entries.into_iter().find(|entry| entry.path.to_string() == path) else {
+        let Some(entry) = entries.iter().find(|entry| entry.path.to_string() == path) else {
             return Ok(Verdict::Fail);
         };
         let bytes = mirror.read_blob(&entry.oid, READ_BYTES_MAX).await.map_err(failed)?;
@@ -161,11 +191,14 @@ impl Worker for Verifier {
         let TurnRequest::Verify(request) = &job.turn.request else {
             return Err(WorkError::new("take the turn", "it asks for no verification"));
         };
+        if request.criteria.iter().any(|criterion| criterion.check.is_none()) {
+            return self.with_judge.work(job.clone()).await;
+        }
         let verdict = self.verdict(&job, request).await?;
         let evidence = store(&job.bus, &job).await?;
         let report = report(&job, request, verdict, evidence);
         let fault = self.wire.book.reports(&job.turn.waypoint);
-        self.wire.goes_wrong(fault, &job, (VerificationReport::KIND, json!(report))).await;
+        before(&self.wire, fault, &job, (VerificationReport::KIND, json!(report))).await;
         Ok(Final::Verify(report))
     }
 }

@@ -19,13 +19,15 @@ struct Page {
     runs: usize,
     handoffs: usize,
     reports: usize,
+    acts: usize,
     was_right: bool,
 }
 
 impl Book {
     /// A book of these cases, in which nothing has happened yet.
     pub(super) fn new(cases: &[Case]) -> Self {
-        let page = |case: &Case| Page { case: case.clone(), runs: 0, handoffs: 0, reports: 0, was_right: false };
+        let page =
+            |case: &Case| Page { case: case.clone(), runs: 0, handoffs: 0, reports: 0, acts: 0, was_right: false };
         Self(Mutex::new(cases.iter().map(|case| (case.waypoint(), page(case))).collect()))
     }
 
@@ -53,6 +55,14 @@ impl Book {
         self.with(waypoint, |page| {
             page.reports += 1;
             Some((*page.case.verifier.get(page.reports - 1)?, page.case.seed))
+        })
+    }
+
+    /// A person acts: what that one does before the approval.
+    pub(super) fn acts(&self, waypoint: &WaypointId) -> Option<(Fault, u64)> {
+        self.with(waypoint, |page| {
+            page.acts += 1;
+            Some((*page.case.person.get(page.acts - 1)?, page.case.seed))
         })
     }
 

@@ -56,11 +56,16 @@ pub(super) enum Point {
     Agent,
     /// A verifier's agent reports to the orchestrator, by the broker.
     Verifier,
+    /// A judge hands its verdict to the verifier's harness.
+    Judge,
+    /// A person acts, by the broker.
+    Person,
 }
 
 impl Point {
     /// All of them, in the order of the table.
-    pub(super) const ALL: [Self; 4] = [Self::Completing, Self::Building, Self::Agent, Self::Verifier];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Completing, Self::Building, Self::Agent, Self::Verifier, Self::Judge, Self::Person];
 
     /// Its words in the table.
     pub(super) fn words(self) -> &'static str {
@@ -69,7 +74,29 @@ impl Point {
             Self::Building => "building program to harness",
             Self::Agent => "agent to orchestrator",
             Self::Verifier => "verifier to orchestrator",
+            Self::Judge => "judge to harness",
+            Self::Person => "person to orchestrator",
         }
+    }
+}
+
+/// What has to be done in a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A gate is completed.
+    Completes,
+    /// Work is made, and a verifier looks at it.
+    Builds,
+    /// Work is made, and a judge decides, behind Holdpoint's own verifier and its sandbox.
+    Judged,
+    /// Work is made and verified, and a person approves it.
+    Approved,
+}
+
+impl Kind {
+    /// Whether work is made.
+    pub(super) fn builds(self) -> bool {
+        self != Self::Completes
     }
 }
 
@@ -78,8 +105,8 @@ impl Point {
 pub(super) struct Case {
     /// Everything else follows from it.
     pub(super) seed: u64,
-    /// Work is made and verified; else a gate is completed.
-    pub(super) builds: bool,
+    /// What has to be done.
+    pub(super) kind: Kind,
     /// What the program does wrong, run by run. Then it is right, unless it never is.
     pub(super) program: Vec<Fault>,
     /// It does all of that again and again.
@@ -88,21 +115,32 @@ pub(super) struct Case {
     pub(super) agent: Vec<Fault>,
     /// What the verifier's agent does before it reports.
     pub(super) verifier: Vec<Fault>,
+    /// What the judge does wrong in each turn, run by run. Then it is right.
+    pub(super) judge: Vec<Fault>,
+    /// What the person does before the approval.
+    pub(super) person: Vec<Fault>,
 }
 
 impl Case {
     /// The case of this seed. At least one thing goes wrong in it.
     pub(super) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let builds = dice.below(4) == 0;
+        let kind = match dice.below(16) {
+            0 | 1 => Kind::Builds,
+            2 => Kind::Judged,
+            3 => Kind::Approved,
+            _ => Kind::Completes,
+        };
         let mut some = |most: u32| (0..dice.below(most + 1)).map(|_| dice.one_of(&Fault::ALL)).collect::<Vec<_>>();
         let (mut program, agent) = (some(4), some(2));
-        let verifier = if builds { some(1) } else { Vec::new() };
-        if program.is_empty() && agent.is_empty() && verifier.is_empty() {
+        let mut only = |of: &[Kind], most: u32| if of.contains(&kind) { some(most) } else { Vec::new() };
+        let verifier = only(&[Kind::Builds, Kind::Approved], 1);
+        let (judge, person) = (only(&[Kind::Judged], 3), only(&[Kind::Approved], 3));
+        if [&program, &agent, &verifier, &judge, &person].iter().all(|faults| faults.is_empty()) {
             program.push(dice.one_of(&Fault::ALL));
         }
         let never_right = !program.is_empty() && dice.below(5) == 0;
-        Self { seed, builds, program, never_right, agent, verifier }
+        Self { seed, kind, program, never_right, agent, verifier, judge, person }
     }
 
     /// Its waypoint.
@@ -112,12 +150,14 @@ impl Case {
 
     /// Everything that goes wrong, and where.
     pub(super) fn faults(&self) -> impl Iterator<Item = (Point, Fault)> {
-        let of_program = if self.builds { Point::Building } else { Point::Completing };
+        let of_program = if self.kind.builds() { Point::Building } else { Point::Completing };
         let at = |point, faults: &'_ [Fault]| faults.iter().map(|fault| (point, *fault)).collect::<Vec<_>>();
         at(of_program, &self.program)
             .into_iter()
             .chain(at(Point::Agent, &self.agent))
             .chain(at(Point::Verifier, &self.verifier))
+            .chain(at(Point::Judge, &self.judge))
+            .chain(at(Point::Person, &self.person))
     }
 
     /// What the program does wrong in this run, counted from 0; `None`: it is right.

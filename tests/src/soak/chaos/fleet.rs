@@ -1,6 +1,7 @@
 //! A fleet in this process, on a real broker: an orchestrator, and agents of Holdpoint's harness whose programs are chaotic.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -25,14 +26,16 @@ use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
     api::{HISTORY, History, HistoryLine, HistoryQuery, STATUS, SUBMIT, StatusQuery, Submit},
     facts::{BlobRef, BundleRef, Oid},
-    ids::{FlightId, PoolId, RoleId, WaypointId, role},
+    ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::Fleet as Facts,
+    state::Status,
     streams,
     time::Millis,
-    view::{FlightStatus, FlightView},
+    view::{FlightStatus, FlightView, WaypointView},
 };
 use holdpoint_runtime::{config::Config, fresh, mirror::MirrorStore, supervise::Tree};
 use holdpoint_sandbox::Sandbox;
+use holdpoint_verifier_agent::VerifyWorker;
 use holdpoint_workspace::{InputLimits, SNAPSHOT_REF};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -40,12 +43,16 @@ use tokio::time::Instant;
 use super::{
     agents::{Maker, Verifier, Wire},
     book::Book,
-    case::Case,
+    case::{Case, Kind},
+    judge,
     outage::Outage,
+    person::Person,
     program::Chaos,
 };
 use crate::world::{binary, root};
 
+/// The gate of people in `fly-approved`.
+const APPROVE: &str = "approve";
 /// Who completes gates.
 const COMPLETER: &str = "default";
 /// How many agents of each role there are.
@@ -62,8 +69,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Pages of a history that are read.
 const PAGES_MAX: usize = 64;
 /// What the project asks: envelopes, and no pauses between retries.
-const HANDOFF: &str =
-    "retry_settings: {json_retry_delay: 0}\ncomponents: {builder: {envelope: true}, default: {envelope: true}}\n";
+const HANDOFF: &str = "retry_settings: {json_retry_delay: 0, stuck_after: 5s}\ncomponents: {builder: {envelope: true}, default: {envelope: true}}\n";
 
 /// See the module.
 pub(super) struct Fleet {
@@ -73,14 +79,15 @@ pub(super) struct Fleet {
     flight: FlightId,
     pool: PoolId,
     base: Oid,
+    person: Person,
     agents: Vec<Tree>,
     /// Ends with the fleet.
     _orchestrator: Orchestrator,
 }
 
 impl Fleet {
-    /// A fleet whose agents do what is in the book.
-    pub(super) async fn start(book: &Arc<Book>) -> Self {
+    /// A fleet whose agents do what is in the book of these cases.
+    pub(super) async fn start(book: &Arc<Book>, cases: &[Case]) -> Self {
         let dir = tempfile::Builder::new().prefix("holdpoint-chaos-").tempdir().unwrap();
         let spec = LocalSpec::bound(
             ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap(),
@@ -92,6 +99,11 @@ impl Fleet {
         local.broker.running().id().unwrap().reload().unwrap();
         let operator = local.authority.mint_operator(&"tester".parse().unwrap());
         let operator = local.connect(&operator).await.unwrap();
+        let outage = Arc::new(Outage::of(local.broker.running().id().unwrap().pid));
+        let wire = Wire { book: book.clone(), outage };
+        let name: AgentName = "human-ann".parse().unwrap();
+        let bus = local.connect(&local.authority.mint_operator(&name)).await.unwrap();
+        let person = Person { name, bus, wire: wire.clone() };
         let flight = FlightId::try_new(format!("chaos-{}", fresh::suffix())).unwrap();
         let pool = streams::flight_pool(&flight);
         let base = repository(&dir.path().join("repo"));
@@ -99,14 +111,13 @@ impl Fleet {
         let orchestrator =
             Box::pin(holdpoint_orchestrator::start(config, ConditionHelper::at(&binary()))).await.unwrap();
         let mut fleet =
-            Self { dir, local, operator, flight, pool, base, agents: Vec::new(), _orchestrator: orchestrator };
-        fleet.people_it(book).await;
+            Self { dir, local, operator, flight, pool, base, person, agents: Vec::new(), _orchestrator: orchestrator };
+        fleet.people_it(&wire, cases).await;
         fleet
     }
 
-    async fn people_it(&mut self, book: &Arc<Book>) {
-        let outage = Arc::new(Outage::of(self.local.broker.running().id().unwrap().pid));
-        let wire = Wire { book: book.clone(), outage };
+    async fn people_it(&mut self, wire: &Wire, cases: &[Case]) {
+        let book = &wire.book;
         for (of, count) in [(COMPLETER, COMPLETERS), (role::BUILDER, BUILDERS)] {
             for n in 1..=count {
                 let state = self.dir.path().join(format!("{of}-{n}"));
@@ -116,9 +127,15 @@ impl Fleet {
                 self.agent(of, n, Maker { inner, wire: wire.clone() }).await;
             }
         }
+        let judge = judge::command(self.dir.path(), cases);
         for n in 1..=VERIFIERS {
             let state = self.dir.path().join(format!("verifier-{n}"));
-            self.agent(role::VERIFIER, n, Verifier { mirrors: mirrors(&state), wire: wire.clone() }).await;
+            let mut config = Config::default();
+            config.agent.state_dir = state.join("judge");
+            config.agents.verifier.judge = Some(judge.clone());
+            config.agents.verifier.read_paths = vec![judge::reads(self.dir.path())];
+            let with_judge = VerifyWorker::start(&config, Sandbox::new(binary())).await.unwrap();
+            self.agent(role::VERIFIER, n, Verifier { mirrors: mirrors(&state), with_judge, wire: wire.clone() }).await;
         }
     }
 
@@ -143,9 +160,21 @@ impl Fleet {
     /// Which of them hang.
     pub(super) async fn fly(&self, cases: &[Case]) -> Result<FlightView, String> {
         let _: FlightView = self.call(SUBMIT, &self.submission(cases).await).await?;
-        let deadline = Instant::now() + PATIENCE;
+        let (deadline, mut asked) = (Instant::now() + PATIENCE, BTreeSet::new());
         loop {
             let view = self.view().await?;
+            let waits = |waypoint: &&WaypointView| {
+                waypoint.status == Status::Waiting
+                    && waypoint.gate.as_ref().is_some_and(|gate| gate.as_str() == APPROVE)
+            };
+            let waiting = view.waypoints.iter().filter(waits).map(|waypoint| waypoint.id.clone());
+            let due: Vec<WaypointId> = waiting.filter(|waypoint| asked.insert(waypoint.clone())).collect();
+            for waypoint in &due {
+                self.person.acts(&self.flight, waypoint).await;
+            }
+            if !due.is_empty() {
+                continue;
+            }
             if view.status != FlightStatus::Running {
                 return Ok(view);
             }
@@ -161,11 +190,18 @@ impl Fleet {
     async fn submission(&self, cases: &[Case]) -> Submit {
         let mut text = "plan: chaos\npolicy: {max_reworks: 2}\nwaypoints:\n".to_owned();
         for case in cases {
-            let workflow = if case.builds { "fly" } else { "one-gate" };
-            text += &format!(
-                "  - {{id: {}, goal: g, workflow: {workflow}, criteria: [{{id: c, check: \"true\"}}]}}\n",
-                case.waypoint()
-            );
+            let id = case.waypoint();
+            let workflow = match case.kind {
+                Kind::Completes => "one-gate",
+                Kind::Builds | Kind::Judged => "fly",
+                Kind::Approved => "fly-approved",
+            };
+            // A judge learns its case from the criterion.
+            let criterion = match case.kind {
+                Kind::Judged => format!("id: {id}, statement: the file is right"),
+                _ => "id: c, check: \"true\"".to_owned(),
+            };
+            text += &format!("  - {{id: {id}, goal: g, workflow: {workflow}, criteria: [{{{criterion}}}]}}\n");
         }
         let plan = plan::read(&text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap();
         let (repo, bundle) = (self.dir.path().join("repo"), self.dir.path().join("snapshot.bundle"));
@@ -184,7 +220,7 @@ impl Fleet {
             fleet: Facts {
                 pool: self.pool.clone(),
                 repair: false,
-                judge: false,
+                judge: true,
                 advisors: 0,
                 parallel: None,
                 queue_grace: Millis(3_600_000),
