@@ -36,5 +36,7 @@ pub use printed::PrintListener;
 pub const PROGRAM: &str = "holdpoint-ask";
 /// Names the line to the program.
 pub const SOCKET_VARIABLE: &str = "HOLDPOINT_TURN_SOCKET";
+/// The `PATH` of the turn, for login shells that set their own.
+pub const PATH_VARIABLE: &str = "HOLDPOINT_PATH";
 /// What is behind the line's path where it is a pair of pipes: the one for replies has it added to its name.
 const REPLY_SUFFIX: &str = ".reply";

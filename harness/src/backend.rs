@@ -12,6 +12,7 @@
 pub mod command;
 pub mod environment;
 pub mod installed;
+pub mod login;
 pub mod markers;
 pub mod own_settings;
 pub mod program;

@@ -16,6 +16,7 @@ use holdpoint_core::{checks::JudgedRun, runners::Observed};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
     ask::{self, Ask, AskLine, Desk, Inside, PrintListener},
+    backend::login,
     dialect::Dialect,
     exchange::stall::{Patiently, Stall},
 };
@@ -340,6 +341,9 @@ impl<'a> Runs<'a> {
         let dir = if program.allowed.writes_dir { scratch.join("tree") } else { place.tree.clone() };
         let folders = RunFolders { dir, home, tmp: scratch.join("tmp") };
         make_dir(&folders.home)?;
+        if program.home.is_some() {
+            login::keep_path(&folders.home).map_err(VerifyError::io("write into", &folders.home))?;
+        }
         make_dir(&folders.tmp)?;
         if program.allowed.writes_dir {
             self.checkout(tree, &folders.dir).await?;

@@ -75,6 +75,18 @@ async fn text(shop: &Shop, work: Option<&CapturedWork>, name: &str) -> Option<St
 }
 
 #[tokio::test]
+async fn a_login_shell_finds_the_line_and_a_profile_of_its_own_is_left_alone() {
+    let shop = Shop::new().await;
+    let command =
+        "cat \"$HOME/.profile\"; sh -l -c 'holdpoint-ask status'; echo own=1 > \"$HOME/.profile\"; echo done >> a.txt";
+    let bench = shop.workbench(command).await;
+    for (turn, said) in [(1, "ends_with"), (2, "own=1")] {
+        let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+        assert!(ready(&built).work.is_some() && output(&built).contains(said), "{turn}: {}", output(&built));
+    }
+}
+
+#[tokio::test]
 async fn a_question_while_it_runs_becomes_the_result_with_the_files_of_that_moment() {
     for sandbox in walls() {
         let shop = Shop::new().await;

@@ -28,7 +28,7 @@ use tokio::{
 use crate::acp;
 
 use super::{
-    PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
+    PATH_VARIABLE, PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
     message::{self, Became, REQUEST_BYTES_MAX, Reply, ValidRequest},
 };
 
@@ -245,6 +245,8 @@ impl Access {
         command.env.insert(SOCKET_VARIABLE.to_owned(), socket);
         let path = command.env.entry("PATH".to_owned()).or_default();
         *path = format!("{}:{path}", self.dir.join(BIN).display());
+        let path = path.clone();
+        command.env.insert(PATH_VARIABLE.to_owned(), path);
     }
 }
 

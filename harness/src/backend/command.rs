@@ -19,6 +19,7 @@ use super::{
     Backend, BackendError, BackendResult, BackendTask,
     environment::{Sources, environment},
     installed::{readable_of, with_targets},
+    login,
     own_settings::{SettingsCopy, lay_out},
     program::{program_files, readable},
     sessions::Sessions,
@@ -284,7 +285,9 @@ impl Backend for CommandBackend {
         task: BackendTask,
         end: impl Future<Output = ()> + Send,
     ) -> Result<BackendResult, BackendError> {
-        make(&self.home(&task))?;
+        let home = self.home(&task);
+        make(&home)?;
+        login::keep_path(&home).map_err(|source| BackendError::Io { path: home, source })?;
         let sessions = self.own_settings(&task)?;
         let keeps = self.resumes() && task.keeps;
         if keeps && sessions.is_none() {

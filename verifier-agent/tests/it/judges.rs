@@ -102,7 +102,7 @@ async fn a_judge_that_is_asked_again_goes_on_in_its_conversation_where_it_can() 
 
 #[tokio::test]
 async fn a_judge_has_a_home_in_which_no_check_has_left_anything() {
-    let judge = r#"cat > /dev/null; test -z "$(ls -A "$HOME")" && echo '{"verdict": "pass", "evidence": ["empty"], "doubts": []}'"#;
+    let judge = r#"cat > /dev/null; test ! -e "$HOME/.claude" && test ! -e "$HOME/prepared" && echo '{"verdict": "pass", "evidence": ["nothing"], "doubts": []}'"#;
     let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
     let plants = criterion("plants", check("mkdir \"$HOME/.claude\" && touch \"$HOME/.claude/settings.json\""));
     let mut request = rig.request(&rig.base, vec![plants, judged("words")]).await;

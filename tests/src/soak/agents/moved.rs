@@ -16,8 +16,6 @@ use crate::world::{Finished, World};
 pub(super) const FLIGHT: &str = "asks, and goes on on another machine";
 /// Asks, and is ended in the middle of it.
 const ASK: &str = "run holdpoint-ask question 'Hello or hullo?' --option hello --option hullo --patience 0s; sleep 600";
-/// Codex runs commands in a login shell, which does not find `holdpoint-ask`.
-const CALL: &str = "say Hello or hullo?\n\n>>>HELP<<<";
 
 /// Flies it, and prints its line.
 pub(super) fn fly(agent: &Agent, program: &Path) -> Result<(), String> {
@@ -25,8 +23,7 @@ pub(super) fn fly(agent: &Agent, program: &Path) -> Result<(), String> {
     world.plan(PLAN);
     fs::create_dir(world.path("bin")).map_err(|error| error.to_string())?;
     symlink(program, world.path("bin").join(agent.preset)).map_err(|error| error.to_string())?;
-    let (asks, answer) = if agent.preset == "claude" { (ASK, "--option") } else { (CALL, "--text") };
-    let model = Model::start(&[asks, RIGHT, DONE], &world.path("requests.jsonl"))?;
+    let model = Model::start(&[ASK, RIGHT, DONE], &world.path("requests.jsonl"))?;
     let begun = Instant::now();
     let call = |args: &[&str]| {
         let mut command = world.command(args);
@@ -44,7 +41,7 @@ pub(super) fn fly(agent: &Agent, program: &Path) -> Result<(), String> {
     if lost == 0 {
         return Err("no conversation was kept on the machine that asked".to_owned());
     }
-    let answered = world.holdpoint(&["answer", "w1", answer, "hello"]);
+    let answered = world.holdpoint(&["answer", "w1", "--option", "hello"]);
     if answered.code != 0 {
         return Err(answered.to_string());
     }
