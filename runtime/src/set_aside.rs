@@ -14,11 +14,11 @@ pub async fn set_aside(mirror: &Mirror, tree: &ObjectId) -> Result<ObjectId, Wor
     let entries = mirror.list_tree(tree).await?;
     let names = SetAside::among(entries.iter().map(|entry| entry.path.as_bytes()));
     let mut replacements = Vec::new();
-    for entry in entries {
+    for entry in entries.iter() {
         let Some(aside) = names.path(entry.path.as_bytes()) else { continue };
         let aside = RepoPath::new(aside).ok().filter(RepoPath::fits);
-        replacements.extend(aside.map(|aside| (aside, Some(FileAs { mode: entry.mode, oid: entry.oid }))));
-        replacements.push((entry.path, None));
+        replacements.extend(aside.map(|aside| (aside, Some(FileAs { mode: entry.mode, oid: entry.oid.clone() }))));
+        replacements.push((entry.path.clone(), None));
     }
     if replacements.is_empty() { Ok(tree.clone()) } else { mirror.compose_tree(tree, &replacements).await }
 }

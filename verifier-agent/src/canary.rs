@@ -215,9 +215,9 @@ impl<'a> Garden<'a> {
 
 /// The regular files of a tree.
 async fn files(mirror: &Mirror, tree: &Oid) -> Result<Files, VerifyError> {
-    let entries = mirror.list_tree(&from_wire(tree)).await?.into_iter();
-    let files = entries.filter(|entry| matches!(entry.mode, EntryMode::File | EntryMode::Executable));
-    Ok(files.map(|entry| (wire_path(&entry.path), entry)).collect())
+    let entries = mirror.list_tree(&from_wire(tree)).await?;
+    let files = entries.iter().filter(|entry| matches!(entry.mode, EntryMode::File | EntryMode::Executable));
+    Ok(files.map(|entry| (wire_path(&entry.path), entry.clone())).collect())
 }
 
 /// The text of a file; `None` where it is not there, too long or not UTF-8.

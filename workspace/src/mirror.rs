@@ -3,6 +3,7 @@
 //! nothing in it is ever collected, and it may be deleted between runs.
 
 mod adopt;
+mod cache;
 mod capture;
 mod checkout;
 mod clone;
@@ -27,6 +28,7 @@ pub use import::Import;
 pub use look::{FoundLine, Logged};
 pub use merge::{Landing, Merge};
 
+use cache::ObjectCache;
 use holdpoint_sandbox::tree::spread;
 
 use crate::allowance::Work;
@@ -56,6 +58,7 @@ struct Inner {
     dir: PathBuf,
     objects: Objects,
     limits: InputLimits,
+    cache: ObjectCache,
     /// Held shared while the mirror is open, so that nobody clears its temporary files.
     _in_use: File,
 }
@@ -83,7 +86,7 @@ impl Mirror {
             return Err(WorkspaceError::MirrorFormat { dir, wanted: format });
         }
         let objects = Objects { dir: dir.join("objects"), format };
-        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, _in_use: in_use }) })
+        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), _in_use: in_use }) })
     }
 
     /// Where it is.
@@ -124,8 +127,13 @@ impl Mirror {
     ///
     /// # Errors
     /// No such tree; more entries than the limits allow.
-    pub async fn list_tree(&self, tree: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
-        tree::list(self.git("ls-tree"), tree, &self.inner.limits).await
+    pub async fn list_tree(&self, tree: &ObjectId) -> Result<Arc<Vec<TreeEntry>>, WorkspaceError> {
+        if let Some(list) = self.inner.cache.list(tree) {
+            return Ok(list);
+        }
+        let list = Arc::new(tree::list(self.git("ls-tree"), tree, &self.inner.limits).await?);
+        self.inner.cache.keep_list(tree, &list);
+        Ok(list)
     }
 
     /// The bytes of a blob.

@@ -58,7 +58,7 @@ impl Mirror {
             return Err(InputRefusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
         }
         let dir = real_path(dir)?;
-        let base_entries = Arc::new(self.list_tree(base).await?);
+        let base_entries = self.list_tree(base).await?;
         let scratch = self.scratch()?;
         scratch.git("read-tree").arg(base).long().run_ok().await?;
         let new = untracked(&scratch, &dir, self.limits()).await?;

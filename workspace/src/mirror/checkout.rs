@@ -1,6 +1,7 @@
 //! A tree as fresh files: exactly its bytes, no `.git`, nothing converted, nothing run.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Mirror;
 use crate::allowance::Work;
@@ -16,7 +17,7 @@ use crate::tree::{EntryMode, TreeEntry, ascii, audit, bytes_of};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
     /// Every entry; submodule links are empty folders.
-    pub entries: Vec<TreeEntry>,
+    pub entries: Arc<Vec<TreeEntry>>,
     /// Symbolic links that lead out of the tree, or cannot be shown not to. They are there, as links.
     pub links_out: Vec<RepoPath>,
 }

@@ -36,6 +36,9 @@ impl Mirror {
     /// # Errors
     /// [`WorkspaceError::NoSuchObject`]; [`InputRefusal::CommitTooLarge`].
     pub async fn commit(&self, commit: &ObjectId) -> Result<Commit, WorkspaceError> {
+        if let Some(known) = self.inner.cache.commit(commit) {
+            return Ok(known);
+        }
         let output = match self.git("cat-file").arg("commit").arg(commit).run().await {
             Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
                 let max = SHORT_OUTPUT_BYTES;
@@ -46,7 +49,9 @@ impl Mirror {
         if output.code != Some(0) {
             return Err(WorkspaceError::NoSuchObject { kind: "commit", oid: commit.clone() });
         }
-        parse_commit(&String::from_utf8_lossy(&output.stdout))
+        let found = parse_commit(&String::from_utf8_lossy(&output.stdout))?;
+        self.inner.cache.keep_commit(commit, &found);
+        Ok(found)
     }
 
     /// The tree of a commit.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::WorkspaceError;
@@ -56,13 +57,13 @@ pub(in crate::mirror) struct Remembered {
 
 impl Remembered {
     /// Looks at the files that were just written.
-    pub(super) async fn of(dir: &Path, entries: Vec<TreeEntry>) -> Result<Self, WorkspaceError> {
+    pub(super) async fn of(dir: &Path, entries: Arc<Vec<TreeEntry>>) -> Result<Self, WorkspaceError> {
         let root = dir.to_owned();
         let looked = tokio::task::spawn_blocking(move || {
             let now = SystemTime::now();
-            let files = entries.into_iter().filter(|entry| entry.mode != EntryMode::Gitlink).filter_map(|entry| {
+            let files = entries.iter().filter(|entry| entry.mode != EntryMode::Gitlink).filter_map(|entry| {
                 let stamp = Stamp::of(&root.join(entry.path.as_path()).symlink_metadata().ok()?);
-                stamp.settled(now).then_some((entry.path, (stamp, entry.oid)))
+                stamp.settled(now).then(|| (entry.path.clone(), (stamp, entry.oid.clone())))
             });
             Self { files: files.collect() }
         });

@@ -1,0 +1,107 @@
+//! What was read of a mirror before: listings of trees, and commits. An object never changes under its id, and nothing is ever
+//! collected in a mirror, so what was read once is so for ever. It is a cache: one that was cleared costs time and nothing else.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Commit;
+use crate::oid::ObjectId;
+use crate::tree::TreeEntry;
+
+/// Entries of all listings that are kept together: some 15 MB.
+const ENTRIES_MAX: usize = 100_000;
+/// Commits that are kept.
+const COMMITS_MAX: usize = 256;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct ObjectCache {
+    lists: Mutex<VecDeque<(ObjectId, Arc<Vec<TreeEntry>>)>>,
+    commits: Mutex<VecDeque<(ObjectId, Commit)>>,
+}
+
+impl ObjectCache {
+    /// The listing of this tree, or of this commit's tree.
+    pub(super) fn list(&self, tree: &ObjectId) -> Option<Arc<Vec<TreeEntry>>> {
+        find(&self.lists, tree)
+    }
+
+    /// Keeps a listing, unless it is too long to be kept; those that were not used for longest make room.
+    pub(super) fn keep_list(&self, tree: &ObjectId, list: &Arc<Vec<TreeEntry>>) {
+        if list.len() > ENTRIES_MAX {
+            return;
+        }
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.push_back((tree.clone(), Arc::clone(list)));
+        let mut entries: usize = lists.iter().map(|(_, list)| list.len()).sum();
+        while entries > ENTRIES_MAX
+            && let Some((_, oldest)) = lists.pop_front()
+        {
+            entries -= oldest.len();
+        }
+    }
+
+    /// What this commit names.
+    pub(super) fn commit(&self, commit: &ObjectId) -> Option<Commit> {
+        find(&self.commits, commit)
+    }
+
+    /// Keeps what a commit names.
+    pub(super) fn keep_commit(&self, id: &ObjectId, commit: &Commit) {
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        commits.push_back((id.clone(), commit.clone()));
+        if commits.len() > COMMITS_MAX {
+            commits.pop_front();
+        }
+    }
+}
+
+/// What is kept under an id, which was then used last.
+fn find<T: Clone>(kept: &Mutex<VecDeque<(ObjectId, T)>>, id: &ObjectId) -> Option<T> {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = kept.iter().position(|(known, _)| known == id)?;
+    let found = kept.remove(at)?;
+    let value = found.1.clone();
+    kept.push_back(found);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::RepoPath;
+    use crate::tree::EntryMode;
+
+    fn oid(n: usize) -> ObjectId {
+        format!("{n:040x}").parse().unwrap()
+    }
+
+    fn list(len: usize) -> Arc<Vec<TreeEntry>> {
+        let path = RepoPath::new(b"a").unwrap();
+        Arc::new(vec![TreeEntry { path, mode: EntryMode::File, oid: oid(0), bytes: Some(1) }; len])
+    }
+
+    #[test]
+    fn listings_that_were_used_last_are_kept_up_to_a_bound() {
+        let cache = ObjectCache::default();
+        for n in 1..=4 {
+            cache.keep_list(&oid(n), &list(ENTRIES_MAX / 4));
+        }
+        assert_eq!(cache.list(&oid(1)).map(|list| list.len()), Some(ENTRIES_MAX / 4));
+        cache.keep_list(&oid(5), &list(1));
+        let kept: Vec<bool> = (1..=5).map(|n| cache.list(&oid(n)).is_some()).collect();
+        assert_eq!(kept, [true, false, true, true, true], "the second was not used for longest");
+        cache.keep_list(&oid(6), &list(ENTRIES_MAX + 1));
+        assert!(cache.list(&oid(6)).is_none() && cache.list(&oid(5)).is_some());
+    }
+
+    #[test]
+    fn commits_are_kept_up_to_a_bound() {
+        let cache = ObjectCache::default();
+        let commit = |n| Commit { tree: oid(n), parents: Vec::new() };
+        for n in 0..=COMMITS_MAX {
+            cache.keep_commit(&oid(n), &commit(n));
+        }
+        assert_eq!((cache.commit(&oid(0)), cache.commit(&oid(1))), (None, Some(commit(1))));
+    }
+}
