@@ -15,6 +15,7 @@ mod course;
 mod driver;
 mod error;
 mod fleet;
+pub mod flight;
 pub mod flights;
 pub mod gates;
 pub mod handoff;

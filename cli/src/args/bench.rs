@@ -27,6 +27,8 @@ pub(crate) enum Bench {
     Gates(GatesArgs),
     /// How fast accepted work lands, by the number of verifiers, against what these could do
     Landing(LandingArgs),
+    /// What a flight costs whose work is nothing, against a shell script that does the same with plain git
+    Flight(FlightArgs),
     /// Many small flights that are flown and archived, and whether anything grows
     Flights(FlightsArgs),
     /// What git work costs a waypoint, against plain git doing the same
@@ -165,6 +167,26 @@ pub(crate) struct LandingArgs {
     /// How long a verdict takes, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     pub(crate) check_ms: u64,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench flight`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint bench flight --dir /dev/shm --builders 1,4 --json\n\n\
+    `holdpoint run` with an agent and a check that take no time, and plain git: clone, edit, commit, fetch, check in a working tree, \
+    merge. On a disk the search for free inodes drowns everything else: name a folder in memory.")]
+pub(crate) struct FlightArgs {
+    /// Waypoints of a flight
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) waypoints: usize,
+    /// How many builders there are: a row each
+    #[arg(long, value_name = "N,…", default_value = "1,4", value_parser = numbers)]
+    pub(crate) builders: Numbers,
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) rounds: u32,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

@@ -3,7 +3,7 @@
 use std::{fmt::Display, time::Duration};
 
 use holdpoint_bench::{
-    BenchError, Host, flights, gates,
+    BenchError, Host, flight, flights, gates,
     handoff::{self, Sync},
     landing, peer, scale, verdict, workspace,
 };
@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use crate::{
     args::bench::{
-        Bench, BenchArgs, BenchPlace, FlightsArgs, GatesArgs, HandoffArgs, LandingArgs, RunnerChoice, ScaleArgs,
-        SyncChoice, VerdictArgs, WorkspaceArgs,
+        Bench, BenchArgs, BenchPlace, FlightArgs, FlightsArgs, GatesArgs, HandoffArgs, LandingArgs, RunnerChoice,
+        ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
     },
     failure::{Exit, Failure, chain},
     fleet::find_server,
@@ -30,6 +30,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         Bench::Scale(args) => scale(args).await,
         Bench::Gates(args) => gates(args).await,
         Bench::Landing(args) => landing(args).await,
+        Bench::Flight(args) => flight(args).await,
         Bench::Flights(args) => flights(args).await,
         Bench::Workspace(args) => workspace(args).await,
         Bench::Verdict(args) => verdict(args).await,
@@ -77,6 +78,16 @@ async fn landing(args: LandingArgs) -> Result<Exit, Failure> {
     let args = landing::LandingArgs { waypoints, builders, verifiers: verifiers.0, check };
     args.check()?;
     measure(&place, Some(find_server().await?), async |host| landing::run(&args, host).await).await
+}
+
+async fn flight(args: FlightArgs) -> Result<Exit, Failure> {
+    let FlightArgs { waypoints, builders, rounds, place } = args;
+    let args = flight::FlightArgs { waypoints, builders: builders.0, rounds };
+    args.check()?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::environment("no_program", format!("cannot tell where this program is: {error}"), "call it by its path")
+    })?;
+    measure(&place, Some(find_server().await?), async |host| flight::run(&args, &program, host).await).await
 }
 
 async fn flights(args: FlightsArgs) -> Result<Exit, Failure> {
