@@ -53,6 +53,8 @@ pub(crate) struct Fleet {
     wanted: mpsc::Receiver<Wanted>,
     recruiter: Recruiter,
     trouble: mpsc::Receiver<Failure>,
+    /// Its command may delete.
+    deletes: bool,
     reporter: mpsc::Sender<Failure>,
 }
 
@@ -78,6 +80,7 @@ impl Fleet {
             wanted,
             recruiter,
             trouble,
+            deletes: false,
             reporter,
         })
     }
@@ -110,6 +113,7 @@ impl Fleet {
     /// A connection with a key that may delete, for the time of this command.
     pub(crate) async fn archivist(&mut self) -> Result<Client, Failure> {
         let credentials = self.lease.archivist().await?;
+        self.deletes = true;
         Ok(Client::new(Bus::connect(ConnectArgs::new(self.lease.url().to_owned(), credentials)).await?))
     }
 
@@ -273,7 +277,7 @@ impl Fleet {
         if let Err(error) = std::fs::remove_dir_all(&processes) {
             tracing::debug!(%error, "the folder of the processes was not there");
         }
-        if let Err(failure) = self.lease.give_back(self.crew.is_some()).await {
+        if let Err(failure) = self.lease.give_back(self.crew.is_some() || self.deletes).await {
             failure.report(false);
         }
     }

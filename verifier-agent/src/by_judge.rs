@@ -6,6 +6,7 @@ use holdpoint_core::{budget::metering, exchange::HandoffRules};
 use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener, Recording, Storing, Waiting},
     backend::{
+        command::SESSION,
         markers::{self, HelpCall},
         question::ValidQuestion,
     },
@@ -38,9 +39,6 @@ use crate::{
     runs::{Program, Runs, Tree, exit_code},
     settings::JudgeSettings,
 };
-
-/// The placeholder in `judge_resume` for the id of the session.
-const SESSION: &str = "{session}";
 
 /// The verdict of a person on a criterion without a check. The words are its evidence: nothing was run for it.
 pub(crate) fn by_person(runs: &mut Runs<'_>, criterion: &Criterion, given: &PersonVerdict) -> CriterionReport {

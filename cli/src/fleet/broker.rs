@@ -243,8 +243,8 @@ impl BrokerLease {
         }
     }
 
-    /// Gives the share back, and ends the broker if nobody else has one: in order, or, for a command that only looked, at once. What
-    /// the broker acknowledged is on its disk, and where nothing was written since it started it has nothing to put in order.
+    /// Gives the share back, and ends the broker if nobody else has one: in order, or at once, behind a command that had no agents and
+    /// deleted nothing. What the broker acknowledged is on its disk; of deletions that is not said.
     pub(crate) async fn give_back(&self, in_order: bool) -> Result<(), Failure> {
         let _start = start_lock(&self.state).await?;
         if !self.users.try_upgrade()? {

@@ -47,8 +47,8 @@ const COPY_BYTES_MAX: u64 = 4 << 30;
 const COPY_TIME: Duration = Duration::from_secs(60);
 /// What is in the names of variables with secrets.
 const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
-/// The placeholder in `resume` for the id of the session.
-const SESSION: &str = "{session}";
+/// The placeholder in `resume`, and in a judge's, for the id of the session.
+pub const SESSION: &str = "{session}";
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(30);
 /// Under which a program finds the tree of its turn: the same path in every turn of a waypoint, on every machine. Programs know their
@@ -287,7 +287,7 @@ impl Backend for CommandBackend {
     ) -> Result<BackendResult, BackendError> {
         let home = self.home(&task);
         make(&home)?;
-        login::keep_path(&home).map_err(|source| BackendError::Io { path: home, source })?;
+        login::keep_path(&home);
         let sessions = self.own_settings(&task)?;
         let keeps = self.resumes() && task.keeps;
         if keeps && sessions.is_none() {
