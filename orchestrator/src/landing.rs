@@ -19,11 +19,11 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{
     mirror::{MirrorError, from_wire, to_wire, wire_path},
-    path_rules::{self, JudgeError, RuleTexts},
+    path_rules::{self, JudgeError, JudgedDiff, RuleTexts},
     telemetry::ErrorChain,
 };
 use holdpoint_workspace::{
-    CommitMeta, HANDOFF_REF, Landing as GitLanding, Merge, Mirror, ObjectId, RepoPath, WorkspaceError,
+    Change, CommitMeta, HANDOFF_REF, Landing as GitLanding, Merge, Mirror, ObjectId, RepoPath, WorkspaceError,
 };
 
 use crate::shell::Shell;
@@ -208,24 +208,17 @@ async fn merge_with(
             let bundle = pack(mirror, &accepted.head, &commit).await?;
             let commit = store(shell, bundle, &commit, &tree).await?;
             let judged = path_rules::judge(mirror, &tip.tree, &tree, &accepted.rules).await;
-            let violations = judged.map_err(LandingError::Judge)?.judgement.violations;
-            let same_diff = same_diff(mirror, accepted, &tip.tree, &tree).await?;
-            Ok(MergeResult::Clean { commit, violations, same_diff })
+            let JudgedDiff { changes, judgement, .. } = judged.map_err(LandingError::Judge)?;
+            let same_diff = same_diff(mirror, accepted, &changes).await?;
+            Ok(MergeResult::Clean { commit, violations: judgement.violations, same_diff })
         }
     }
 }
 
 /// Whether the merge changes exactly what the work changed: the same paths, from and to the same contents.
-async fn same_diff(
-    mirror: &Mirror,
-    accepted: &Accepted,
-    tip: &ObjectId,
-    merged: &ObjectId,
-) -> Result<bool, LandingError> {
+async fn same_diff(mirror: &Mirror, accepted: &Accepted, merge: &[Change]) -> Result<bool, LandingError> {
     let (base, work) = (from_wire(&accepted.base_tree), from_wire(&accepted.tree));
-    let before = mirror.diff(&base, &work).await.map_err(LandingError::Git)?;
-    let after = mirror.diff(tip, merged).await.map_err(LandingError::Git)?;
-    Ok(before == after)
+    Ok(mirror.diff(&base, &work).await.map_err(LandingError::Git)? == merge)
 }
 
 /// The colliding paths, and who of those that landed meanwhile changed which of them.

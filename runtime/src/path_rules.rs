@@ -72,11 +72,12 @@ pub async fn judge(
     tree: &ObjectId,
     texts: &RuleTexts,
 ) -> Result<JudgedDiff, JudgeError> {
+    // First: what was listed need not be compared by git.
+    let entries = mirror.list_tree(base_tree).await?;
     let changes = mirror.diff(base_tree, tree).await?;
     let rules = PathRules::new(&texts.scope, &texts.protected);
     let mut rules = rules.map_err(|error| JudgeError::Glob(Box::new(error)))?;
     rules.covenant = Some(texts.covenant.clone());
-    let entries = mirror.list_tree(base_tree).await?;
     rules.links = links(mirror, &entries).await?;
     rules.add_scripts(scripts(mirror, &entries, &rules.links, &texts.commands).await?);
     let steering = steering_manifests(mirror, &changes).await?;

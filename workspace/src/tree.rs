@@ -39,6 +39,11 @@ impl EntryMode {
         }
     }
 
+    /// What it is apart from the right to be executed: git compares contents of the same kind only.
+    pub(crate) fn kind(self) -> Self {
+        if self == Self::Executable { Self::File } else { self }
+    }
+
     /// Reads git's digits. Old repositories have group-writable files (`100664`): plain files to us, as to git.
     pub(crate) fn from_octal(digits: &[u8]) -> Option<Self> {
         match digits {

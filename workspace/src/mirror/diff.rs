@@ -1,5 +1,7 @@
 //! What differs between two trees. A rename is a deletion and an addition: both paths are touched.
 
+use std::cmp::Ordering;
+
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
@@ -7,7 +9,7 @@ use crate::error::{InputRefusal, WorkspaceError};
 use crate::git::unexpected;
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{EntryMode, ascii, tree_path};
+use crate::tree::{EntryMode, TreeEntry, ascii, tree_path};
 
 /// One path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +74,9 @@ impl Mirror {
     /// # Errors
     /// A tree is not here; a path cannot be one of a working tree ([`WorkspaceError::Refused`]).
     pub async fn diff(&self, from: &ObjectId, to: &ObjectId) -> Result<Vec<Change>, WorkspaceError> {
+        if let (Some(from), Some(to)) = (self.inner.cache.list(from), self.inner.cache.list(to)) {
+            return Ok(compare(&from, &to));
+        }
         let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
         let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
         let listing = complete(listing.run_ok().await)?;
@@ -120,6 +125,38 @@ impl Mirror {
             other => other.map(Some),
         }
     }
+}
+
+/// What differs between two listings, both in git's order: by the bytes of the whole path.
+fn compare(from: &[TreeEntry], to: &[TreeEntry]) -> Vec<Change> {
+    let (mut from, mut to) = (from.iter().peekable(), to.iter().peekable());
+    let mut changes = Vec::new();
+    loop {
+        let order = match (from.peek(), to.peek()) {
+            (None, None) => return changes,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.path.as_bytes().cmp(new.path.as_bytes()),
+        };
+        let old = if order.is_le() { from.next() } else { None };
+        let new = if order.is_ge() { to.next() } else { None };
+        changes.extend(change(old, new));
+    }
+}
+
+/// What happened to the path of these entries, if anything did.
+fn change(old: Option<&TreeEntry>, new: Option<&TreeEntry>) -> Option<Change> {
+    let side = |entry: &TreeEntry| (entry.mode, entry.oid.clone());
+    let status = match (old, new) {
+        (Some(old), Some(new)) if (old.mode, &old.oid) == (new.mode, &new.oid) => return None,
+        (Some(old), Some(new)) if old.mode.kind() == new.mode.kind() => DiffStatus::Modified,
+        (Some(_), Some(_)) => DiffStatus::TypeChanged,
+        (None, Some(_)) => DiffStatus::Added,
+        (Some(_), None) => DiffStatus::Deleted,
+        (None, None) => return None,
+    };
+    let path = old.or(new)?.path.clone();
+    Some(Change { path, status, old: old.map(side), new: new.map(side) })
 }
 
 /// A listing to its end. One that is longer than those of the largest trees is the fault of their maker.

@@ -53,6 +53,22 @@ async fn a_difference_names_every_touched_path() {
 }
 
 #[tokio::test]
+async fn listings_that_were_read_give_the_same_difference_as_git() {
+    let workbench = Workbench::new().await;
+    let apart = [("link", None), ("link/x", Some("a folder in a link's place\n")), ("link-more", Some("x\n"))];
+    let one = workbench.commit(&workbench.base, &apart).await;
+    let two = workbench.commit(&workbench.base, &[("src/lib.txt", Some("other\n")), ("src.txt", Some("\n"))]).await;
+    for (from, to) in [(&workbench.base, &one), (&one, &two), (&two, &workbench.base), (&one, &one)] {
+        let by_git = workbench.mirror.diff_with_summary(from, to).await.unwrap().0;
+        let fresh = mirror_in(workbench.mirror.dir()).await;
+        assert_eq!(fresh.diff(from, to).await.unwrap(), by_git, "nothing was read before");
+        fresh.list_tree(from).await.unwrap();
+        fresh.list_tree(to).await.unwrap();
+        assert_eq!(fresh.diff(from, to).await.unwrap(), by_git);
+    }
+}
+
+#[tokio::test]
 async fn a_patch_shows_text_and_is_not_there_where_it_is_too_long() {
     let workbench = Workbench::new().await;
     let commit =
