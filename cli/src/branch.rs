@@ -77,21 +77,32 @@ async fn forward(
     head: &ObjectId,
     needed: impl AsyncFn(Option<&ObjectId>) -> Result<Vec<PathBuf>, Failure>,
 ) -> Result<(), Failure> {
-    let mut old = tip(repo, branch).await?;
-    for _ in 0..MOVED_MAX {
-        if old.as_ref() == Some(head) {
-            return Ok(());
-        }
-        let bundles = needed(old.as_ref()).await?;
-        let update =
-            BranchUpdate { bundles: &bundles, ref_name: HANDOFF_REF, branch, expected_old: old.as_ref(), new: head };
-        match repo.import_branch(update).await {
+    let mut moved = 0;
+    loop {
+        let update = BranchUpdate { ref_name: HANDOFF_REF, branch, new: head };
+        let result: Result<(), NotWritten> =
+            repo.import_branch(update, async |old| needed(old).await.map_err(NotWritten::Bundles)).await;
+        match result {
             // Another command wrote what had landed a moment ago; a user's own commits are refused in the next round.
-            Err(WorkspaceError::BranchMoved { found, .. }) => old = found,
-            done => return Ok(done?),
+            Err(NotWritten::Git(WorkspaceError::BranchMoved { .. })) if moved < MOVED_MAX => moved += 1,
+            Err(NotWritten::Git(error)) => return Err(error.into()),
+            Err(NotWritten::Bundles(failure)) => return Err(failure),
+            Ok(()) => return Ok(()),
         }
     }
-    Err(WorkspaceError::BranchMoved { branch: branch.to_owned(), found: old }.into())
+}
+
+/// Why a branch was not written.
+#[derive(Debug)]
+enum NotWritten {
+    Bundles(Failure),
+    Git(WorkspaceError),
+}
+
+impl From<WorkspaceError> for NotWritten {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Git(error)
+    }
 }
 
 /// What brings the head to a repository that has `have`: what landed after it, or, where that is more or `have` is no

@@ -164,8 +164,8 @@ impl MirrorStore {
         let dir = self.dir.join(flight.as_str());
         touch(&dir)?;
         let mirror = match open {
-            Some(mirror) => mirror,
-            None => {
+            Some(mirror) if mirror.is_in_place() => mirror,
+            _ => {
                 let repository = dir.join(REPOSITORY);
                 Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await.map_err(git)?
             }
@@ -179,6 +179,10 @@ impl MirrorStore {
         let here = mirror.has_each(&tips).await.map_err(git)?;
         for (at, bundle) in bundles.iter().enumerate().filter(|(at, _)| !here[*at]) {
             let (tip, below) = (&tips[at], at.checked_sub(1).map(|below| &tips[below]));
+            // One that is named twice was brought a moment ago, and does not build on itself.
+            if tips[..at].contains(tip) {
+                continue;
+            }
             let source = Source { bus, dir: &dir, cap: self.limits.bundle_bytes };
             let found = bring(&source, &mirror, bundle, below).await;
             let found = found.map_err(|error| error.of(flight, tip))?;

@@ -12,6 +12,7 @@
 
 mod allowance;
 pub mod bundle;
+pub mod commit;
 pub mod error;
 mod files;
 mod fit;
@@ -26,11 +27,12 @@ pub mod tree;
 pub mod user;
 
 pub use bundle::{Bundle, HANDOFF_REF, SNAPSHOT_REF};
+pub use commit::Commit;
 pub use error::{InputRefusal, WorkspaceError};
 pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::InputLimits;
 pub use mirror::{
-    AgentClone, Change, CheckedSnapshot, Checkout, Commit, CommitMeta, DiffStat, DiffStatus, FileAs, FoundLine, Import,
+    AgentClone, Change, CheckedSnapshot, Checkout, CommitMeta, DiffStat, DiffStatus, FileAs, FoundLine, Import,
     Landing, Logged, Merge, Mirror, Replacement,
 };
 pub use oid::{ObjectFormat, ObjectId};

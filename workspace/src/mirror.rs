@@ -14,14 +14,15 @@ mod import;
 mod look;
 mod merge;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use adopt::CheckedSnapshot;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
-pub use commit::{Commit, CommitMeta};
+pub use commit::CommitMeta;
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, DiffStat, DiffStatus};
 pub use import::Import;
@@ -39,13 +40,15 @@ use crate::git::{Git, require_git, unexpected};
 use crate::limits::{InputLimits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
-use crate::quarantine::{is_quarantine, kind_of, kinds_of};
+use crate::quarantine::{is_quarantine, kinds_of};
 use crate::scratch::{Objects, Scratch};
 use crate::tree::{self, TreeEntry};
 use crate::user::{file_at, read_blob};
 
 /// How git's temporary files are called: `tmp_pack_…`, `tmp_idx_…`, `tmp_obj_…`.
 const GIT_TEMPORARY: &[u8] = b"tmp_";
+/// The file that users of a mirror lock.
+const IN_USE: &str = "in-use";
 
 /// A private bare repository. Cheap to clone; all clones are the same repository.
 #[derive(Debug, Clone)]
@@ -60,7 +63,7 @@ struct Inner {
     limits: InputLimits,
     cache: ObjectCache,
     /// Held shared while the mirror is open, so that nobody clears its temporary files.
-    _in_use: File,
+    in_use: File,
 }
 
 impl Mirror {
@@ -86,13 +89,22 @@ impl Mirror {
             return Err(WorkspaceError::MirrorFormat { dir, wanted: format });
         }
         let objects = Objects { dir: dir.join("objects"), format };
-        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), _in_use: in_use }) })
+        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), in_use }) })
     }
 
     /// Where it is.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.inner.dir
+    }
+
+    /// Whether the folder is still the one that was opened: a mirror may be deleted while it is open.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let named = std::fs::metadata(self.inner.dir.join(IN_USE));
+        let same = |named: Metadata, held: Metadata| (named.dev(), named.ino()) == (held.dev(), held.ino());
+        named.and_then(|named| Ok(same(named, self.inner.in_use.metadata()?))).unwrap_or(false)
+            && is_made(&self.inner.dir)
     }
 
     /// Whether another holder has a clone of this: it is in use elsewhere in this process.
@@ -112,15 +124,26 @@ impl Mirror {
     /// # Errors
     /// Git fails.
     pub async fn has(&self, oid: &ObjectId) -> Result<bool, WorkspaceError> {
-        Ok(kind_of(self.git("cat-file"), oid).await?.is_some())
+        Ok(self.has_each(std::slice::from_ref(oid)).await? == [true])
     }
 
-    /// Which of these objects are here, by one call of git.
+    /// Which of these objects are here, by one call of git at most.
     ///
     /// # Errors
     /// Git fails.
     pub async fn has_each(&self, oids: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
-        Ok(kinds_of(self.git("cat-file"), oids).await?.iter().map(Option::is_some).collect())
+        let cache = &self.inner.cache;
+        let mut here: Vec<bool> = oids.iter().map(|oid| cache.is_here(oid)).collect();
+        let unknown: Vec<ObjectId> =
+            oids.iter().zip(&here).filter(|(_, here)| !**here).map(|(oid, _)| oid.clone()).collect();
+        if !unknown.is_empty() {
+            let kinds = kinds_of(self.git("cat-file"), &unknown).await?;
+            cache.keep_here(unknown.iter().zip(&kinds).filter(|(_, kind)| kind.is_some()).map(|(oid, _)| oid));
+            for (here, kind) in here.iter_mut().filter(|here| !**here).zip(kinds) {
+                *here = kind.is_some();
+            }
+        }
+        Ok(here)
     }
 
     /// All entries of a tree, or of a commit's tree, folders not counted, in git's order.
@@ -253,7 +276,7 @@ fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
 
 /// Takes the mirror into use. A user that is alone with it clears what crashed users left.
 fn claim(dir: &Path) -> Result<File, WorkspaceError> {
-    let path = dir.join("in-use");
+    let path = dir.join(IN_USE);
     let lock = File::options()
         .create(true)
         .truncate(false)

@@ -9,13 +9,14 @@ use tempfile::TempDir;
 
 use crate::allowance::Work;
 use crate::bundle::{BundleHeader, read_header};
+use crate::commit::{Commit, parse_commit};
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::{create_dir, write};
 use crate::git::{Git, unexpected};
-use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT};
+use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT, SHORT_OUTPUT_BYTES};
 use crate::oid::ObjectId;
 use crate::scratch::{Objects, Scratch};
-use crate::tree;
+use crate::tree::{self, TreeEntry};
 
 /// What git minds in commits and tags, and modes with a zero before them: repositories that old tools wrote have it, and no
 /// working tree shows it. In trees nothing else is let pass.
@@ -75,7 +76,20 @@ pub(crate) struct Expected<'a> {
     /// The commit whose gitlinks may stay; it is looked at only where the tree has any. With it, every object has to be
     /// well-formed; in a snapshot every tree has to be, and odd old commits are taken as they are.
     pub(crate) base: Option<&'a ObjectId>,
+    /// Everything that the repository's objects lead to is there. Then links from the bundle's objects to objects that are there
+    /// (`git index-pack --strict` checks those) lead to nothing that is not; else all of it is walked.
+    pub(crate) into_complete: bool,
     pub(crate) limits: &'a InputLimits,
+}
+
+/// What a bundle brought, and what was read of it on the way.
+#[derive(Debug)]
+pub(crate) struct Brought {
+    /// The commit that its ref names.
+    pub(crate) tip: ObjectId,
+    pub(crate) commit: Commit,
+    /// All entries of the commit's tree.
+    pub(crate) entries: Vec<TreeEntry>,
 }
 
 impl Quarantine {
@@ -99,18 +113,24 @@ impl Quarantine {
         &self.scratch
     }
 
-    /// Unpacks a bundle and checks all of it; gives the commit its ref names.
-    pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<ObjectId, WorkspaceError> {
+    /// Unpacks a bundle and checks all of it.
+    pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<Brought, WorkspaceError> {
         let bundle = crate::files::real_path(bundle)?;
         let header = self.check_header(&bundle, expected)?;
         let Some((_, tip)) = header.refs.first() else {
             return Err(InputRefusal::NotABundle { reason: "no ref" }.into());
         };
-        self.check_prerequisites(&header).await?;
-        self.unpack(&bundle, &header, expected.base.is_some()).await?;
-        self.check_connected(tip, &header.prerequisites).await?;
-        self.check_tree(tip, expected).await?;
-        Ok(tip.clone())
+        if let Err(error) = self.unpack(&bundle, &header, expected.base.is_some()).await {
+            // Objects that lead to a commit which is not here are broken; what is missing says more.
+            self.check_prerequisites(&header).await?;
+            return Err(error);
+        }
+        let commit = self.read_tip(tip, &header.prerequisites).await?;
+        if !expected.into_complete {
+            self.check_connected(tip, &header.prerequisites).await?;
+        }
+        let entries = self.check_tree(tip, expected).await?;
+        Ok(Brought { tip: tip.clone(), commit, entries })
     }
 
     pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<BundleHeader, WorkspaceError> {
@@ -141,9 +161,7 @@ impl Quarantine {
         if header.prerequisites.is_empty() {
             return Ok(());
         }
-        let kinds = kinds_of(self.scratch.git("cat-file"), &header.prerequisites).await?;
-        let missing = header.prerequisites.iter().zip(kinds).find(|(_, kind)| kind.as_deref() != Some("commit"));
-        missing.map_or(Ok(()), |(oid, _)| Err(InputRefusal::MissingPrerequisite { oid: oid.clone() }.into()))
+        all_commits(&header.prerequisites, &kinds_of(self.scratch.git("cat-file"), &header.prerequisites).await?)
     }
 
     /// `git index-pack` reads the pack from the bundle itself: `git bundle unbundle` would do that with three processes
@@ -156,17 +174,35 @@ impl Quarantine {
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 
+    /// What the commit `tip` names. The same call of git says whether the prerequisites are commits that are here.
+    async fn read_tip(&self, tip: &ObjectId, prerequisites: &[ObjectId]) -> Result<Commit, WorkspaceError> {
+        let mut asked: String = prerequisites.iter().map(|oid| format!("info {oid}\n")).collect();
+        asked.push_str(&format!("contents {tip}\n"));
+        let git = self.scratch.git("cat-file").args(["--batch-command=%(objecttype)", "--buffer"]);
+        let answer = match git.stdin(asked.into_bytes()).run_ok().await {
+            Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+                return Err(InputRefusal::CommitTooLarge { oid: tip.clone(), max: SHORT_OUTPUT_BYTES }.into());
+            }
+            answer => answer?,
+        };
+        let mut lines = answer.splitn(prerequisites.len() + 2, |byte| *byte == b'\n');
+        let kinds = lines.by_ref().take(prerequisites.len()).map(kind).collect::<Result<Vec<_>, _>>()?;
+        all_commits(prerequisites, &kinds)?;
+        match lines.next().map(kind).transpose()?.flatten().as_deref() {
+            Some("commit") => parse_commit(&String::from_utf8_lossy(lines.next().unwrap_or_default())),
+            _ => Err(InputRefusal::NotACommit { oid: tip.clone() }.into()),
+        }
+    }
+
     /// Everything the commit leads to is there.
     async fn check_connected(&self, tip: &ObjectId, known: &[ObjectId]) -> Result<(), WorkspaceError> {
-        if self.kind_of(tip).await?.as_deref() != Some("commit") {
-            return Err(InputRefusal::NotACommit { oid: tip.clone() }.into());
-        }
         let git = self.scratch.git("rev-list").args(["--objects", "--quiet"]).arg(tip).arg("--not").args(known);
         sound(git.timeout(LONG_TIMEOUT).run_ok().await)?;
         Ok(())
     }
 
-    async fn check_tree(&self, tip: &ObjectId, expected: Expected<'_>) -> Result<(), WorkspaceError> {
+    /// Gives the entries of the commit's tree, which may be taken in.
+    async fn check_tree(&self, tip: &ObjectId, expected: Expected<'_>) -> Result<Vec<TreeEntry>, WorkspaceError> {
         let entries = tree::list(self.scratch.git("ls-tree"), tip, expected.limits).await?;
         let base = match expected.base {
             Some(base) if tree::gitlinks(&entries).next().is_some() => {
@@ -175,7 +211,8 @@ impl Quarantine {
             // A tree without links has none that the base does not have.
             _ => None,
         };
-        Ok(tree::audit(&entries, base.as_deref(), expected.limits)?)
+        tree::audit(&entries, base.as_deref(), expected.limits)?;
+        Ok(entries)
     }
 
     /// What kind of object this is; `None` if it is not there.
@@ -232,16 +269,24 @@ pub(crate) async fn kinds_of(git: Git, oids: &[ObjectId]) -> Result<Vec<Option<S
     let git = git.args(["--batch-check=%(objecttype)", "--buffer"]);
     let asked: String = oids.iter().map(|oid| format!("{oid}\n")).collect();
     let answer = git.stdin(asked.into_bytes()).run_ok().await?;
-    let text = String::from_utf8_lossy(&answer);
-    let kinds: Vec<Option<String>> = text.lines().map(kind).collect::<Result<_, _>>()?;
+    let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let kinds: Vec<Option<String>> = lines.map(kind).collect::<Result<_, _>>()?;
     if kinds.len() == oids.len() { Ok(kinds) } else { Err(unexpected("cat-file", &answer)) }
 }
 
-fn kind(answer: &str) -> Result<Option<String>, WorkspaceError> {
-    match answer {
+fn kind(answer: &[u8]) -> Result<Option<String>, WorkspaceError> {
+    match &*String::from_utf8_lossy(answer) {
         kind @ ("commit" | "tree" | "blob" | "tag") => Ok(Some(kind.to_owned())),
         missing if missing.ends_with(" missing") => Ok(None),
-        other => Err(unexpected("cat-file", other.as_bytes())),
+        _ => Err(unexpected("cat-file", answer)),
+    }
+}
+
+/// Refuses the first of these objects that is no commit.
+fn all_commits(oids: &[ObjectId], kinds: &[Option<String>]) -> Result<(), WorkspaceError> {
+    match oids.iter().zip(kinds).find(|(_, kind)| kind.as_deref() != Some("commit")) {
+        Some((oid, _)) => Err(InputRefusal::MissingPrerequisite { oid: oid.clone() }.into()),
+        None => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 mod branch;
 mod dirty;
 mod empty;
+mod ref_name;
 
 use std::path::{Path, PathBuf};
 

@@ -40,7 +40,8 @@ impl Mirror {
     pub async fn adopt(&self, checked: CheckedSnapshot<'_>) -> Result<ObjectId, WorkspaceError> {
         let bundle = real_path(checked.bundle)?;
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
-        let expected = Expected { ref_name: checked.ref_name, base: None, limits: self.limits() };
+        let (ref_name, limits) = (checked.ref_name, self.limits());
+        let expected = Expected { ref_name, base: None, into_complete: true, limits };
         let header = quarantine.check_header(&bundle, expected)?;
         let [(_, tip)] = &header.refs[..] else {
             return Err(InputRefusal::NotABundle { reason: "no ref" }.into());

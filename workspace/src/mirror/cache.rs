@@ -1,10 +1,10 @@
-//! What was read of a mirror before: listings of trees, and commits. An object never changes under its id, and nothing is ever
+//! What was read of a mirror before: listings of trees, commits, and which objects are there. An object never changes under its id, and nothing is ever
 //! collected in a mirror, so what was read once is so for ever. It is a cache: one that was cleared costs time and nothing else.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Commit;
+use crate::commit::Commit;
 use crate::oid::ObjectId;
 use crate::tree::TreeEntry;
 
@@ -12,18 +12,21 @@ use crate::tree::TreeEntry;
 const ENTRIES_MAX: usize = 100_000;
 /// Commits that are kept.
 const COMMITS_MAX: usize = 256;
+/// Objects that are known to be there; of more, all are forgotten.
+const HERE_MAX: usize = 10_000;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct ObjectCache {
     lists: Mutex<VecDeque<(ObjectId, Arc<Vec<TreeEntry>>)>>,
     commits: Mutex<VecDeque<(ObjectId, Commit)>>,
+    here: Mutex<HashSet<ObjectId>>,
 }
 
 impl ObjectCache {
     /// The listing of this tree, or of this commit's tree.
     pub(super) fn list(&self, tree: &ObjectId) -> Option<Arc<Vec<TreeEntry>>> {
-        find(&self.lists, tree)
+        find(&self.lists, tree).or_else(|| find(&self.lists, &self.commit(tree)?.tree))
     }
 
     /// Keeps a listing, unless it is too long to be kept; those that were not used for longest make room.
@@ -46,8 +49,23 @@ impl ObjectCache {
         find(&self.commits, commit)
     }
 
-    /// Keeps what a commit names.
+    /// Whether the object was there when it was asked for.
+    pub(super) fn is_here(&self, id: &ObjectId) -> bool {
+        self.here.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+
+    /// Remembers that these objects are there.
+    pub(super) fn keep_here<'a>(&self, ids: impl IntoIterator<Item = &'a ObjectId>) {
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        here.extend(ids.into_iter().cloned());
+        if here.len() > HERE_MAX {
+            here.clear();
+        }
+    }
+
+    /// Keeps what a commit names, which is there.
     pub(super) fn keep_commit(&self, id: &ObjectId, commit: &Commit) {
+        self.keep_here([id, &commit.tree]);
         let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         commits.push_back((id.clone(), commit.clone()));
         if commits.len() > COMMITS_MAX {
@@ -103,5 +121,25 @@ mod tests {
             cache.keep_commit(&oid(n), &commit(n));
         }
         assert_eq!((cache.commit(&oid(0)), cache.commit(&oid(1))), (None, Some(commit(1))));
+    }
+
+    #[test]
+    fn the_listing_of_a_tree_is_that_of_its_commits() {
+        let cache = ObjectCache::default();
+        cache.keep_commit(&oid(1), &Commit { tree: oid(2), parents: Vec::new() });
+        assert!(cache.list(&oid(1)).is_none());
+        cache.keep_list(&oid(2), &list(3));
+        assert_eq!(cache.list(&oid(1)), cache.list(&oid(2)));
+        assert!(cache.is_here(&oid(1)) && cache.is_here(&oid(2)) && !cache.is_here(&oid(3)));
+    }
+
+    #[test]
+    fn objects_that_are_there_are_remembered_up_to_a_bound() {
+        let cache = ObjectCache::default();
+        let ids: Vec<ObjectId> = (0..=HERE_MAX).map(oid).collect();
+        cache.keep_here(&ids[1..]);
+        assert!(cache.is_here(&ids[1]) && !cache.is_here(&ids[0]));
+        cache.keep_here(&ids[..1]);
+        assert!(ids.iter().all(|id| !cache.is_here(id)), "what is forgotten is asked for again");
     }
 }

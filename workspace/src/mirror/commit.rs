@@ -3,8 +3,8 @@
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
+use crate::commit::{Commit, parse_commit};
 use crate::error::{InputRefusal, WorkspaceError};
-use crate::git::unexpected;
 use crate::limits::SHORT_OUTPUT_BYTES;
 use crate::oid::ObjectId;
 
@@ -19,15 +19,6 @@ pub struct CommitMeta {
     pub epoch_seconds: u64,
     /// The message, trailers included; taken as it is, with a newline at its end.
     pub message: String,
-}
-
-/// What a commit names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    /// Its tree.
-    pub tree: ObjectId,
-    /// Its parents, first parent first.
-    pub parents: Vec<ObjectId>,
 }
 
 impl Mirror {
@@ -87,35 +78,8 @@ impl Mirror {
             git = git.env(&format!("GIT_{role}_EMAIL"), &meta.email);
             git = git.env(&format!("GIT_{role}_DATE"), &date);
         }
-        git.stdin(meta.message.clone().into_bytes()).oid().await
-    }
-}
-
-/// The first headers of a commit object, read as git reads them: the tree, then parents. Another one ends them, so that a
-/// commit has no parents for us that it does not have for git.
-fn parse_commit(text: &str) -> Result<Commit, WorkspaceError> {
-    let mut lines = text.lines();
-    let oid = |value: &str| value.parse::<ObjectId>().map_err(|_| unexpected("cat-file", value.as_bytes()));
-    let tree = lines.next().and_then(|line| line.strip_prefix("tree "));
-    let tree = oid(tree.ok_or_else(|| unexpected("cat-file", b"a commit without a tree"))?)?;
-    let parents = lines.map_while(|line| line.strip_prefix("parent ")).map(oid).collect::<Result<_, _>>()?;
-    Ok(Commit { tree, parents })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_first_headers_name_a_tree_and_parents() {
-        let (a, b, c) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
-        let text = format!("tree {a}\nparent {b}\nparent {c}\nauthor A <a@b> 1 +0000\n\ntree {b}\nparent {a}\n");
-        let commit = parse_commit(&text).unwrap();
-        let parents: Vec<&str> = commit.parents.iter().map(ObjectId::as_str).collect();
-        assert_eq!((commit.tree.as_str(), parents), (a.as_str(), vec![b.as_str(), c.as_str()]));
-        let late = format!("tree {a}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\nparent {b}\n\nx\n");
-        assert_eq!(parse_commit(&late).unwrap().parents, []);
-        assert!(parse_commit(&format!("parent {b}\ntree {a}\n")).is_err());
-        assert!(parse_commit("tree nonsense\n").is_err() && parse_commit("").is_err());
+        let made = git.stdin(meta.message.clone().into_bytes()).oid().await?;
+        self.inner.cache.keep_commit(&made, &Commit { tree: tree.clone(), parents: vec![parent.clone()] });
+        Ok(made)
     }
 }

@@ -1,12 +1,13 @@
 //! Taking a bundle into the mirror.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Mirror, scratch_parent};
 use crate::bundle::read_header;
 use crate::error::WorkspaceError;
 use crate::oid::ObjectId;
-use crate::quarantine::{Expected, Quarantine};
+use crate::quarantine::{Brought, Expected, Quarantine};
 
 /// A bundle to be taken in, and what it has to be.
 #[derive(Debug, Clone, Copy)]
@@ -29,11 +30,15 @@ impl Mirror {
     /// [`WorkspaceError::Refused`] with the reason when the bundle is not in order; the mirror is then as it was.
     pub async fn import(&self, import: Import<'_>) -> Result<ObjectId, WorkspaceError> {
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
-        let expected = Expected { ref_name: import.ref_name, base: import.base, limits: self.limits() };
-        let tip = quarantine.add(import.bundle, expected).await?;
+        let (ref_name, base, limits) = (import.ref_name, import.base, self.limits());
+        let expected = Expected { ref_name, base, into_complete: true, limits };
+        let Brought { tip, commit, entries } = quarantine.add(import.bundle, expected).await?;
         // A snapshot is the big one: it is never packed again, and clones begin with a copy of it.
         let whole = import.base.is_none() && read_header(import.bundle)?.prerequisites.is_empty();
         quarantine.release(whole.then_some(&tip))?;
+        let cache = &self.inner.cache;
+        cache.keep_list(&commit.tree, &Arc::new(entries));
+        cache.keep_commit(&tip, &commit);
         Ok(tip)
     }
 }

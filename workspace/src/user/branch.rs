@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::UserRepo;
+use super::{UserRepo, ref_name};
 use crate::error::WorkspaceError;
 use crate::git::unexpected;
 use crate::limits::InputLimits;
@@ -36,14 +36,10 @@ pub enum BranchState {
 /// A branch to be created or moved forward.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchUpdate<'a> {
-    /// Bundles with the commits from the branch's start to `new`, each building on those before it.
-    pub bundles: &'a [PathBuf],
-    /// The one ref that each of them has.
+    /// The one ref that each bundle has.
     pub ref_name: &'a str,
     /// The branch, without `refs/heads/`.
     pub branch: &'a str,
-    /// Where the caller saw it; `None`: not there.
-    pub expected_old: Option<&'a ObjectId>,
     /// Where it has to be.
     pub new: &'a ObjectId,
 }
@@ -55,8 +51,7 @@ impl UserRepo {
     /// Git fails.
     pub async fn branch_state(&self, name: &str) -> Result<BranchState, WorkspaceError> {
         let full = format!("refs/heads/{name}");
-        let checked = self.git("check-ref-format").arg(&full).run().await?;
-        if checked.code != Some(0) || name.starts_with('-') || name == "HEAD" {
+        if !ref_name::is_valid(&full) || name.starts_with('-') || name == "HEAD" {
             return Ok(BranchState::Unusable { reason: "not a valid branch name".to_owned() });
         }
         let tip = match self.refs_at(&full, name).await? {
@@ -111,24 +106,43 @@ impl UserRepo {
     /// Takes over the commits and creates the branch, or moves it forward. Nothing else changes; if anything is wrong,
     /// nothing changes at all. A branch that is there already is left as it is.
     ///
+    /// `bundles` gives what brings the commits from where the branch is (`None`: nowhere yet) to `new`, each bundle building on
+    /// those before it.
+    ///
     /// # Errors
-    /// [`WorkspaceError::BranchUnusable`], [`WorkspaceError::BranchCheckedOut`], [`WorkspaceError::BranchMoved`], [`WorkspaceError::BranchDiverged`],
-    /// [`WorkspaceError::HeadMissing`], [`WorkspaceError::Refused`] for a bundle that is not in order.
-    pub async fn import_branch(&self, update: BranchUpdate<'_>) -> Result<(), WorkspaceError> {
-        let BranchUpdate { bundles, ref_name, branch, expected_old, new } = update;
-        let old = self.writable_tip(branch).await?;
-        if old.as_ref() == Some(new) {
+    /// Those of `bundles`; [`WorkspaceError::BranchUnusable`], [`WorkspaceError::BranchCheckedOut`], [`WorkspaceError::BranchDiverged`],
+    /// [`WorkspaceError::HeadMissing`], [`WorkspaceError::Refused`] for a bundle that is not in order, and
+    /// [`WorkspaceError::BranchMoved`] where another process moved the branch meanwhile.
+    pub async fn import_branch<E: From<WorkspaceError>>(
+        &self,
+        update: BranchUpdate<'_>,
+        bundles: impl AsyncFnOnce(Option<&ObjectId>) -> Result<Vec<PathBuf>, E>,
+    ) -> Result<(), E> {
+        let old = self.writable_tip(update.branch).await?;
+        if old.as_ref() == Some(update.new) {
             return Ok(());
         }
-        if old.as_ref() != expected_old {
-            return Err(WorkspaceError::BranchMoved { branch: branch.to_owned(), found: old });
-        }
+        let bundles = bundles(old.as_ref()).await?;
+        Ok(self.move_by(update, old, &bundles).await?)
+    }
+
+    /// Takes the bundles in and moves the branch from `old`.
+    async fn move_by(
+        &self,
+        update: BranchUpdate<'_>,
+        old: Option<ObjectId>,
+        bundles: &[PathBuf],
+    ) -> Result<(), WorkspaceError> {
+        let BranchUpdate { ref_name, branch, new } = update;
         let limits = InputLimits::default();
         let quarantine = Quarantine::new(&self.objects, None)?;
+        let mut brought = None;
         for bundle in bundles {
-            quarantine.add(bundle, Expected { ref_name, base: None, limits: &limits }).await?;
+            let expected = Expected { ref_name, base: None, into_complete: false, limits: &limits };
+            brought = Some(quarantine.add(bundle, expected).await?.tip);
         }
-        if quarantine.kind_of(new).await?.as_deref() != Some("commit") {
+        let brought = brought.as_ref() == Some(new);
+        if !brought && quarantine.kind_of(new).await?.as_deref() != Some("commit") {
             return Err(WorkspaceError::HeadMissing { new: new.clone() });
         }
         if let Some(tip) = old.clone() {

@@ -18,8 +18,10 @@ async fn landings(workbench: &Workbench) -> [(ObjectId, PathBuf); 2] {
     [(first, out1), (second, out2)]
 }
 
-fn update<'a>(bundles: &'a [PathBuf], expected_old: Option<&'a ObjectId>, new: &'a ObjectId) -> BranchUpdate<'a> {
-    BranchUpdate { bundles, ref_name: HANDOFF_REF, branch: BRANCH, expected_old, new }
+/// Brings the branch to `new` by these bundles.
+async fn write(user: &UserRepo, bundles: &[&PathBuf], new: &ObjectId) -> Result<(), WorkspaceError> {
+    let update = BranchUpdate { ref_name: HANDOFF_REF, branch: BRANCH, new };
+    user.import_branch(update, async |_| Ok(bundles.iter().map(|path| (*path).clone()).collect())).await
 }
 
 #[tokio::test]
@@ -37,9 +39,9 @@ async fn a_branch_is_created_and_moved_forward_and_nothing_else_changes() {
     let user = UserRepo::open(&workbench.repo).await.unwrap();
     assert_eq!(user.branch_state(BRANCH).await.unwrap(), BranchState::Absent);
 
-    user.import_branch(update(std::slice::from_ref(&one), None, &first)).await.unwrap();
+    write(&user, &[&one], &first).await.unwrap();
     assert_eq!(user.branch_state(BRANCH).await.unwrap(), BranchState::At(first.clone()));
-    user.import_branch(update(&[one, two], Some(&first), &second)).await.unwrap();
+    write(&user, &[&one, &two], &second).await.unwrap();
 
     assert_eq!(oid(&workbench.repo, BRANCH).await, second);
     git(&workbench.repo, &["fsck", "--strict"]).await;
@@ -55,8 +57,8 @@ async fn a_branch_that_is_there_already_is_left_alone() {
     let workbench = Workbench::new().await;
     let [(first, one), _] = landings(&workbench).await;
     let user = UserRepo::open(&workbench.repo).await.unwrap();
-    user.import_branch(update(std::slice::from_ref(&one), None, &first)).await.unwrap();
-    user.import_branch(update(std::slice::from_ref(&one), None, &first)).await.unwrap();
+    write(&user, &[&one], &first).await.unwrap();
+    write(&user, &[&one], &first).await.unwrap();
 }
 
 #[tokio::test]
@@ -65,8 +67,8 @@ async fn two_who_write_the_same_branch_at_once_both_succeed() {
     let [(first, one), _] = landings(&workbench).await;
     let user = UserRepo::open(&workbench.repo).await.unwrap();
     for _ in 0..5 {
-        let bundles = [one.clone()];
-        let write = || user.import_branch(update(&bundles, None, &first));
+        let bundles = [&one];
+        let write = || write(&user, &bundles, &first);
         let (a, b, c) = tokio::join!(write(), write(), write());
         for written in [a, b, c] {
             written.unwrap();
@@ -95,13 +97,31 @@ async fn a_branch_with_commits_of_its_own_is_not_overwritten() {
     let own = oid(&workbench.repo, BRANCH).await;
     git(&workbench.repo, &["checkout", "--quiet", "main"]).await;
     let user = UserRepo::open(&workbench.repo).await.unwrap();
-    let bundles = [one];
-    let moved = user.import_branch(update(&bundles, None, &first)).await;
-    assert!(matches!(moved, Err(WorkspaceError::BranchMoved { found: Some(found), .. }) if found == own));
-    let diverged = user.import_branch(update(&bundles, Some(&own), &first)).await;
+    let diverged = write(&user, &[&one], &first).await;
     assert!(matches!(diverged, Err(WorkspaceError::BranchDiverged { .. })));
     assert_eq!(oid(&workbench.repo, BRANCH).await, own);
     assert!(!crate::support::plain_git(&workbench.repo, &["cat-file", "-e", first.as_str()]).await.success());
+}
+
+#[tokio::test]
+async fn a_branch_that_moves_while_its_commits_are_fetched_is_not_overwritten() {
+    let workbench = Workbench::new().await;
+    let [(first, one), _] = landings(&workbench).await;
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    let update = BranchUpdate { ref_name: HANDOFF_REF, branch: BRANCH, new: &first };
+    let moved = user.import_branch(update, async |old| {
+        assert_eq!(old, None);
+        git(&workbench.repo, &["branch", BRANCH, "main"]).await;
+        Ok::<_, WorkspaceError>(vec![one.clone()])
+    });
+    let moved = moved.await;
+    assert!(matches!(moved, Err(WorkspaceError::BranchMoved { found: Some(found), .. }) if found == workbench.base));
+    assert_eq!(oid(&workbench.repo, BRANCH).await, workbench.base);
+    let from = user.import_branch(update, async |old| {
+        assert_eq!(old, Some(&workbench.base));
+        Ok::<_, WorkspaceError>(vec![one.clone()])
+    });
+    from.await.unwrap();
 }
 
 #[tokio::test]
@@ -113,7 +133,7 @@ async fn a_checked_out_branch_is_refused_in_every_working_tree_and_also_unborn()
     let user = UserRepo::open(&workbench.repo).await.unwrap();
     let state = user.branch_state(BRANCH).await.unwrap();
     assert_eq!(state, BranchState::CheckedOut { tip: Some(workbench.base.clone()), worktree: linked });
-    let refused = user.import_branch(update(&[one], Some(&workbench.base), &first)).await;
+    let refused = write(&user, &[&one], &first).await;
     assert!(matches!(refused, Err(WorkspaceError::BranchCheckedOut { .. })));
     git(&workbench.repo, &["checkout", "--quiet", "--orphan", "fresh"]).await;
     let unborn = user.branch_state("fresh").await.unwrap();
@@ -137,13 +157,29 @@ async fn names_that_cannot_be_branches_are_known_before_anything_starts() {
 }
 
 #[tokio::test]
+async fn names_are_valid_where_git_says_so() {
+    let workbench = Workbench::new().await;
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    let parts =
+        ["a", ".", "..", "/", "//", "@", "{", "@{", ".lock", "lock", "~", " ", "\\", "\u{7f}", "\t", "ä", "*", "["];
+    let pairs = parts.iter().flat_map(|one| parts.iter().map(move |two| format!("{one}{two}")));
+    let names: Vec<String> = pairs.chain(parts.iter().map(|part| format!("a{part}b"))).collect();
+    for name in &names {
+        let full = format!("refs/heads/{name}");
+        let valid = crate::support::plain_git(&workbench.repo, &["check-ref-format", &full]).await.success();
+        let state = user.branch_state(name).await.unwrap();
+        assert_eq!(!matches!(state, BranchState::Unusable { .. }), valid, "{name:?}: {state:?}");
+    }
+}
+
+#[tokio::test]
 async fn bundles_that_lack_commits_leave_no_branch() {
     let workbench = Workbench::new().await;
     let [(first, one), (second, two)] = landings(&workbench).await;
     let user = UserRepo::open(&workbench.repo).await.unwrap();
-    let gap = user.import_branch(update(&[two], None, &second)).await;
+    let gap = write(&user, &[&two], &second).await;
     assert!(matches!(gap, Err(WorkspaceError::Refused(InputRefusal::MissingPrerequisite { oid })) if oid == first));
-    let short = user.import_branch(update(&[one], None, &second)).await;
+    let short = write(&user, &[&one], &second).await;
     assert!(matches!(short, Err(WorkspaceError::HeadMissing { .. })));
     assert_eq!(user.branch_state(BRANCH).await.unwrap(), BranchState::Absent);
 }
@@ -157,7 +193,7 @@ async fn hooks_of_the_repository_do_not_run() {
     put(&workbench.repo, ".git/hooks/reference-transaction", format!("#!/bin/sh\ntouch '{}'\n", canary.display()));
     executable(&hook);
     let user = UserRepo::open(&workbench.repo).await.unwrap();
-    user.import_branch(update(&[one], None, &first)).await.unwrap();
+    write(&user, &[&one], &first).await.unwrap();
     assert!(!canary.exists());
     git(&workbench.repo, &["branch", "other"]).await;
     assert!(canary.exists(), "the hook would have run");

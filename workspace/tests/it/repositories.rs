@@ -53,10 +53,8 @@ async fn journey(temp: &Path, repo: &Path, edit: impl FnOnce(&Path)) -> Journey 
     let out = temp.join("out");
     verifier.checkout(&work, &out).await.unwrap();
     assert_eq!(verifier.capture(&out, &base).await.unwrap(), tree, "a checkout is exactly the tree");
-    let bundles = [bundle.path];
-    let update =
-        BranchUpdate { bundles: &bundles, ref_name: HANDOFF_REF, branch: BRANCH, expected_old: None, new: &work };
-    user.import_branch(update).await.unwrap();
+    let update = BranchUpdate { ref_name: HANDOFF_REF, branch: BRANCH, new: &work };
+    user.import_branch(update, async |_| Ok::<_, WorkspaceError>(vec![bundle.path.clone()])).await.unwrap();
     assert_eq!(oid(repo, BRANCH).await, work);
     git(repo, &["fsck", "--no-dangling"]).await;
     Journey { base, work, out }
