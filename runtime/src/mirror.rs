@@ -176,7 +176,7 @@ impl MirrorStore {
         }
         let tips: Vec<ObjectId> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
         // Each counts: the last one may be work on an older commit than those before it bring.
-        let here = mirror.has_each(&tips).await.map_err(git)?;
+        let here = mirror.has_brought(&tips).await.map_err(git)?;
         for (at, bundle) in bundles.iter().enumerate().filter(|(at, _)| !here[*at]) {
             let (tip, below) = (&tips[at], at.checked_sub(1).map(|below| &tips[below]));
             // One that is named twice was brought a moment ago, and does not build on itself.

@@ -50,6 +50,8 @@ pub struct Tool {
     dir: Option<PathBuf>,
     env: Vec<(OsString, OsString)>,
     stdin: Input,
+    /// The file that standard output is appended to.
+    appends_to: Option<PathBuf>,
     timeout: Duration,
     output_cap: usize,
     confinement: Option<Confinement>,
@@ -92,6 +94,7 @@ impl Tool {
             dir: None,
             env: Vec::new(),
             stdin: Input::Nothing,
+            appends_to: None,
             timeout: DEFAULT_TIMEOUT,
             output_cap: DEFAULT_OUTPUT_CAP,
             confinement: None,
@@ -139,6 +142,13 @@ impl Tool {
         self
     }
 
+    /// Appends its standard output to a file that is there, whatever its size. The tool writes to it itself, so that a confined
+    /// one needs no right to the folder; [`Confinement::file_bytes`] bounds it. [`ToolOutput::stdout`] is empty then.
+    pub fn appends_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.appends_to = Some(path.as_ref().to_owned());
+        self
+    }
+
     /// Kills it after this time (default 10 minutes). A confined tool gets the time twice, because a machine with other
     /// work may leave it too little the first time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -168,8 +178,9 @@ impl Tool {
     /// went over a limit of its confinement.
     pub async fn run(mut self) -> Result<ToolOutput, ToolError> {
         let _place = if self.confinement.is_some() { confined::place().await } else { None };
-        let stdin = self.stdin.open().map_err(|source| ToolError::Io { program: self.name(), source })?;
-        let mut child = self.spawn(stdin, Stdio::piped()).await?;
+        let io = |source| ToolError::Io { program: self.name(), source };
+        let (stdin, stdout) = (self.stdin.open().map_err(io)?, self.stdout().map_err(io)?);
+        let mut child = self.spawn(stdin, stdout, Stdio::piped()).await?;
         let mut guard = GroupGuard::of(&child);
         let stdin = child.stdin.take();
         let bytes = match std::mem::replace(&mut self.stdin, Input::Nothing) {
@@ -231,7 +242,14 @@ impl Tool {
         }
     }
 
-    async fn spawn(&self, stdin: Stdio, stderr: Stdio) -> Result<Child, ToolError> {
+    fn stdout(&self) -> std::io::Result<Stdio> {
+        match &self.appends_to {
+            Some(path) => Ok(File::options().append(true).open(path)?.into()),
+            None => Ok(Stdio::piped()),
+        }
+    }
+
+    async fn spawn(&self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child, ToolError> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.args).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()));
@@ -239,7 +257,7 @@ impl Tool {
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        command.stdin(stdin).stdout(Stdio::piped()).stderr(stderr).process_group(0).kill_on_drop(true);
+        command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0).kill_on_drop(true);
         let spawned = match &self.confinement {
             Some(confinement) => confined::spawn(&self.program, command, confinement).await?,
             None => command.spawn(),

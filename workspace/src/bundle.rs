@@ -5,6 +5,8 @@ mod header;
 
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 pub(crate) use header::read_header;
 pub use header::{BundleHeader, parse_header};
 
@@ -32,6 +34,8 @@ pub struct Bundle {
 }
 
 /// Writes `tip` and its history, without what `base` has, as a bundle with the one ref `ref_name`.
+///
+/// The header is ours and the pack git's: `git bundle create` would start a second process for it.
 pub(crate) async fn write(
     scratch: &Scratch,
     ref_name: &str,
@@ -39,15 +43,19 @@ pub(crate) async fn write(
     base: Option<&ObjectId>,
     out: &Path,
 ) -> Result<Bundle, WorkspaceError> {
-    scratch.set_refs([(ref_name.to_owned(), tip)])?;
     let out = std::path::absolute(out).map_err(WorkspaceError::io("find", out))?;
-    let mut git = scratch.git("bundle").args(["create", "--quiet"]).arg(&out).arg(ref_name);
-    if let Some(base) = base {
-        git = git.arg(format!("^{base}"));
+    // Under its name it is whole.
+    let folder = out.parent().unwrap_or(&out);
+    let begun = NamedTempFile::new_in(folder).map_err(WorkspaceError::io("create a file in", folder))?;
+    crate::files::write(begun.path(), header::written(scratch.objects().format, ref_name, tip, base))?;
+    let git = scratch.git("pack-objects").args(["--revs", "--stdout", "--thin", "--delta-base-offset", "--quiet"]);
+    let without = base.map(|base| format!("^{base}\n")).unwrap_or_default();
+    let git = git.stdin(format!("{tip}\n{without}").into_bytes());
+    git.appends_to(begun.path()).timeout(LONG_TIMEOUT).run_ok().await?;
+    if read_header(begun.path())?.objects == 0 {
+        return Err(WorkspaceError::NothingToBundle { tip: tip.clone() });
     }
-    // Git writes it under another name first.
-    git = git.writes(out.parent().unwrap_or(&out));
-    git.timeout(LONG_TIMEOUT).run_ok().await?;
-    let bytes = std::fs::metadata(&out).map_err(WorkspaceError::io("look at", &out))?.len();
+    let bytes = std::fs::metadata(begun.path()).map_err(WorkspaceError::io("look at", begun.path()))?.len();
+    begun.persist(&out).map_err(|error| WorkspaceError::io("write", &out)(error.error))?;
     Ok(Bundle { path: out, bytes, ref_name: ref_name.to_owned(), tip: tip.clone() })
 }

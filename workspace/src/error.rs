@@ -119,6 +119,12 @@ pub enum WorkspaceError {
         /// The commit.
         new: ObjectId,
     },
+    /// A bundle would have no objects: its base has all of them.
+    #[error("the bundle of {tip} would be empty: its base has all of it")]
+    NothingToBundle {
+        /// The commit.
+        tip: ObjectId,
+    },
     /// The mirror was made for repositories with the other hash.
     #[error("the mirror in {} is not a {} one", dir.display(), wanted.name())]
     MirrorFormat {

@@ -10,6 +10,11 @@ pub(crate) fn create_dir(dir: &Path) -> Result<(), WorkspaceError> {
     std::fs::create_dir_all(dir).map_err(WorkspaceError::io("create the folder", dir))
 }
 
+/// Copies a file.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    std::fs::copy(from, to).map(drop).map_err(WorkspaceError::io("copy", from))
+}
+
 /// Creates `dir`, or takes an empty one; gives its real path.
 ///
 /// A folder that is not empty is refused: what is put into it has to be all there is.

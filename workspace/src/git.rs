@@ -179,6 +179,12 @@ impl Git {
         self
     }
 
+    /// Appends the answer to a file.
+    pub(crate) fn appends_to(mut self, path: &Path) -> Self {
+        self.tool = self.tool.appends_to(path);
+        self
+    }
+
     pub(crate) fn output_cap(mut self, bytes: usize) -> Self {
         self.tool = self.tool.output_cap(bytes);
         self

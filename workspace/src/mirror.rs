@@ -42,7 +42,7 @@ use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 use crate::quarantine::{is_quarantine, kinds_of};
 use crate::scratch::{Objects, Scratch};
-use crate::tree::{self, TreeEntry};
+use crate::tree::{self, EntryMode, TreeEntry};
 use crate::user::{file_at, read_blob};
 
 /// How git's temporary files are called: `tmp_pack_…`, `tmp_idx_…`, `tmp_obj_…`.
@@ -146,6 +146,22 @@ impl Mirror {
         Ok(here)
     }
 
+    /// Which of these commits need not be brought. The first call since the mirror was opened asks git. After that, what this
+    /// process brought is remembered; what another one brought meanwhile counts as absent, and may be brought again.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn has_brought(&self, tips: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
+        if !self.inner.cache.begin() {
+            return Ok(tips.iter().map(|tip| self.inner.cache.is_here(tip)).collect());
+        }
+        let here = self.has_each(tips).await;
+        if here.is_err() {
+            self.inner.cache.forget();
+        }
+        here
+    }
+
     /// All entries of a tree, or of a commit's tree, folders not counted, in git's order.
     ///
     /// # Errors
@@ -177,7 +193,15 @@ impl Mirror {
         path: &RepoPath,
         cap: usize,
     ) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        file_at(|command| self.git(command), commit, path, cap).await
+        let Some(entries) = self.inner.cache.list(commit) else {
+            return file_at(|command| self.git(command), commit, path, cap).await;
+        };
+        let file =
+            |entry: &&TreeEntry| entry.path == *path && matches!(entry.mode, EntryMode::File | EntryMode::Executable);
+        match entries.iter().find(file) {
+            Some(entry) => self.read_blob(&entry.oid, cap).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Writes what `commit` has and `base` does not as a bundle with the one ref `ref_name`.

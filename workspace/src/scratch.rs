@@ -1,4 +1,4 @@
-//! A git directory for one operation: refs, an index and attributes of its own over another repository's objects. So
+//! A git directory for one operation: an index and attributes of its own over another repository's objects. So
 //! neither the user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but
 //! ours is read.
 
@@ -10,7 +10,7 @@ use crate::allowance::Work;
 use crate::error::WorkspaceError;
 use crate::files::{create_dir, write};
 use crate::git::Git;
-use crate::oid::{ObjectFormat, ObjectId};
+use crate::oid::ObjectFormat;
 
 /// Every conversion that attributes can ask for, off. `info/attributes` beats the `.gitattributes` of any tree.
 pub(crate) const EXACT_BYTES: &str = "* -text -crlf -eol -filter -ident -working-tree-encoding\n";
@@ -102,15 +102,6 @@ impl Scratch {
         let alternates = self.objects.alternates();
         let git = git.confined(self.objects.work(&alternates)).writes(self.path()).writes(&self.objects.dir);
         alternates.iter().fold(git, |git, dir| git.reads(dir))
-    }
-
-    /// Makes these the only refs.
-    pub(crate) fn set_refs<'a>(
-        &self,
-        refs: impl IntoIterator<Item = (String, &'a ObjectId)>,
-    ) -> Result<(), WorkspaceError> {
-        let lines: String = refs.into_iter().map(|(name, oid)| format!("{oid} {name}\n")).collect();
-        write(&self.path().join("packed-refs"), lines)
     }
 }
 

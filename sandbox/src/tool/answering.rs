@@ -47,7 +47,7 @@ impl Tool {
         let Some(confinement) = self.confinement.clone() else {
             return Err(ToolError::Confine { program, reason: "only a confined tool stays".to_owned() });
         };
-        let mut child = self.spawn(Stdio::piped(), Stdio::null()).await?;
+        let mut child = self.spawn(Stdio::piped(), Stdio::piped(), Stdio::null()).await?;
         let group = GroupGuard::of(&child);
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ToolError::Io { program, source: std::io::ErrorKind::BrokenPipe.into() });

@@ -43,6 +43,19 @@ async fn a_file_is_read_from_where_it_is_told() {
 }
 
 #[tokio::test]
+async fn standard_output_is_appended_to_a_file_past_the_cap_of_what_is_kept() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "begin ").unwrap();
+    let output = Tool::new("echo").arg("a long answer").output_cap(1).appends_to(file.path()).run_ok().await.unwrap();
+    assert_eq!(
+        (output.stdout, std::fs::read_to_string(file.path()).unwrap()),
+        (Vec::new(), "begin a long answer\n".to_owned())
+    );
+    let gone = Tool::new("echo").appends_to("/nowhere/at/all").run_ok().await;
+    assert!(matches!(gone, Err(ToolError::Io { .. })), "{gone:?}");
+}
+
+#[tokio::test]
 async fn unread_input_is_no_error() {
     sh("exit 0").stdin(vec![b'x'; 1024 * 1024]).run_ok().await.unwrap();
 }

@@ -26,6 +26,16 @@ pub struct BundleHeader {
     pub pack_at: usize,
 }
 
+/// The header of a bundle with one ref, up to where its pack begins.
+pub(super) fn written(format: ObjectFormat, ref_name: &str, tip: &ObjectId, base: Option<&ObjectId>) -> String {
+    let begin = match format {
+        ObjectFormat::Sha1 => "# v2 git bundle\n".to_owned(),
+        ObjectFormat::Sha256 => format!("# v3 git bundle\n@object-format={}\n", format.name()),
+    };
+    let prerequisite = base.map(|base| format!("-{base} base\n")).unwrap_or_default();
+    format!("{begin}{prerequisite}{tip} {ref_name}\n\n")
+}
+
 /// Reads the header of the bundle file.
 pub(crate) fn read_header(path: &Path) -> Result<BundleHeader, WorkspaceError> {
     let file = std::fs::File::open(path).map_err(WorkspaceError::io("open", path))?;

@@ -20,7 +20,15 @@ const HERE_MAX: usize = 10_000;
 pub(super) struct ObjectCache {
     lists: Mutex<VecDeque<(ObjectId, Arc<Vec<TreeEntry>>)>>,
     commits: Mutex<VecDeque<(ObjectId, Commit)>>,
-    here: Mutex<HashSet<ObjectId>>,
+    here: Mutex<Here>,
+}
+
+/// Objects that are known to be there.
+#[derive(Debug, Default)]
+struct Here {
+    ids: HashSet<ObjectId>,
+    /// Whether the mirror's user has begun to rely on it: nothing that is there since then is missing.
+    begun: bool,
 }
 
 impl ObjectCache {
@@ -51,15 +59,25 @@ impl ObjectCache {
 
     /// Whether the object was there when it was asked for.
     pub(super) fn is_here(&self, id: &ObjectId) -> bool {
-        self.here.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+        self.here.lock().unwrap_or_else(PoisonError::into_inner).ids.contains(id)
+    }
+
+    /// Begins to rely on what is remembered; `true` if that is new, and older objects have to be asked for.
+    pub(super) fn begin(&self) -> bool {
+        !std::mem::replace(&mut self.here.lock().unwrap_or_else(PoisonError::into_inner).begun, true)
+    }
+
+    /// Forgets which objects are there.
+    pub(super) fn forget(&self) {
+        *self.here.lock().unwrap_or_else(PoisonError::into_inner) = Here::default();
     }
 
     /// Remembers that these objects are there.
     pub(super) fn keep_here<'a>(&self, ids: impl IntoIterator<Item = &'a ObjectId>) {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        here.extend(ids.into_iter().cloned());
-        if here.len() > HERE_MAX {
-            here.clear();
+        here.ids.extend(ids.into_iter().cloned());
+        if here.ids.len() > HERE_MAX {
+            *here = Here::default();
         }
     }
 
@@ -141,5 +159,8 @@ mod tests {
         assert!(cache.is_here(&ids[1]) && !cache.is_here(&ids[0]));
         cache.keep_here(&ids[..1]);
         assert!(ids.iter().all(|id| !cache.is_here(id)), "what is forgotten is asked for again");
+        assert!(cache.begin() && !cache.begin());
+        cache.keep_here(&ids);
+        assert!(cache.begin());
     }
 }

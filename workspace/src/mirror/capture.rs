@@ -14,11 +14,11 @@ use found::{Found, Place};
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
-use super::clone::{AgentClone, Remembered};
+use super::clone::{AgentClone, Begun, INDEX};
 use super::compose::{FileAs, Replacement, update_index, write_tree};
 use crate::allowance::Work;
 use crate::error::{InputRefusal, WorkspaceError};
-use crate::files::{create_dir, quoted, real_path, write};
+use crate::files::{copy, create_dir, quoted, real_path, write};
 use crate::git::unexpected;
 use crate::limits::InputLimits;
 use crate::oid::ObjectId;
@@ -36,7 +36,7 @@ impl Mirror {
     /// [`WorkspaceError::Refused`] for nested repositories, what is neither file nor link, what cannot be read, and sizes over
     /// the limits.
     pub async fn capture(&self, dir: &Path, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        self.capture_knowing(dir, base, Arc::default()).await
+        self.capture_knowing(dir, base, None).await
     }
 
     /// As [`Mirror::capture`], of a clone that was made here: files that nobody touched are not read.
@@ -44,14 +44,14 @@ impl Mirror {
     /// # Errors
     /// As [`Mirror::capture`].
     pub async fn capture_clone(&self, clone: &AgentClone, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        self.capture_knowing(&clone.dir, base, Arc::clone(&clone.remembered)).await
+        self.capture_knowing(&clone.dir, base, Some(&clone.begun)).await
     }
 
     async fn capture_knowing(
         &self,
         dir: &Path,
         base: &ObjectId,
-        known: Arc<Remembered>,
+        begun: Option<&Begun>,
     ) -> Result<ObjectId, WorkspaceError> {
         // A link in its place would have us read another user's files.
         if !dir.symlink_metadata().map_err(WorkspaceError::io("look at", dir))?.is_dir() {
@@ -60,10 +60,14 @@ impl Mirror {
         let dir = real_path(dir)?;
         let base_entries = self.list_tree(base).await?;
         let scratch = self.scratch()?;
-        scratch.git("read-tree").arg(base).long().run_ok().await?;
+        match begun.and_then(|begun| begun.index_of(base)) {
+            Some(index) => copy(&index, &scratch.path().join(INDEX))?,
+            None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
+        }
         let new = untracked(&scratch, &dir, self.limits()).await?;
         let links = scratch.path().join("links");
         create_dir(&links)?;
+        let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
         let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
         let tracked = Arc::clone(&base_entries);
         let looked = tokio::task::spawn_blocking(move || found::look(&place, &tracked, &new)).await;

@@ -33,8 +33,7 @@ impl Mirror {
         let links_out = self.links_out(&entries).await?;
         let dest = create_fresh_dir(dest)?;
         let scratch = self.scratch()?;
-        scratch.git("read-tree").arg(tree).long().run_ok().await?;
-        let git = scratch.git("checkout-index").work_tree(&dest).args(["--all", "--quiet"]);
+        let git = scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(tree);
         git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await?;
         Ok(Checkout { entries, links_out })
     }

@@ -14,17 +14,19 @@ use std::sync::Arc;
 use super::Mirror;
 use crate::allowance::Work;
 use crate::error::WorkspaceError;
-use crate::files::{create_dir, create_fresh_dir, write};
+use crate::files::{copy, create_dir, create_fresh_dir, write};
 use crate::git::Git;
 use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
-use crate::oid::ObjectId;
-use crate::scratch::EXACT_BYTES;
+use crate::oid::{ObjectFormat, ObjectId};
+use crate::scratch::{EXACT_BYTES, Scratch};
 use crate::tree::bytes_of;
 
 pub(super) use remembered::Remembered;
 
 /// The branch the clone is on.
 const BRANCH: &str = "work";
+/// What git calls the file with the index.
+pub(super) const INDEX: &str = "index";
 /// Who an agent's own commits are by; only their trees count, and only as files.
 const IDENTITY: &str = "[user]\n\tname = Holdpoint agent\n\temail = agent@holdpoint.invalid\n";
 
@@ -32,8 +34,25 @@ const IDENTITY: &str = "[user]\n\tname = Holdpoint agent\n\temail = agent@holdpo
 #[derive(Debug)]
 pub struct AgentClone {
     pub(super) dir: PathBuf,
+    pub(super) begun: Begun,
+}
+
+/// What is known of a clone as it was handed over. No agent reaches it.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    /// The commit that was checked out.
+    on: ObjectId,
     /// Files that need not be read again if nobody touched them.
     pub(super) remembered: Arc<Remembered>,
+    /// Has the index of that commit.
+    scratch: Arc<Scratch>,
+}
+
+impl Begun {
+    /// The index of `commit`, if it is the one that was checked out.
+    pub(super) fn index_of(&self, commit: &ObjectId) -> Option<PathBuf> {
+        (self.on == *commit).then(|| self.scratch.path().join(INDEX))
+    }
 }
 
 impl Mirror {
@@ -48,28 +67,18 @@ impl Mirror {
         crate::tree::audit(&entries, None, self.limits())?;
         let dest = create_fresh_dir(dest)?;
         let git_dir = dest.join(".git");
-        let options = ["--quiet", "--template=", "--initial-branch=work"];
-        let format = format!("--object-format={}", self.object_format().name());
-        // The branch is written as a file below.
-        let init = Git::new("init").env("GIT_DEFAULT_REF_FORMAT", "files").args(options);
-        init.arg(format).arg(&dest).run_ok().await?;
+        begin(&git_dir, self.object_format())?;
         match self.snapshot_pack()? {
             Some(pack) if length(&pack)? <= CLONE_COPY_BYTES_MAX => self.copy_history(&pack, commit, &git_dir).await?,
             _ => self.fetch_history(commit, &dest).await?,
         }
         write(&git_dir.join("refs/heads").join(BRANCH), format!("{commit}\n"))?;
-        create_dir(&git_dir.join("info"))?;
-        write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
-        let config = git_dir.join("config");
-        let mut text = std::fs::read(&config).map_err(WorkspaceError::io("read", &config))?;
-        text.extend(IDENTITY.bytes());
-        write(&config, text)?;
         let scratch = self.scratch()?;
         let git = scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit);
         git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await?;
-        copy(&scratch.path().join("index"), &git_dir.join("index"))?;
+        copy(&scratch.path().join(INDEX), &git_dir.join(INDEX))?;
         let remembered = Arc::new(Remembered::of(&dest, entries).await?);
-        Ok(AgentClone { dir: dest, remembered })
+        Ok(AgentClone { dir: dest, begun: Begun { on: commit.clone(), remembered, scratch: Arc::new(scratch) } })
     }
 
     /// The whole history of the snapshot, and what `commit` has beyond it.
@@ -109,10 +118,22 @@ impl Mirror {
     }
 }
 
-fn length(file: &Path) -> Result<u64, WorkspaceError> {
-    Ok(std::fs::metadata(file).map_err(WorkspaceError::io("look at", file))?.len())
+/// Makes an empty repository as `git init` does, without hooks and without a process.
+fn begin(git_dir: &Path, format: ObjectFormat) -> Result<(), WorkspaceError> {
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
+        create_dir(&git_dir.join(folder))?;
+    }
+    let (version, extension) = match format {
+        ObjectFormat::Sha1 => (0, ""),
+        ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
+    };
+    let core = "\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
+    let config = format!("[core]\n\trepositoryformatversion = {version}\n{core}{extension}{IDENTITY}");
+    write(&git_dir.join("config"), config)?;
+    write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
+    write(&git_dir.join("HEAD"), format!("ref: refs/heads/{BRANCH}\n"))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
-    std::fs::copy(from, to).map(drop).map_err(WorkspaceError::io("copy", from))
+fn length(file: &Path) -> Result<u64, WorkspaceError> {
+    Ok(std::fs::metadata(file).map_err(WorkspaceError::io("look at", file))?.len())
 }

@@ -10,7 +10,7 @@ use crate::error::WorkspaceError;
 use crate::git::unexpected;
 use crate::limits::InputLimits;
 use crate::oid::ObjectId;
-use crate::quarantine::{Expected, Quarantine};
+use crate::quarantine::{Brought, Expected, Quarantine};
 
 /// What a branch name stands for at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,16 +136,21 @@ impl UserRepo {
         let BranchUpdate { ref_name, branch, new } = update;
         let limits = InputLimits::default();
         let quarantine = Quarantine::new(&self.objects, None)?;
-        let mut brought = None;
+        // Commits that are known to have the branch in their history.
+        let mut ahead: Vec<ObjectId> = old.iter().cloned().collect();
+        let mut last = None;
         for bundle in bundles {
             let expected = Expected { ref_name, base: None, into_complete: false, limits: &limits };
-            brought = Some(quarantine.add(bundle, expected).await?.tip);
+            let Brought { tip, commit, .. } = quarantine.add(bundle, expected).await?;
+            if commit.parents.iter().any(|parent| ahead.contains(parent)) {
+                ahead.push(tip.clone());
+            }
+            last = Some(tip);
         }
-        let brought = brought.as_ref() == Some(new);
-        if !brought && quarantine.kind_of(new).await?.as_deref() != Some("commit") {
+        if last.as_ref() != Some(new) && quarantine.kind_of(new).await?.as_deref() != Some("commit") {
             return Err(WorkspaceError::HeadMissing { new: new.clone() });
         }
-        if let Some(tip) = old.clone() {
+        if let Some(tip) = old.clone().filter(|_| !ahead.contains(new)) {
             let git = quarantine.scratch().git("merge-base").arg("--is-ancestor").arg(&tip).arg(new);
             if git.run().await?.code != Some(0) {
                 return Err(WorkspaceError::BranchDiverged { branch: branch.to_owned(), tip, new: new.clone() });

@@ -38,6 +38,10 @@ async fn a_thin_bundle_carries_a_commit_to_another_mirror() {
         .await
         .unwrap();
     assert_eq!(bundle.bytes, std::fs::metadata(&bundle.path).unwrap().len());
+    git(&workbench.repo, &["bundle", "verify", "--quiet", bundle.path.to_str().unwrap()]).await;
+    let empty = workbench.mirror.thin_bundle(&work, &workbench.base, HANDOFF_REF, &workbench.path("none.bundle")).await;
+    assert!(matches!(empty, Err(WorkspaceError::NothingToBundle { .. })), "{empty:?}");
+    assert!(!workbench.path("none.bundle").exists());
     let other = mirror_in(&workbench.path("other")).await;
     let early = import(&other, &bundle, Some(&workbench.base)).await;
     assert!(matches!(early, Err(WorkspaceError::Refused(InputRefusal::MissingPrerequisite { .. }))));
@@ -148,6 +152,34 @@ async fn malformed_objects_are_refused() {
 }
 
 #[tokio::test]
+async fn a_bundle_that_lacks_an_object_is_refused_whichever_it_is() {
+    let workbench = Workbench::new().await;
+    let clone = foreign_clone(&workbench).await;
+    put(&clone, "src/deep/new.txt", "new\n");
+    commit_all(&clone, "work").await;
+    let parts = ["HEAD", "HEAD^{tree}", "HEAD:src", "HEAD:src/deep", "HEAD:src/deep/new.txt"];
+    let mut ids = Vec::new();
+    for part in parts {
+        ids.push(git(&clone, &["rev-parse", part]).await);
+    }
+    let out = workbench.path("lacking.bundle");
+    for lacking in (0..ids.len()).rev() {
+        let listed: String =
+            ids.iter().enumerate().filter(|(n, _)| *n != lacking).map(|(_, id)| format!("{id}\n")).collect();
+        let pack = holdpoint_sandbox::Tool::new("git").dir(&clone).args(["pack-objects", "--stdout", "-q"]);
+        let pack = pack.stdin(listed.into_bytes()).run_ok().await.unwrap().stdout;
+        let header = format!("# v2 git bundle\n-{} base\n{} {HANDOFF_REF}\n\n", workbench.base, ids[0]);
+        std::fs::write(&out, [header.as_bytes(), &pack].concat()).unwrap();
+        for base in [Some(&workbench.base), None] {
+            let refused = workbench.mirror.import(Import { bundle: &out, ref_name: HANDOFF_REF, base }).await;
+            let error = refused.expect_err(parts[lacking]);
+            assert!(error.is_refusal(), "{}: {error:?}", parts[lacking]);
+            assert!(!workbench.mirror.has(&ids[0].parse().unwrap()).await.unwrap());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_tree_that_would_write_into_git_folders_is_refused() {
     let workbench = Workbench::new().await;
     let clone = foreign_clone(&workbench).await;
@@ -254,6 +286,7 @@ async fn repositories_with_the_other_hash_work_and_do_not_mix() {
         .unwrap();
     import(&other, &bundle, None).await.unwrap();
     let thin = mirror.thin_bundle(&head, &commit, HANDOFF_REF, &workbench.path("thin256.bundle")).await.unwrap();
+    git(&repo, &["bundle", "verify", "--quiet", thin.path.to_str().unwrap()]).await;
     assert_eq!(import(&other, &thin, Some(&head)).await.unwrap(), commit);
     let mixed = Mirror::open_or_create(&dir, ObjectFormat::Sha1, InputLimits::default()).await;
     assert!(matches!(mixed, Err(WorkspaceError::MirrorFormat { .. })));
