@@ -18,6 +18,7 @@ use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub use adopt::CheckedSnapshot;
 pub use checkout::Checkout;
@@ -146,13 +147,13 @@ impl Mirror {
         Ok(here)
     }
 
-    /// Which of these commits need not be brought. The first call since the mirror was opened asks git. After that, what this
-    /// process brought is remembered; what another one brought meanwhile counts as absent, and may be brought again.
+    /// Which of these commits need not be brought. Git is asked once a minute at most. Meanwhile, what this process brought is
+    /// remembered; what another one brought counts as absent, and may be brought again.
     ///
     /// # Errors
     /// Git fails.
     pub async fn has_brought(&self, tips: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
-        if !self.inner.cache.begin() {
+        if self.inner.cache.is_reliable(Instant::now()) {
             return Ok(tips.iter().map(|tip| self.inner.cache.is_here(tip)).collect());
         }
         let here = self.has_each(tips).await;

@@ -272,6 +272,25 @@ async fn a_mirror_is_filled_once_and_a_broken_one_is_made_anew() {
 }
 
 #[tokio::test]
+async fn a_mirror_that_was_deleted_while_it_was_open_is_filled_again() {
+    let fleet = Fleet::new().await;
+    let (id, bundles) = (flight("flight1"), [fleet.snapshot.clone()]);
+    let mirrors = fleet.mirrors();
+    mirrors.ensure(&fleet.bus, &id, &bundles).await.unwrap();
+    std::fs::remove_dir_all(fleet.shop.path("mirrors/flight1")).unwrap();
+    let mirror = mirrors.ensure(&fleet.bus, &id, &bundles).await.unwrap();
+    assert!(!mirror.list_tree(&fleet.shop.base).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_bundle_that_a_turn_names_twice_is_brought_once() {
+    let fleet = Fleet::new().await;
+    let bundles = [fleet.snapshot.clone(), fleet.snapshot.clone()];
+    let mirror = fleet.mirrors().ensure(&fleet.bus, &flight("flight1"), &bundles).await.unwrap();
+    assert!(mirror.has(&fleet.shop.base).await.unwrap());
+}
+
+#[tokio::test]
 async fn a_bundle_that_is_not_what_was_said_is_refused() {
     let fleet = Fleet::new().await;
     let mut wrong = fleet.snapshot.clone();

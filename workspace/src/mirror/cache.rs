@@ -3,6 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::commit::Commit;
 use crate::oid::ObjectId;
@@ -14,6 +15,8 @@ const ENTRIES_MAX: usize = 100_000;
 const COMMITS_MAX: usize = 256;
 /// Objects that are known to be there; of more, all are forgotten.
 const HERE_MAX: usize = 10_000;
+/// How long what is remembered is believed without a question.
+const RELIED_ON: Duration = Duration::from_secs(60);
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -27,8 +30,8 @@ pub(super) struct ObjectCache {
 #[derive(Debug, Default)]
 struct Here {
     ids: HashSet<ObjectId>,
-    /// Whether the mirror's user has begun to rely on it: nothing that is there since then is missing.
-    begun: bool,
+    /// Since when the mirror's user relies on it: nothing that came since then is missing.
+    since: Option<Instant>,
 }
 
 impl ObjectCache {
@@ -62,9 +65,15 @@ impl ObjectCache {
         self.here.lock().unwrap_or_else(PoisonError::into_inner).ids.contains(id)
     }
 
-    /// Begins to rely on what is remembered; `true` if that is new, and older objects have to be asked for.
-    pub(super) fn begin(&self) -> bool {
-        !std::mem::replace(&mut self.here.lock().unwrap_or_else(PoisonError::into_inner).begun, true)
+    /// Whether what is remembered is to be relied on. If not, all of it is forgotten, so that git is asked, and it is relied on
+    /// from now on: a mirror that was damaged meanwhile is found out.
+    pub(super) fn is_reliable(&self, now: Instant) -> bool {
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let reliable = here.since.is_some_and(|since| now.saturating_duration_since(since) < RELIED_ON);
+        if !reliable {
+            *here = Here { since: Some(now), ..Here::default() };
+        }
+        reliable
     }
 
     /// Forgets which objects are there.
@@ -159,8 +168,19 @@ mod tests {
         assert!(cache.is_here(&ids[1]) && !cache.is_here(&ids[0]));
         cache.keep_here(&ids[..1]);
         assert!(ids.iter().all(|id| !cache.is_here(id)), "what is forgotten is asked for again");
-        assert!(cache.begin() && !cache.begin());
+        let now = Instant::now();
+        assert!(!cache.is_reliable(now) && cache.is_reliable(now));
         cache.keep_here(&ids);
-        assert!(cache.begin());
+        assert!(!cache.is_reliable(now), "too much was forgotten");
+    }
+
+    #[test]
+    fn what_is_remembered_is_relied_on_for_a_while() {
+        let (cache, now) = (ObjectCache::default(), Instant::now());
+        assert!(!cache.is_reliable(now));
+        cache.keep_here(&[oid(1)]);
+        assert!(cache.is_reliable(now + RELIED_ON / 2) && cache.is_here(&oid(1)));
+        assert!(!cache.is_reliable(now + RELIED_ON) && !cache.is_here(&oid(1)));
+        assert!(cache.is_reliable(now + RELIED_ON));
     }
 }
