@@ -23,7 +23,7 @@ use holdpoint_protocol::{
 use crate::{Bus, blobs::CHUNK_LEN};
 use disk::Share;
 pub use renew::{ConsumerState, renew_turn_consumer, standing};
-pub use rooms::{Room, room};
+pub use rooms::{Room, last, room};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);

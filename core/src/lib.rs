@@ -46,6 +46,7 @@ pub mod runners;
 pub mod shares;
 pub mod shown;
 pub mod standing;
+pub mod store;
 pub mod telling;
 pub mod traffic;
 pub mod units;

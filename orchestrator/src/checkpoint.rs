@@ -3,8 +3,14 @@
 //! A cache. Of the flights that it does not name, nothing has to be read that is before its place; whatever was
 //! appended since is looked at. A file that is missing, damaged, of another build, another stream or other trust roots
 //! counts for nothing, and everything is read.
+//!
+//! It also says what this orchestrator saw of its fleet's journals: a broker that has lost them is found out by it.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 
 use holdpoint_bus::{auth::TrustRoots, handoffs, journal::ReadError};
 use holdpoint_protocol::{Digest, ids::FlightId, journal::Sequence, streams};
@@ -33,6 +39,8 @@ struct Kept {
     build: String,
     /// Whose signatures counted.
     trust: Digest,
+    /// The fleet, by the key of its agents' account.
+    fleet: String,
     /// The signature of the entry at the checkpoint's place: in another stream another entry is there.
     signature: String,
     checkpoint: Checkpoint,
@@ -57,7 +65,8 @@ impl Checkpoint {
     pub(crate) async fn keep(self, shell: &Shell, dir: &Path, roots: &TrustRoots) {
         // Of an empty stream there is nothing to keep.
         let Ok(Some(signature)) = signature(shell, self.until).await else { return };
-        let kept = Kept { build: build(), trust: trust(roots), signature, checkpoint: self };
+        let (build, trust, fleet) = (build(), trust(roots), roots.agents_account.clone());
+        let kept = Kept { build, trust, fleet, signature, checkpoint: self };
         let dir = dir.to_owned();
         let written = tokio::task::spawn_blocking(move || kept.write(&dir)).await.unwrap_or_else(|e| Err(e.into()));
         if let Err(error) = written {
@@ -66,9 +75,20 @@ impl Checkpoint {
     }
 }
 
+/// The last entry of this fleet's journals that was seen when the file in `dir` was written, and its signature.
+pub(crate) fn seen(dir: &Path, roots: &TrustRoots) -> Option<(Sequence, String)> {
+    let kept = Kept::read(dir).filter(|kept| kept.fleet == roots.agents_account)?;
+    Some((kept.checkpoint.until, kept.signature))
+}
+
+/// The file in `dir`.
+pub(crate) fn file(dir: &Path) -> PathBuf {
+    dir.join(FILE)
+}
+
 impl Kept {
     fn read(dir: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(dir.join(FILE)).ok()?).ok()
+        serde_json::from_slice(&std::fs::read(file(dir)).ok()?).ok()
     }
 
     fn counts(&self, roots: &TrustRoots, signature: Option<&str>) -> bool {
@@ -78,9 +98,9 @@ impl Kept {
     /// Whole or not at all.
     fn write(&self, dir: &Path) -> io::Result<()> {
         std::fs::create_dir_all(dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        serde_json::to_writer(&mut file, self)?;
-        file.persist(dir.join(FILE)).map_err(|error| error.error).map(drop)
+        let mut begun = tempfile::NamedTempFile::new_in(dir)?;
+        serde_json::to_writer(&mut begun, self)?;
+        begun.persist(file(dir)).map_err(|error| error.error).map(drop)
     }
 }
 
@@ -114,7 +134,8 @@ mod tests {
     fn kept(roots: &TrustRoots) -> Kept {
         let open = BTreeMap::from([("f".parse().unwrap(), Sequence(3))]);
         let checkpoint = Checkpoint { until: Sequence(7), open };
-        Kept { build: build(), trust: trust(roots), signature: "s".to_owned(), checkpoint }
+        let (build, trust, fleet) = (build(), trust(roots), roots.agents_account.clone());
+        Kept { build, trust, fleet, signature: "s".to_owned(), checkpoint }
     }
 
     #[test]
@@ -129,6 +150,17 @@ mod tests {
         let file = std::fs::OpenOptions::new().write(true).open(folder.join(FILE)).unwrap();
         file.set_len(9).unwrap();
         assert_eq!(Kept::read(&folder), None);
+    }
+
+    #[test]
+    fn what_was_seen_is_said_of_the_same_fleet_only_also_after_a_revocation() {
+        let (dir, mut authority) = (tempfile::tempdir().unwrap(), Authority::create());
+        let orchestrator = authority.mint_orchestrator(&"o".parse().unwrap());
+        assert_eq!(seen(dir.path(), authority.trust_roots()), None);
+        kept(authority.trust_roots()).write(dir.path()).unwrap();
+        authority.revoke(orchestrator.public_key());
+        assert_eq!(seen(dir.path(), authority.trust_roots()), Some((Sequence(7), "s".to_owned())));
+        assert_eq!(seen(dir.path(), Authority::create().trust_roots()), None);
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod rooms;
 mod root;
 mod router;
 mod senders;
+mod set_up;
 mod shell;
 mod snapshots;
 mod submit;

@@ -1,9 +1,13 @@
 //! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use holdpoint_bus::{
-    Bus,
     api::{self, ApiServer, ServeError},
     auth::{Credentials, KnownUsers},
     journal::Journal,
@@ -11,7 +15,7 @@ use holdpoint_bus::{
 };
 use holdpoint_conditions::{ConditionHelper, ConditionHelperError};
 use holdpoint_core::{flight, quota::Quota, shares::Members};
-use holdpoint_protocol::{ids::role, roles::Roles, streams::fleet_pool, subjects::PARTITIONS};
+use holdpoint_protocol::{ids::role, journal::Sequence, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     broker::{self, BrokerConnectionError},
     config::{Config, OrchestratorConfig},
@@ -20,15 +24,14 @@ use holdpoint_runtime::{
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
     supervise::{Child, ChildSpec, Errand, Started, Tree},
-    telemetry::ErrorChain,
 };
 use holdpoint_workspace::InputLimits;
 use ractor::{Actor, SpawnErr};
-use tokio::{sync::watch, time::Instant};
+use tokio::sync::watch;
 
 use crate::{
     api::{Api, ENDPOINTS},
-    connections,
+    checkpoint, connections,
     handed::Handed,
     hints::Hints,
     intake,
@@ -39,17 +42,13 @@ use crate::{
     roles, rooms,
     router::{self, Router, RouterHandle},
     senders::Senders,
+    set_up,
     shell::Shell,
     snapshots::Snapshots,
 };
 
-/// How long a cluster may take until it has all streams: its servers start all at once and choose a leader, and where several
-/// orchestrators make the same streams at once, the client waits 10 s for each answer that only the other one got.
-const STREAMS_PATIENCE: Duration = Duration::from_secs(180);
 /// How long it waits for its router before it answers without.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
-/// The pause between two attempts.
-const STREAMS_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why an orchestrator cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +59,20 @@ pub enum OrchestratorError {
     /// Streams or consumers could not be set up.
     #[error("cannot set up the streams")]
     Topology(#[source] TopologyError),
+    /// The broker lost the fleet's journals. No streams were made.
+    #[error(
+        "the broker has none of this fleet's journals, of which this orchestrator saw {} entries: its store was lost, emptied or \
+         replaced. No streams were made. Give the broker its store back (docs/operations.md, \"Back up and restore\"); if those \
+         flights may be forgotten, delete {} and start again",
+        seen.0,
+        file.display()
+    )]
+    StoreGone {
+        /// The last entry that was seen.
+        seen: Sequence,
+        /// The file that says so.
+        file: PathBuf,
+    },
     /// The actors could not be started.
     #[error("cannot start the actors")]
     Spawn(#[source] SpawnErr),
@@ -177,7 +190,9 @@ async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, 
         disk_bytes: config.orchestrator.broker_disk.bytes(),
     };
     let roles = trust.roots().fleet_roles();
-    streams(&bus, &settings, &roles).await?;
+    let state_dir = &config.orchestrator.state_dir;
+    let seen = checkpoint::seen(state_dir, &trust.roots());
+    set_up::streams(&bus, &settings, &roles, state_dir, seen).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), InputLimits::default()));
     let serves = config.orchestrator.serves.clone();
     let users = KnownUsers::new(trust.clone());
@@ -210,23 +225,6 @@ async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, 
         settings,
         roles: Arc::new(watch::Sender::new(roles)),
     })
-}
-
-/// Sets up the streams; waits a while for a cluster that is still choosing its leader.
-async fn streams(bus: &Bus, settings: &topology::TopologySettings, roles: &Roles) -> Result<(), OrchestratorError> {
-    let deadline = Instant::now() + STREAMS_PATIENCE;
-    loop {
-        match topology::ensure(bus, settings, roles).await {
-            Ok(()) => return Ok(()),
-            // Waiting brings no leader that would help.
-            Err(error @ TopologyError::SharedBlobs { .. }) => return Err(OrchestratorError::Topology(error)),
-            Err(error) if settings.replicas > 1 && Instant::now() < deadline => {
-                tracing::warn!(error = %ErrorChain(&error), "waiting for the broker's cluster");
-                tokio::time::sleep(STREAMS_PAUSE).await;
-            }
-            Err(error) => return Err(OrchestratorError::Topology(error)),
-        }
-    }
 }
 
 fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child> {

@@ -1,4 +1,7 @@
-//! How full the streams are that agents and people write.
+//! How full streams are, and how far they go.
+
+use async_nats::jetstream::{ErrorCode, context::GetStreamErrorKind};
+use holdpoint_protocol::journal::Sequence;
 
 use super::TopologyError;
 use crate::Bus;
@@ -14,6 +17,20 @@ pub struct Room {
     pub messages: u64,
     /// What may be; `None`: there is no bound.
     pub messages_max: Option<u64>,
+}
+
+/// The sequence of the last message that a stream ever had; `None`: the broker has no such stream.
+///
+/// # Errors
+/// [`TopologyError::NoStream`]: the broker does not say.
+pub async fn last(bus: &Bus, stream: &str) -> Result<Option<Sequence>, TopologyError> {
+    match bus.jetstream().get_stream(stream).await {
+        Ok(found) => Ok(Some(Sequence(found.cached_info().state.last_sequence))),
+        Err(source) => match source.kind() {
+            GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => Ok(None),
+            _ => Err(TopologyError::NoStream { name: stream.to_owned(), source }),
+        },
+    }
 }
 
 /// How full a stream is.

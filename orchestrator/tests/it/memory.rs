@@ -1,15 +1,19 @@
 //! Flights that are not in memory: found again when something concerns them.
 
+use holdpoint_bus::topology;
+use holdpoint_orchestrator::OrchestratorError;
 use holdpoint_protocol::{
     api::{FLIGHTS, Flights},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
+    journal::Sequence,
     state::{Phase, Status},
+    streams,
     view::FlightStatus,
 };
 
-use crate::support::{SOON, World};
+use crate::support::{SOON, World, log};
 
 const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -91,6 +95,42 @@ async fn a_start_knows_from_the_last_one_which_flights_are_over_and_finds_those_
     ada.does(&world, Some("w"), &ada.retry()).await;
     world.start_orchestrator().await;
     checkpoint(&world, open).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_lost_the_journals_gets_no_new_ones() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    world.start_orchestrator().await;
+    checkpoint(&world, serde_json::json!({ world.flight.as_str(): 1 })).await;
+
+    let said = Box::pin(world.journals_are_lost()).await;
+    let file = world.path("orchestrator/open-flights.json");
+    assert!(matches!(&said, Some(OrchestratorError::StoreGone { file: named, .. }) if *named == file), "{said:?}");
+    let bus = world.local.connect(&world.local.orchestrator).await.unwrap();
+    assert_eq!(topology::last(&bus, streams::JOURNAL).await.unwrap(), None, "nothing was made");
+
+    std::fs::remove_file(file).unwrap();
+    world.start_orchestrator().await;
+    assert_eq!(topology::last(&bus, streams::JOURNAL).await.unwrap(), Some(Sequence(0)), "it was said to be meant");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn journals_that_end_before_what_was_seen_are_told_of_and_flown_on() {
+    log::keep();
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    world.start_orchestrator().await;
+    checkpoint(&world, serde_json::json!({ world.flight.as_str(): 1 })).await;
+    let file = world.path("orchestrator/open-flights.json");
+    let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    kept["checkpoint"]["until"] = 712_345.into();
+    world.crash_orchestrator();
+    std::fs::write(&file, kept.to_string()).unwrap();
+
+    world.start_orchestrator().await;
+    log::line_with(&["journals end before", "712345"]).await;
+    assert_eq!(world.view().await.status, FlightStatus::Running);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,7 +23,7 @@ use holdpoint_bus::{
 };
 use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{pages, plan};
-use holdpoint_orchestrator::Orchestrator;
+use holdpoint_orchestrator::{Orchestrator, OrchestratorError};
 use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
     codec::{self, Encoding},
@@ -176,6 +176,17 @@ impl World {
         assert_eq!(removed, 1, "the consumers of acts are on the disk");
         self.local.broker.restart().await.unwrap();
         Box::pin(self.start_orchestrator()).await;
+    }
+
+    /// The broker comes up without the journals, as when its disk was replaced. What an orchestrator that starts then says.
+    pub(crate) async fn journals_are_lost(&mut self) -> Option<OrchestratorError> {
+        self.orchestrator = None;
+        self.local.broker.kill().await.unwrap();
+        let journals = format!("streams/{}", streams::JOURNAL);
+        let found = folders(&self.path("fleet")).into_iter().filter(|dir| dir.ends_with(&journals));
+        assert_eq!(found.map(|dir| std::fs::remove_dir_all(dir).unwrap()).count(), 1, "the journals are on the disk");
+        self.local.broker.restart().await.unwrap();
+        start(self.config("orchestrator")).await.err()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
