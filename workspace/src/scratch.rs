@@ -75,7 +75,7 @@ impl Scratch {
         }
         write(&dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
         write(&dir.path().join("info/attributes"), EXACT_BYTES)?;
-        write(&dir.path().join("config"), config(objects.format))?;
+        write(&dir.path().join("config"), config(objects.format, "\tbare = true\n"))?;
         Ok(Self { dir, objects, trusted: false })
     }
 
@@ -105,10 +105,11 @@ impl Scratch {
     }
 }
 
-fn config(format: ObjectFormat) -> String {
-    let extension = match format {
-        ObjectFormat::Sha1 => "\trepositoryformatversion = 0\n",
-        ObjectFormat::Sha256 => "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n",
+/// The configuration of a repository whose objects are named with `format`, with these lines of `[core]`.
+pub(crate) fn config(format: ObjectFormat, core: &str) -> String {
+    let (version, extension) = match format {
+        ObjectFormat::Sha1 => (0, ""),
+        ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
     };
-    format!("[core]\n\tbare = true\n{extension}")
+    format!("[core]\n\trepositoryformatversion = {version}\n{core}{extension}")
 }

@@ -18,7 +18,7 @@ use crate::files::{copy, create_dir, create_fresh_dir, write};
 use crate::git::Git;
 use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::scratch::{EXACT_BYTES, Scratch};
+use crate::scratch::{EXACT_BYTES, Scratch, config};
 use crate::tree::bytes_of;
 
 pub(super) use remembered::Remembered;
@@ -123,13 +123,8 @@ fn begin(git_dir: &Path, format: ObjectFormat) -> Result<(), WorkspaceError> {
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
         create_dir(&git_dir.join(folder))?;
     }
-    let (version, extension) = match format {
-        ObjectFormat::Sha1 => (0, ""),
-        ObjectFormat::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
-    };
     let core = "\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
-    let config = format!("[core]\n\trepositoryformatversion = {version}\n{core}{extension}{IDENTITY}");
-    write(&git_dir.join("config"), config)?;
+    write(&git_dir.join("config"), config(format, core) + IDENTITY)?;
     write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
     write(&git_dir.join("HEAD"), format!("ref: refs/heads/{BRANCH}\n"))
 }
