@@ -26,7 +26,7 @@ use tokio::{net::TcpStream, time::Instant};
 
 use crate::{
     failure::{Failure, chain},
-    state::{Lock, StateDir, unusable, write_private},
+    state::{FlightRecord, Lock, StateDir, unusable, write_private},
 };
 
 pub(crate) use room::Room;
@@ -232,6 +232,7 @@ impl BrokerLease {
         if known_broker(&self.state).is_some() {
             return Ok(());
         }
+        store_is_there(&self.state)?;
         let port = port(&self.url).unwrap_or(0);
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
@@ -287,8 +288,28 @@ fn orchestrator_creds(state: &StateDir) -> PathBuf {
     keys(state).join("orchestrator.creds")
 }
 
+/// Refuses to begin again where flights are remembered and what the broker kept of them is gone.
+fn store_is_there(state: &StateDir) -> Result<(), Failure> {
+    let store = state.path("broker/store/jetstream");
+    if store.is_dir() || !state.path("broker.json").is_file() {
+        return Ok(());
+    }
+    let flights = match FlightRecord::count(state) {
+        0 => return Ok(()),
+        1 => "1 flight that was".to_owned(),
+        more => format!("{more} flights that were"),
+    };
+    let message = format!("{} is gone, and with it all that the broker kept of {flights} begun here", store.display());
+    let hint = format!(
+        "nothing was made in its place: put the folder back from a copy. If they may be forgotten, remove {} (their branches stay)",
+        state.path("flights").display()
+    );
+    Err(Failure::environment("store_gone", message, hint))
+}
+
 /// Starts it on the port it had the last time, or on any other if another process has that one now.
 async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure> {
+    store_is_there(state)?;
     if let Some(port) = port {
         match start(state, port).await {
             Err(BrokerError::Ended { log_tail }) => tracing::debug!(port, log_tail, "taking another port"),
@@ -299,8 +320,8 @@ async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure>
 }
 
 async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
-    // Orchestrators set them up as well, and every command has one: that is for what it uploads before.
-    let streams = !(state.path("broker.json").is_file() && state.path("broker/store").is_dir());
+    // For what the first command uploads before its orchestrator sets them up. That one makes none where it saw some that are gone.
+    let streams = !state.path("broker.json").is_file();
     let spec = LocalSpec {
         port,
         streams,

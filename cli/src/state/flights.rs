@@ -70,6 +70,13 @@ impl FlightRecord {
         Ok(())
     }
 
+    /// How many flights are remembered here.
+    pub(crate) fn count(state: &StateDir) -> usize {
+        // Where there is no folder, none was begun.
+        let Ok(files) = fs::read_dir(state.path("flights")) else { return 0 };
+        files.flatten().filter(|file| file.path().extension().is_some_and(|ending| ending == "json")).count()
+    }
+
     /// Reads it back; `None` if no such flight was begun here.
     pub(crate) fn load(state: &StateDir, flight: &FlightId) -> Result<Option<Self>, Failure> {
         let path = path(state, flight);

@@ -41,6 +41,31 @@ fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
 }
 
 #[test]
+fn a_local_fleet_whose_store_is_gone_says_so_and_makes_nothing_in_its_place() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(PLAN);
+    let builder = world.program("builder.sh", "touch b");
+    let flight = world.fly(&builder, &[]).expect(0).json()["flight"].as_str().unwrap().to_owned();
+    let state = world.state_folder().unwrap();
+    let store = state.join("broker/store");
+    let kept = world.path("kept");
+    std::fs::rename(&store, &kept).unwrap();
+    for args in [vec!["status"], world.run_args(&["--builder", &builder])] {
+        let said = world.holdpoint(&args);
+        assert!(said.expect(3).stderr.contains("of 1 flight that was begun here"), "{said}");
+    }
+    assert!(!store.exists());
+    std::fs::rename(&kept, &store).unwrap();
+    world.holdpoint(&["audit", &flight]).expect(0);
+
+    // One that may be forgotten.
+    for folder in ["broker/store", "flights", "orchestrator"] {
+        std::fs::remove_dir_all(state.join(folder)).unwrap();
+    }
+    assert_eq!(world.fly(&builder, &[]).expect(0).json()["status"], "accepted");
+}
+
+#[test]
 fn a_fleet_that_comes_up_after_other_flights_begins_none_of_their_turns_again() {
     let world = World::new(&[("a", "1\n")]);
     world.plan(PLAN);
