@@ -41,21 +41,25 @@ pub(crate) struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     holdpoint audit harden-client-0a1b2c3d\n  \
-    holdpoint audit harden-client-0a1b2c3d.export.jsonl --trust trust.json --json\n\n\
+    holdpoint audit harden-client-0a1b2c3d.export.jsonl --trust trust.json --json\n  \
+    holdpoint audit --all\n\n\
     Checked are: the chain of every journal and its end, each entry's and handoff's signature and the role of its key, \
     each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests. \
     The first broken link is named. Exit code 0: sound; 1: broken.")]
 pub(crate) struct AuditArgs {
     /// A file that `holdpoint export` or `archive` wrote, or a flight, which is exported first, with its evidence
-    #[arg(value_name = "FLIGHT|FILE")]
-    pub(crate) what: String,
+    #[arg(value_name = "FLIGHT|FILE", required_unless_present = "all")]
+    pub(crate) what: Option<String>,
+    /// Every flight of the fleet, one after another
+    #[arg(long, conflicts_with = "what")]
+    pub(crate) all: bool,
     /// Whose signatures count (trust.json); without it a local fleet's own, or those named in the file
     #[arg(long, value_name = "FILE")]
     pub(crate) trust: Option<PathBuf>,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Print the result as one JSON object
+    /// Print the result as one JSON object; with --all an array of them
     #[arg(long)]
     pub(crate) json: bool,
 }

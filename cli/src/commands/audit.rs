@@ -13,15 +13,17 @@ use holdpoint_protocol::ids::FlightId;
 use crate::{
     archive::{self, Checked, Wants},
     args::{Place, audit::AuditArgs},
+    client::Client,
     failure::{Exit, Failure},
     ground, output,
     state::StateDir,
     target::{Remote, Target},
 };
 
-/// Checks a file, or exports a flight and checks that.
+/// Checks a file, or exports flights and checks what came of that.
 pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
-    let path = Path::new(&args.what);
+    let Some(what) = &args.what else { return all(&args).await };
+    let path = Path::new(what);
     let checked = if path.is_file() {
         let trust = args.trust.as_deref().map(trust).transpose()?;
         let named = trust.is_none();
@@ -31,38 +33,71 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
         }
         checked
     } else {
-        let flight: FlightId = args.what.parse().map_err(|_| {
-            let message = format!("{} is neither a file nor the id of a flight", args.what);
+        let flight: FlightId = what.parse().map_err(|_| {
+            let message = format!("{what} is neither a file nor the id of a flight");
             Failure::usage("not_found", message, "`holdpoint status` lists the flights")
         })?;
         // A person who mistyped a file's name is not helped by hearing of flights only.
-        exported(&args, &flight).await.map_err(|failure| failure.also(&format!("there is no file {flight} either")))?
+        one(&args, &flight).await.map_err(|failure| failure.also(&format!("there is no file {flight} either")))?
     };
     if args.json {
         output::json(&checked);
     } else {
         output::out(&readable(&checked));
     }
-    Ok(if checked.sound { Exit::Success } else { Exit::Incomplete })
+    Ok(exit(checked.sound))
 }
 
-async fn exported(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failure> {
-    let trust = match &args.trust {
-        Some(path) => Some(trust(path)?),
-        None => own_trust(&args.place).await?,
+async fn one(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failure> {
+    let (trust, target) = (trusted(args).await?, Target::existing(&args.place).await?);
+    target.serve(async |client| exported(client, flight, trust).await).await
+}
+
+/// Checks every flight of the fleet.
+async fn all(args: &AuditArgs) -> Result<Exit, Failure> {
+    let (trust, target) = (trusted(args).await?, Target::existing(&args.place).await?);
+    let work = async |client: &Client| {
+        let mut checked = Vec::new();
+        for line in client.flights().await? {
+            let one = exported(client, &line.flight, trust.clone()).await?;
+            if !args.json {
+                output::out(&readable(&one));
+            }
+            checked.push(one);
+        }
+        Ok(checked)
     };
-    let dir = tempfile::tempdir().map_err(|error| {
-        Failure::environment("export", format!("no room for the export: {error}"), "set TMPDIR to another folder")
-    })?;
+    let checked: Vec<Checked> = target.serve(work).await?;
+    let broken = checked.iter().filter(|one| !one.sound).count();
+    if args.json {
+        output::json(&checked);
+    } else {
+        output::out(&format!("{} flights, {broken} broken", checked.len()));
+    }
+    Ok(exit(broken == 0))
+}
+
+fn exit(sound: bool) -> Exit {
+    if sound { Exit::Success } else { Exit::Incomplete }
+}
+
+/// The keys that count: those that are named, or the caller's own.
+async fn trusted(args: &AuditArgs) -> Result<Option<TrustRoots>, Failure> {
+    match &args.trust {
+        Some(path) => Ok(Some(trust(path)?)),
+        None => own_trust(&args.place).await,
+    }
+}
+
+async fn exported(client: &Client, flight: &FlightId, trust: Option<TrustRoots>) -> Result<Checked, Failure> {
+    let no_room = |error: std::io::Error| {
+        let message = format!("no room for the export: {error}");
+        Failure::environment("export", message, "set TMPDIR to another folder")
+    };
+    let dir = tempfile::tempdir().map_err(no_room)?;
     let path = dir.path().join("export.jsonl");
-    let file = File::create(&path);
-    let file = file.map_err(|error| Failure::environment("export", format!("no room for the export: {error}"), ""))?;
-    let target = Target::existing(&args.place).await?;
-    target
-        .serve(async |client| {
-            archive::write(client, flight, Wants { evidence: true, work: false }, &mut BufWriter::new(&file)).await
-        })
-        .await?;
+    let file = File::create(&path).map_err(no_room)?;
+    archive::write(client, flight, Wants { evidence: true, work: false }, &mut BufWriter::new(&file)).await?;
     archive::check(&path, trust)
 }
 
