@@ -5,10 +5,9 @@
 //! ([`holdpoint_protocol::retire`]), blobs by whether a message names them (`references` in `holdpoint-core`).
 
 mod blobs;
-mod reading;
 mod uploads;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_nats::jetstream::{
     self, context::GetStreamError, context::StreamsErrorKind, stream::InfoError, stream::PurgeError,
@@ -22,9 +21,8 @@ use holdpoint_protocol::{
     subjects::{self, JournalKey},
 };
 
-use crate::{Bus, Stored, journal::last_of};
+use crate::{Bus, Stored, journal::last_of, reading};
 pub use blobs::StoredBlob;
-pub use reading::Read;
 pub use uploads::Uploads;
 
 /// Why something was not read or deleted.
@@ -83,6 +81,9 @@ pub enum ArchivistError {
     Listen(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// How far each stream was read.
+pub type Read = BTreeMap<String, Sequence>;
+
 /// Whether this is the subject of the entry that retires a flight.
 fn is_retirement(key: &JournalKey, subject: &str) -> bool {
     key.waypoint.is_none() && subject == key.entry(&EntryKind::Retired)
@@ -134,6 +135,20 @@ impl Archivist {
             bytes += self.info(name).await?.state.bytes;
         }
         Ok(bytes)
+    }
+
+    /// Gives the payload of every entry and handoff behind `read` to `take`, up to the last one now, and remembers in `read` how far
+    /// that was.
+    ///
+    /// # Errors
+    /// [`ArchivistError::Read`]: nothing can be said about what was not read.
+    pub async fn each_payload(&self, read: &mut Read, mut take: impl FnMut(&[u8])) -> Result<(), ArchivistError> {
+        for name in std::iter::once(streams::JOURNAL).chain(self.handoffs.iter().map(String::as_str)) {
+            let after = read.entry(name.to_owned()).or_default();
+            let done = reading::read_stream(&self.bus, name, after, &mut |message| take(&message.payload)).await;
+            done.map_err(|source| ArchivistError::Read { stream: name.to_owned(), source })?;
+        }
+        Ok(())
     }
 
     /// Flights that are retired and of which entries are left: somebody was cut off while deleting them.

@@ -30,7 +30,7 @@ const RECONNECT_PAUSE_MIN: Duration = Duration::from_millis(20);
 /// takes some seconds, in which a broker may be given new keys.
 const REFUSALS_MAX: u32 = 6;
 /// How long the broker's own API (streams, consumers, gets) may take to answer.
-const API_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const API_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to connect, and as whom.
 #[derive(Debug, Clone)]
@@ -106,6 +106,7 @@ struct Inner {
     jetstream: jetstream::Context,
     signer: Signer,
     public_key: String,
+    issuer: String,
     jwt: String,
     name: AgentName,
     is_scoped: bool,
@@ -151,6 +152,7 @@ impl Bus {
             jetstream,
             signer,
             public_key: credentials.public_key().to_owned(),
+            issuer: credentials.issuer().to_owned(),
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
             is_scoped: credentials.is_scoped(),
@@ -171,6 +173,11 @@ impl Bus {
     #[must_use]
     pub fn public_key(&self) -> &str {
         &self.inner.public_key
+    }
+
+    /// The public key that signed the credentials.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.inner.issuer
     }
 
     /// Signs as the user of this connection.

@@ -8,7 +8,7 @@
 //! - [`journal`]: optimistic appends and reads (orchestrators).
 //! - [`turns`] and [`handoffs`]: what agents pull and what they answer.
 //! - [`past`]: what was handed off before.
-//! - [`archivist`]: what leaves the broker.
+//! - [`archivist`]: what leaves the broker; [`migrator`]: all of it, to another broker.
 //! - [`blobs`]: write-once bytes; [`signals`]: what is not stored; [`api`]: the micro service.
 
 pub mod api;
@@ -21,8 +21,10 @@ pub mod connections;
 pub mod handoffs;
 pub mod journal;
 pub mod message;
+pub mod migrator;
 pub mod past;
 mod publish;
+mod reading;
 pub mod signals;
 pub mod tls;
 pub mod topology;

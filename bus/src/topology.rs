@@ -228,7 +228,7 @@ fn turn_consumer(
         inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
         max_batch: 1,
         max_expires: PULL_WAIT_MAX,
-        ..durable(settings.turn_ack_wait, settings)
+        ..durable(settings.turn_ack_wait)
     }
 }
 
@@ -293,19 +293,20 @@ fn handoff_consumer(role: &RoleId, partition: u32, settings: &TopologySettings) 
     pull::Config {
         durable_name: Some(streams::handoff_consumer(partition)),
         filter_subject: subjects::handoffs_in(role, partition),
-        ..durable(settings.handoff_ack_wait, settings)
+        ..durable(settings.handoff_ack_wait)
     }
 }
 
 /// A consumer from the beginning whose deliveries never run out: attempts are counted in the journal.
-fn durable(ack_wait: Duration, settings: &TopologySettings) -> pull::Config {
+fn durable(ack_wait: Duration) -> pull::Config {
     pull::Config {
         deliver_policy: DeliverPolicy::All,
         ack_policy: AckPolicy::Explicit,
         ack_wait,
         max_deliver: -1,
         max_ack_pending: ACKS_PENDING_MAX,
-        num_replicas: settings.replicas,
+        // As many as its stream: one that says more than the stream has could not move to a single broker.
+        num_replicas: 0,
         ..pull::Config::default()
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod handoffs;
 pub(crate) mod keys;
 pub(crate) mod logs;
 pub(crate) mod mcp;
+pub(crate) mod migrate;
 pub(crate) mod observe;
 pub(crate) mod org;
 pub(crate) mod people;
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Export(audit::ExportArgs),
     /// Take flights that are over off the broker, each into a file that `audit` can check
     Archive(archive::ArchiveArgs),
+    /// Move everything that a fleet's broker keeps to another broker, or from one to three
+    Migrate(migrate::MigrateArgs),
     /// Check a flight's account: chain, signatures, decisions, evidence; name the first broken link
     #[command(visible_alias = "replay")]
     Audit(audit::AuditArgs),

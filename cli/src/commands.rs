@@ -22,6 +22,7 @@ mod keys;
 mod logs;
 mod look;
 mod mcp;
+mod migrate;
 mod observe;
 mod org;
 mod process;
@@ -69,6 +70,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Export(args) => Box::pin(export::export(args)).await,
         Command::Archive(args) => Box::pin(archive::archive(args)).await,
+        Command::Migrate(args) => Box::pin(migrate::migrate(args)).await,
         Command::Audit(args) => Box::pin(audit::audit(args)).await,
         Command::Attest(args) => Box::pin(attest::attest(args)).await,
         Command::Inbox(args) => Box::pin(inbox::inbox(args)).await,

@@ -166,6 +166,8 @@ pub mod role {
     pub const OPERATOR: &str = "operator";
     /// What takes flights off the broker (`holdpoint archive`): the only key that deletes.
     pub const ARCHIVIST: &str = "archivist";
+    /// What copies all streams from one broker to another (`holdpoint migrate`).
+    pub const MIGRATOR: &str = "migrator";
     /// Gives advice to agents that call for help, in fleets that have it. Like every role that is not built in, it is
     /// declared by its keys.
     pub const ADVISOR: &str = "advisor";

@@ -130,7 +130,8 @@ impl Roles {
 /// Whether the name is the fleet's own, in any letters (streams are named in capitals): no agent takes turns of it.
 #[must_use]
 pub fn is_reserved(role: &RoleId) -> bool {
-    [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST].iter().any(|own| role.as_str().eq_ignore_ascii_case(own))
+    let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST, role::MIGRATOR];
+    own.iter().any(|own| role.as_str().eq_ignore_ascii_case(own))
 }
 
 /// Whether the name begins as people's do, in any letters: no role has such a name.
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn a_role_is_refused_when_its_name_is_reserved_or_ambiguous() {
         let roles = fleet(&["code-review"]);
-        for own in ["orchestrator", "operator", "OPERATOR", "archivist"] {
+        for own in ["orchestrator", "operator", "OPERATOR", "archivist", "migrator"] {
             assert_eq!(roles.accepts(&id(own)), Err(RoleRefused::Reserved { role: id(own) }));
         }
         for persons in ["human-x", "Human-review", "human-"] {

@@ -161,7 +161,8 @@ pub(super) fn scoped_user(account: &str, tags: &[String]) -> Value {
     json!({"type": "user", "version": VERSION, "issuer_account": account, "tags": tags})
 }
 
-/// Calls that would undo what is written, in the words of the broker's API. Of these an archivist alone has one, for messages.
+/// Calls that would undo what is written, in the words of the broker's API. Of these an archivist has one, for messages, and a
+/// migrator one, which the broker refuses where the stream is.
 const UNMAKING: [&str; 6] = [
     "$JS.API.STREAM.DELETE.>",
     "$JS.API.STREAM.PURGE.>",
@@ -194,5 +195,23 @@ pub(super) fn archivist(account: &str, name: &AgentName) -> Value {
         "type": "user", "version": VERSION, "issuer_account": account,
         "pub": {"allow": publish}, "sub": {"allow": subscribe},
         "subs": ARCHIVIST_SUBSCRIPTIONS_MAX, "data": -1, "payload": -1,
+    })
+}
+
+/// Subscriptions of a migrator: its inbox.
+const MIGRATOR_SUBSCRIPTIONS_MAX: i64 = 4;
+
+/// `nats` of a migrator, which the account itself signs: it reads the streams, copies them out, and restores copies where no stream
+/// has the name. A copy says itself what the stream is: who holds this key can make streams of any kind.
+pub(super) fn migrator(name: &AgentName) -> Value {
+    let calls =
+        ["NAMES", "INFO.*", "MSG.GET.*", "SNAPSHOT.*", "RESTORE.*"].map(|call| format!("$JS.API.STREAM.{call}"));
+    let copies = ["$JS.API.DIRECT.GET.>", "$JS.SNAPSHOT.ACK.>", "$JS.SNAPSHOT.RESTORE.>"].map(str::to_owned);
+    // Whether an orchestrator still runs.
+    let orchestrators = format!("$SRV.PING.{}", crate::api::SERVICE);
+    let publish: Vec<String> = calls.into_iter().chain(copies).chain([orchestrators]).collect();
+    json!({
+        "type": "user", "version": VERSION, "pub": {"allow": publish}, "sub": {"allow": [format!("_INBOX.{name}.>")]},
+        "subs": MIGRATOR_SUBSCRIPTIONS_MAX, "data": -1, "payload": -1,
     })
 }

@@ -37,7 +37,7 @@ const CONNECTIONS: &str = "connections";
 /// Whom credentials are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRequest {
-    /// An agent's role, `operator`, `orchestrator` or `archivist`.
+    /// An agent's role, `operator`, `orchestrator`, `archivist` or `migrator`.
     pub role: RoleId,
     /// The name, which no other user may have: a user's inbox is named by it.
     pub name: AgentName,
@@ -45,9 +45,12 @@ pub struct CredentialRequest {
     pub pool: PoolId,
     /// Whose harness works under them; of agents only.
     pub harness: Harness,
-    /// How long they count; none: for good.
+    /// How long they count; none: for good, but a migrator's for a day.
     pub lifetime: Option<Duration>,
 }
+
+/// How long a migrator's key counts unless it is said: a migration is done once.
+const MIGRATOR_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Operator, accounts and signing keys of one broker. Secret: its `Debug` form shows the operator's public key only.
 pub struct Authority {
@@ -191,6 +194,7 @@ impl Authority {
                 self.ensure_archivists();
                 self.mint_archivist(name, *lifetime)
             }
+            role::MIGRATOR => Ok(self.mint_migrator(name, *lifetime)),
             _ => self.mint_ordered(order),
         }
     }
@@ -215,6 +219,14 @@ impl Authority {
     pub fn mint_archivist(&self, name: &AgentName, lifetime: Option<Duration>) -> Result<Credentials, UnknownRole> {
         let nats = accounts::archivist(&self.holdpoint.public_key(), name);
         Ok(mint(name, &KeyPair::new_user(), nats, self.signing_key(&role::id(role::ARCHIVIST))?, lifetime))
+    }
+
+    /// Credentials of a migrator, for a day or for `lifetime`. The account with the streams signs them itself, so that no broker has to
+    /// be told.
+    #[must_use]
+    pub fn mint_migrator(&self, name: &AgentName, lifetime: Option<Duration>) -> Credentials {
+        let lifetime = lifetime.or(Some(MIGRATOR_LIFETIME));
+        mint(name, &KeyPair::new_user(), accounts::migrator(name), &self.holdpoint, lifetime)
     }
 
     /// Gives an authority of before there were archivists a signing key for them; whether it did. Save it then, and have the broker
@@ -359,6 +371,7 @@ impl Authority {
     pub(super) fn signing_key(&self, role: &RoleId) -> Result<&KeyPair, UnknownRole> {
         match role.as_str() {
             role::ORCHESTRATOR => Ok(&self.orchestrators),
+            role::MIGRATOR => Ok(&self.holdpoint),
             _ => self.roles.get(role).ok_or_else(|| UnknownRole { role: role.clone() }),
         }
     }

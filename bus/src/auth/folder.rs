@@ -58,6 +58,12 @@ pub enum KeyFolderError {
     /// A file could not be read or written.
     #[error("cannot keep the keys")]
     Store(#[source] StoreError),
+    /// The account with the streams signs that role's credentials itself.
+    #[error("there is no signing key of {role} to change: the account with the streams signs its credentials itself")]
+    OfAccount {
+        /// The role.
+        role: RoleId,
+    },
     /// The fleet does not have that role.
     #[error("there is no role {role}: the roles are {}", known.join(", "))]
     UnknownRole {
@@ -226,7 +232,7 @@ impl KeyFolder {
 
     /// The error of a role that this fleet does not have.
     fn unknown(&self, UnknownRole { role }: UnknownRole) -> KeyFolderError {
-        let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST].map(str::to_owned);
+        let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].map(str::to_owned);
         let known = self.authority.fleet_roles().agents().iter().map(ToString::to_string).chain(own).collect();
         KeyFolderError::UnknownRole { role, known }
     }

@@ -102,9 +102,9 @@ pub(crate) fn may_call(role: &RoleId, endpoint: &str) -> bool {
     }
 }
 
-/// Whether a role takes turns. The others are people and their scripts, and archivists.
+/// Whether a role takes turns. The others are people and their scripts, archivists and migrators.
 fn is_agent(role: &RoleId) -> bool {
-    ![role::OPERATOR, role::ARCHIVIST].contains(&role.as_str())
+    ![role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].contains(&role.as_str())
 }
 
 /// Whether credentials of this role are for a pool of agents.

@@ -34,7 +34,7 @@ use crate::support::{append, flight, outgoing, server, waypoint};
 /// How long a cluster may take to choose a leader on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The pause before the next attempt.
-const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 /// Entries that are appended around each loss.
 const ENTRIES: usize = 16;
 /// Servers.
@@ -47,8 +47,8 @@ pub(crate) struct Cluster {
     pub(crate) binary: PathBuf,
     ports: Vec<u16>,
     pub(crate) servers: Vec<Option<Child>>,
-    orchestrator: Credentials,
-    authority: Authority,
+    pub(crate) orchestrator: Credentials,
+    pub(crate) authority: Authority,
 }
 
 impl Cluster {
@@ -77,9 +77,23 @@ impl Cluster {
         Self { dir, binary, ports: ports.to_vec(), servers, orchestrator, authority }
     }
 
+    /// Writes a configuration of the first server without the cluster, for a store of this name.
+    pub(crate) fn write_alone(&self, configuration: &str, store: &str) {
+        let text = fs::read_to_string(self.dir.path().join("0.conf")).unwrap();
+        let (before, rest) = text.split_once("cluster {").unwrap();
+        let (_, after) = rest.split_once("\n}\n").unwrap();
+        let text = format!("{before}{after}").replace("store-0", store);
+        fs::write(self.dir.path().join(configuration), text).unwrap();
+    }
+
     pub(crate) fn start_server(&mut self, n: usize) {
+        self.start_with(n, &format!("{n}.conf"));
+    }
+
+    /// Starts a server with a configuration of another name.
+    pub(crate) fn start_with(&mut self, n: usize, configuration: &str) {
         let mut command = Command::new(&self.binary);
-        command.arg("--config").arg(self.dir.path().join(format!("{n}.conf"))).stderr(Stdio::null());
+        command.arg("--config").arg(self.dir.path().join(configuration)).stderr(Stdio::null());
         self.servers[n] = Some(command.spawn().unwrap());
     }
 
@@ -89,7 +103,7 @@ impl Cluster {
         server.wait().unwrap();
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.ports.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
     }
 
@@ -106,6 +120,18 @@ impl Cluster {
                 return;
             }
             assert!(Instant::now() < deadline, "a server does not catch up");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Connects as anybody of this authority to those that run.
+    pub(crate) async fn connect_as(&self, credentials: &Credentials) -> Bus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Bus::connect(ConnectArgs::new(self.url(), credentials.clone())).await {
+                Ok(bus) => return bus,
+                Err(error) => assert!(Instant::now() < deadline, "{error:?}"),
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }

@@ -252,7 +252,7 @@ async fn keys_are_made_for_roles_that_the_fleet_has_only() {
     let refused = keys.folder.add(order.clone(), CredentialsDestination::Nowhere).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator, archivist"
+        "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator, archivist, migrator"
     );
     keys.folder.add_role(&order.role, false).unwrap();
     keys.folder.add(order, CredentialsDestination::Nowhere).unwrap();

@@ -15,6 +15,7 @@ mod hostile;
 mod journal;
 mod keys;
 mod matrix;
+mod migration;
 mod permissions;
 mod signals;
 mod stores;

@@ -43,10 +43,7 @@ fn script(cluster: &Cluster) -> Command {
 
 /// The configuration of the first server without the cluster, for the same store: `alone.conf`.
 fn write_alone(cluster: &Cluster) {
-    let text = fs::read_to_string(cluster.dir.path().join("0.conf")).unwrap();
-    let (before, rest) = text.split_once("cluster {").unwrap();
-    let (_, after) = rest.split_once("\n}\n").unwrap();
-    fs::write(cluster.dir.path().join("alone.conf"), format!("{before}{after}")).unwrap();
+    cluster.write_alone("alone.conf", "store-0");
 }
 
 fn key() -> JournalKey {

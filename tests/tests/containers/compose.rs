@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::Path,
     process::{Command, Output},
 };
 
@@ -52,6 +53,8 @@ impl Project {
             ("HOLDPOINT_TAG", TAG.to_owned()),
             ("HOLDPOINT_TRACES_IMAGE", format!("holdpoint/otlp-sink:{TAG}")),
             ("HOLDPOINT_PORT", free_port().to_string()),
+            ("HOLDPOINT_PORT_2", free_port().to_string()),
+            ("HOLDPOINT_PORT_3", free_port().to_string()),
             ("HOLDPOINT_TRACES_PORT", free_port().to_string()),
             ("HOLDPOINT_CONSOLE_PORT", free_port().to_string()),
         ];
@@ -62,6 +65,24 @@ impl Project {
         let mut command = Command::new(self.program[0]);
         command.args(&self.program[1..]).args(args).current_dir(root()).envs(self.env.iter().cloned());
         command.output().unwrap()
+    }
+
+    /// Runs a script of `deploy/`: whether it succeeds, and what it says.
+    fn script(&self, name: &str, word: &str, folder: &Path) -> (bool, String) {
+        let mut script = Command::new("sh");
+        script.arg(format!("deploy/{name}")).arg(word).arg(folder).current_dir(root()).envs(self.env.iter().cloned());
+        let output = script.env("COMPOSE", self.program.join(" ")).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// From now on it has three brokers.
+    fn as_cluster(&mut self) {
+        self.made_of(&format!("{FILES}:deploy/compose.cluster.yaml"));
+    }
+
+    fn made_of(&mut self, files: &str) {
+        self.env.retain(|(name, _)| *name != "COMPOSE_FILE");
+        self.env.push(("COMPOSE_FILE", files.to_owned()));
     }
 
     #[track_caller]
@@ -101,6 +122,8 @@ impl Drop for Project {
             let logs = self.output(&["logs", "--tail", "30"]);
             say(&String::from_utf8_lossy(&logs.stdout));
         }
+        // With all that it ever had.
+        self.as_cluster();
         self.output(&["--profile", "console", "down", "--volumes", "--remove-orphans", "--timeout", "1"]);
     }
 }
@@ -108,7 +131,7 @@ impl Drop for Project {
 #[test]
 fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
     let Some(_engine) = Engine::take() else { return };
-    for project in Project::all() {
+    for mut project in Project::all() {
         project.up(&[]);
         let world = World::new(&[]);
         let example = root().join("examples/first-flight");
@@ -136,7 +159,41 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
 
         hardened(&project);
         a_fleet_that_was_saved_comes_back_with_keys_and_flights(&project, &world, &door, &run);
+        a_fleet_moves_to_three_brokers_and_back(&mut project, &world, &door, &plan);
     }
+}
+
+/// What docs/deploy.md says of one broker and three, by the script that it names. A flight is begun on each side.
+#[track_caller]
+fn a_fleet_moves_to_three_brokers_and_back(project: &mut Project, world: &World, door: &Door, plan: &Path) {
+    let fly = || {
+        let run = world.holdpoint(&args(door, &["run", plan.to_str().unwrap(), "--repo", ".", "--json"]));
+        run.expect(0).json()["flight"].as_str().unwrap().to_owned()
+    };
+    let flights = || {
+        let status = world.holdpoint(&args(door, &["status", "--json"])).expect(0).json();
+        status
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line["flight"].as_str().unwrap().to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    let mut expected = flights();
+    let (moved, said) = project.script("migrate.sh", "cluster", &world.path("three"));
+    assert!(moved && said.contains("COMPOSE_FILE="), "{said}");
+    project.as_cluster();
+    assert_eq!(flights(), expected);
+    expected.insert(fly());
+    let (again, said) = project.script("migrate.sh", "cluster", &world.path("four"));
+    assert!(!again && said.contains("already"), "{said}");
+
+    let (moved, said) = project.script("migrate.sh", "single", &world.path("one"));
+    assert!(moved, "{said}");
+    project.made_of(FILES);
+    assert_eq!(flights(), expected);
+    assert!(project.output(&["ps", "--quiet", "nats-2"]).stdout.is_empty());
+    fly();
 }
 
 /// What docs/operations.md says of backups, by the script that it names.
@@ -147,13 +204,7 @@ fn a_fleet_that_was_saved_comes_back_with_keys_and_flights(
     door: &Door,
     run: &Finished,
 ) {
-    let folder = world.path("saved");
-    let backup = |word: &str| {
-        let mut script = Command::new("sh");
-        script.args(["deploy/backup.sh", word]).arg(&folder).current_dir(root()).envs(project.env.iter().cloned());
-        let output = script.env("COMPOSE", project.program.join(" ")).output().unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
+    let backup = |word: &str| project.script("backup.sh", word, &world.path("saved"));
     let (saved, said) = backup("save");
     assert!(saved, "{said}");
     let (again, said) = backup("restore");

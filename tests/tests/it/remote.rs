@@ -10,7 +10,7 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_sandbox::service::Lifetime;
-use holdpoint_tests::world::{RunningProcess, World, eventually, root};
+use holdpoint_tests::world::{Finished, RunningProcess, World, eventually, root};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -25,7 +25,23 @@ const PLAN: &str = "plan: p\nwaypoints:\n  \
 struct Remote {
     world: World,
     broker: Broker,
+    authority: String,
     runtime: tokio::runtime::Runtime,
+}
+
+async fn start_broker(world: &World, dir: &str, authority: &str) -> Broker {
+    let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
+    let spec = BrokerSpec {
+        binary,
+        dir: world.path(dir),
+        authority: authority.to_owned(),
+        port: 0,
+        sync_always: false,
+        max_memory_bytes: 1 << 20,
+        max_file_bytes: topology::DISK_BYTES,
+        lifetime: Lifetime::Bound,
+    };
+    Broker::start(spec).await.unwrap()
 }
 
 impl Remote {
@@ -42,23 +58,27 @@ impl Remote {
         let authority =
             format!("include ../keys/broker/accounts.conf\ntls {{\n  cert_file: {cert:?}\n  key_file: {key:?}\n}}\n");
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let dir = world.path("broker");
-        let broker = runtime.block_on(async {
-            let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
-            let (max_memory_bytes, max_file_bytes) = (1 << 20, topology::DISK_BYTES);
-            let spec = BrokerSpec {
-                binary,
-                dir,
-                authority,
-                port: 0,
-                sync_always: false,
-                max_memory_bytes,
-                max_file_bytes,
-                lifetime: Lifetime::Bound,
-            };
-            Broker::start(spec).await.unwrap()
-        });
-        Self { world, broker, runtime }
+        let broker = runtime.block_on(start_broker(&world, "broker", &authority));
+        Self { world, broker, authority, runtime }
+    }
+
+    /// From now on the fleet's broker is another one, with an empty store.
+    fn change_broker(&mut self) {
+        self.broker = self.runtime.block_on(start_broker(&self.world, "another", &self.authority));
+    }
+
+    /// What a command says to reach this fleet by a key.
+    fn elsewhere(&self, creds: &str) -> Vec<String> {
+        let (creds, ca) = (self.world.path(creds), self.world.path("cert.pem"));
+        let args = ["--nats", &self.url(), "--creds", creds.to_str().unwrap(), "--tls-ca", ca.to_str().unwrap()];
+        args.map(str::to_owned).to_vec()
+    }
+
+    /// Runs a command by a key.
+    fn command(&self, creds: &str, args: &[&str]) -> Finished {
+        let elsewhere = self.elsewhere(creds);
+        let args: Vec<&str> = args.iter().copied().chain(elsewhere.iter().map(String::as_str)).collect();
+        self.world.holdpoint(&args)
     }
 
     fn url(&self) -> String {
@@ -192,4 +212,57 @@ fn a_key_with_too_many_connections_is_named_with_its_bound_and_setting_and_other
     let (url, creds) = (remote.url(), world.path("keys/operator/operator-1.creds").display().to_string());
     let ca = world.path("cert.pem").display().to_string();
     world.holdpoint(&["inbox", "--nats", &url, "--creds", &creds, "--tls-ca", &ca]).expect(0);
+}
+
+const OPERATOR: &str = "keys/operator/operator-1.creds";
+const MOVER: &str = "keys/migrator/mover.creds";
+
+#[test]
+fn a_fleet_moves_to_another_broker_with_its_flights_and_only_while_it_is_stopped() {
+    let mut remote = Remote::start();
+    remote.world.program("builder.sh", "date +%N >> b");
+    remote.world.holdpoint(&["keys", "add", "migrator", "mover", "--dir", "../keys"]).expect(0);
+    let orchestrator = remote.process(&["orchestrator"], "orchestrator", "o");
+    let verifier = remote.process(&["agent", "verifier"], "verifier", "v");
+    let builder = remote.builder("b");
+    let run = remote.command(OPERATOR, &["run", "../plan/plan.yaml", "--repo", ".", "--json"]);
+    let before = remote.command(OPERATOR, &["audit", "--all", "--json"]).expect(0).json();
+    assert_eq!((&before[0]["flight"], &before[0]["sound"]), (&run.expect(0).json()["flight"], &true.into()));
+
+    let by_operator = remote.command(OPERATOR, &["migrate", "save", "../moved"]);
+    assert!(by_operator.expect(2).stderr.contains("holdpoint keys add migrator"), "{by_operator}");
+    let early = remote.command(MOVER, &["migrate", "save", "../moved"]);
+    assert!(early.expect(2).stderr.contains("an orchestrator of this fleet still runs"), "{early}");
+    for process in [builder, verifier, orchestrator] {
+        process.signal(Signal::SIGTERM);
+        process.finish();
+    }
+    let saved = remote.command(MOVER, &["migrate", "save", "../moved", "--json"]).expect(0).json();
+    let twice = remote.command(MOVER, &["migrate", "save", "../moved"]);
+    assert!(twice.expect(2).stderr.contains("is not empty"), "{twice}");
+
+    remote.change_broker();
+    let snapshot = remote.world.path("moved/HP_JOURNAL.snapshot");
+    let whole = fs::read(&snapshot).unwrap();
+    fs::write(&snapshot, &whole[1..]).unwrap();
+    let damaged = remote.command(MOVER, &["migrate", "load", "../moved"]);
+    assert!(damaged.expect(2).stderr.contains("HP_JOURNAL.snapshot"), "{damaged}");
+    fs::write(&snapshot, &whole).unwrap();
+    let loaded = remote.command(MOVER, &["migrate", "load", "../moved", "--json"]);
+    assert_eq!(loaded.expect(0).json(), saved);
+    let again = remote.command(MOVER, &["migrate", "load", "../moved"]);
+    assert!(again.expect(0).stdout.contains("there already"), "{again}");
+
+    // What the orchestrator remembers of the journals is so here as well.
+    let orchestrator = remote.process(&["orchestrator"], "orchestrator", "o");
+    assert_eq!(remote.command(OPERATOR, &["audit", "--all", "--json"]).expect(0).json(), before);
+    assert!(!orchestrator.said().contains("older copy"), "{}", orchestrator.said());
+    let _agents = [remote.process(&["agent", "verifier"], "verifier", "v"), remote.builder("b")];
+    let next = remote.command(OPERATOR, &["run", "../plan/plan.yaml", "--repo", ".", "--json"]);
+    assert_eq!(next.expect(0).json()["status"], "accepted");
+    let late = remote.command(MOVER, &["migrate", "load", "../moved"]);
+    assert!(late.expect(2).stderr.contains("an orchestrator of this fleet still runs"), "{late}");
+    drop(orchestrator);
+    let over = remote.command(MOVER, &["migrate", "load", "../moved"]);
+    assert!(over.expect(2).stderr.contains("with other messages than the copy"), "{over}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use holdpoint_protocol::ids::RoleId;
+use holdpoint_protocol::ids::{RoleId, role};
 use nkeys::{KeyPair, KeyPairType};
 
 use super::{CredentialsStanding, Issued, KeyFolder, KeyFolderError, io_error, now_s};
@@ -58,6 +58,9 @@ impl KeyFolder {
     /// # Errors
     /// [`KeyFolderError::UnknownRole`], and [`KeyFolderError::Store`] from the file system.
     pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, KeyFolderError> {
+        if role.as_str() == role::MIGRATOR {
+            return Err(KeyFolderError::OfAccount { role: role.clone() });
+        }
         self.authority.rotate(role).map_err(|error| self.unknown(error))?;
         // A process that gets new credentials finds a broker that can hear of their key.
         self.save()?;

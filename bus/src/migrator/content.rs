@@ -1,0 +1,81 @@
+//! What is in a stream, as one digest: whether a copy is what it is a copy of.
+
+use async_nats::Message;
+use holdpoint_protocol::{Digest, journal::Sequence};
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::{MigrateError, Migrator, StreamContent};
+use crate::reading;
+
+/// Headers that the broker adds to what it gives out, and that depend on how it was asked for.
+const OF_THE_ANSWER: [&str; 3] = ["Nats-Num-Pending", "Nats-Last-Sequence", "Nats-UpTo-Sequence"];
+
+/// How a stream stands.
+#[derive(Debug, Deserialize)]
+struct Info {
+    state: State,
+}
+
+#[derive(Debug, Deserialize)]
+struct State {
+    messages: u64,
+    last_seq: u64,
+}
+
+impl Migrator {
+    /// How many messages a stream has, and the last place that was given away.
+    ///
+    /// # Errors
+    /// [`MigrateError`] when the broker does not answer.
+    pub async fn standing(&self, stream: &str) -> Result<(u64, Sequence), MigrateError> {
+        let Info { state } = self.ask(("describe", "INFO"), stream, &json!({})).await?;
+        Ok((state.messages, Sequence(state.last_seq)))
+    }
+
+    /// Reads all of a stream.
+    ///
+    /// # Errors
+    /// [`MigrateError`] when the broker does not answer or messages cannot be read.
+    pub async fn content(&self, stream: &str) -> Result<StreamContent, MigrateError> {
+        let (expected, last) = self.standing(stream).await?;
+        let (mut after, mut hasher, mut messages) = (Sequence(0), Sha256::new(), 0);
+        let mut take = |message: &Message| {
+            messages += 1;
+            hash(&mut hasher, message);
+        };
+        let read = reading::read_stream(&self.bus, stream, &mut after, &mut take).await;
+        let failed = |source| MigrateError::Read { stream: stream.to_owned(), source };
+        read.map_err(failed)?;
+        // A gap at the end would go unseen.
+        if messages != expected {
+            return Err(failed(format!("{messages} messages were read, and it has {expected}").into()));
+        }
+        let digest = Digest::of_hash(hasher);
+        Ok(StreamContent { messages, last, digest })
+    }
+}
+
+/// Place, time and subject are headers of the answer.
+fn hash(hasher: &mut Sha256, message: &Message) {
+    let mut headers: Vec<(&str, &str)> = message
+        .headers
+        .iter()
+        .flat_map(async_nats::HeaderMap::iter)
+        .flat_map(|(name, values)| values.iter().map(move |value| (AsRef::<str>::as_ref(name), value.as_str())))
+        .filter(|(name, _)| !OF_THE_ANSWER.iter().any(|own| name.eq_ignore_ascii_case(own)))
+        .collect();
+    // They come in any order; the values of one name in theirs.
+    headers.sort_by_key(|(name, _)| *name);
+    for text in headers.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]) {
+        part(hasher, text);
+    }
+    part(hasher, &message.payload);
+}
+
+/// With its length, so that no two lists of parts have the same bytes.
+fn part(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_be_bytes());
+    hasher.update(bytes);
+}
