@@ -1,6 +1,6 @@
 //! Agents of roles that an org chart declares: who makes work, who looks at it, and what their programs get and say.
 
-use holdpoint_tests::world::World;
+use holdpoint_tests::world::{World, root};
 
 const PROJECT: &str = r#"
 workflow:
@@ -88,4 +88,26 @@ fn agents_of_declared_roles_make_work_send_it_back_and_let_it_land() {
     }
     world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
     world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+}
+
+/// The blocks of YAML below a heading of the documentation.
+fn documented(file: &str, heading: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("docs").join(file)).unwrap();
+    let (_, section) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    section.split("```yaml\n").skip(1).map(|block| block.split_once("```").unwrap().0.to_owned()).collect()
+}
+
+#[test]
+fn two_programs_of_one_fleet_build_what_the_documentation_says_is_theirs() {
+    let blocks = documented("agents.md", "Several programs in one fleet");
+    let [org, project, plan] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let world = World::new(&[("readme", "x\n"), ("org.yaml", org), ("project.yaml", project)]);
+    world.plan(plan);
+    let builder = world.program("one.sh", "echo one > \"$HOLDPOINT_WAYPOINT\"");
+    let backend = format!("backend={}", world.program("other.sh", "echo other > \"$HOLDPOINT_WAYPOINT\""));
+    let run = world.holdpoint(&world.run_args(&["--builder", &builder, "--agent", &backend]));
+    let flight = run.expect(0).json()["flight"].as_str().unwrap().to_owned();
+    let built = |file: &str| world.git(&["show", &format!("holdpoint/{flight}:{file}")]);
+    assert_eq!((built("page").as_str(), built("service").as_str()), ("one\n", "other\n"));
 }
