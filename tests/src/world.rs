@@ -83,7 +83,12 @@ impl World {
 
     /// A `holdpoint` command in this world.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        self.command_of(&binary(), args)
+    }
+
+    /// A command of another build of `holdpoint` in this world.
+    pub fn command_of(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.path("repo")).env("HOLDPOINT_STATE_DIR", self.path("state"));
         command.env_remove("HOLDPOINT_TURN_SOCKET");
         command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -133,8 +138,37 @@ impl World {
     }
 }
 
+/// Names a folder: there the exports of all flights of every world are kept (CONTRIBUTING.md, "Recorded flights").
+const RECORD: &str = "HOLDPOINT_RECORD";
+
+impl World {
+    /// Exports the flights of the local fleet that works in a folder of the world.
+    fn record(&self, folder: &str, dir: &Path) {
+        let run = |args: &[&str]| {
+            let mut command = self.command(args);
+            command.current_dir(self.path(folder));
+            self.start_with(command).finish()
+        };
+        let flights = run(&["status", "--json"]);
+        if flights.code != 0 {
+            return;
+        }
+        for line in flights.json().as_array().into_iter().flatten() {
+            let flight = line["flight"].as_str().unwrap();
+            let file = dir.join(format!("{flight}.jsonl"));
+            run(&["export", flight, "--with-evidence", "--out", file.to_str().unwrap()]);
+        }
+    }
+}
+
 impl Drop for World {
     fn drop(&mut self) {
+        if let Some(dir) = std::env::var_os(RECORD)
+            && !std::thread::panicking()
+        {
+            let folders = ["repo", "desk"].into_iter().filter(|folder| self.path(folder).is_dir());
+            folders.for_each(|folder| self.record(folder, Path::new(&dir)));
+        }
         // What a failed test left; after a good one nobody is there.
         end_all(self.dir.path());
     }

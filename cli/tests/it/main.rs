@@ -11,5 +11,6 @@ mod keys;
 mod lab;
 mod mcp;
 mod plans;
+mod recorded;
 mod repositories;
 mod workflow;
