@@ -144,12 +144,18 @@ fn answered(account: &SoakAccount, flight: &FlightId, id: &WaypointId, wrong: &m
     }
 }
 
-/// Work that needs approval is accepted by a person who approved it.
+/// Work that needs approval is accepted by a person who approved it. Merged with what landed meanwhile it is verified once more, and
+/// accepted without a further approval.
 fn approved(account: &SoakAccount, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+    let mut approved = false;
     for line in journal(account, flight, Some(id)) {
         let decision = line.entry.as_ref().ok().and_then(Entry::decision);
-        let accepted = decision.is_some_and(|decision| decision.disposition == Disposition::Accept);
-        if accepted && act_of(account, line).is_none_or(|act| act.verb() != Verb::Approve) {
+        let Some(disposition) = decision.map(|decision| decision.disposition) else { continue };
+        approved |= act_of(account, line).is_some_and(|act| act.verb() == Verb::Approve);
+        if [Disposition::Rework, Disposition::Rollback].contains(&disposition) {
+            approved = false;
+        }
+        if disposition == Disposition::Accept && !approved {
             wrong.push(format!("entry {} accepts it, and nobody approved it", line.sequence.0));
         }
     }

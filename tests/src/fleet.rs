@@ -1,7 +1,12 @@
 //! A fleet whose processes a test starts and ends one by one, as an operator on several machines would: a broker with its
 //! keys, any number of orchestrators and agents, each with credentials and a configuration file of its own.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use holdpoint_bus::{
     auth::Credentials,
@@ -19,7 +24,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     account::SoakAccount,
-    world::{Finished, PATIENCE, RunningProcess, World, root},
+    world::{Finished, PATIENCE, RunningProcess, World, binary, root},
 };
 
 /// How long an orchestrator or agent may be silent: short, because tests wait for it.
@@ -34,6 +39,8 @@ pub struct TestFleet {
     processes: BTreeMap<String, RunningProcess>,
     /// How each was started.
     commands: BTreeMap<String, Vec<String>>,
+    /// The program that the next ones are started by.
+    program: PathBuf,
 }
 
 impl TestFleet {
@@ -47,9 +54,15 @@ impl TestFleet {
             let spec = LocalSpec::bound(binary, dir);
             LocalBroker::start(spec).await.unwrap()
         });
-        let operator = local.authority.mint_operator(&"tester".parse().unwrap());
+        let operator = local.authority.mint_operator(&"human-tester".parse().unwrap());
         operator.save(&world.path("operator.creds")).unwrap();
-        Self { world, runtime, local, processes: BTreeMap::new(), commands: BTreeMap::new() }
+        let (processes, commands) = (BTreeMap::new(), BTreeMap::new());
+        Self { world, runtime, local, processes, commands, program: binary() }
+    }
+
+    /// From now on processes are started by this program.
+    pub fn by(&mut self, program: PathBuf) {
+        self.program = program;
     }
 
     /// Starts an orchestrator called `orchestrator-<n>`.
@@ -94,7 +107,7 @@ impl TestFleet {
         let file = self.world.path(&format!("{name}.toml")).display().to_string();
         let mut args: Vec<&str> = self.commands[name].iter().map(String::as_str).collect();
         args.extend(["--config", &file]);
-        let mut command = self.world.command(&args);
+        let mut command = self.world.command_of(&self.program, &args);
         command.env(holdpoint_faults::PROCESS, name);
         self.processes.insert(name.to_owned(), self.world.start_with(command));
     }

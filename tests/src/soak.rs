@@ -9,6 +9,7 @@ pub mod fuzz;
 pub mod performance;
 pub mod repositories;
 pub mod storm;
+pub mod upgrade;
 pub mod walk;
 
 use std::time::Duration;
@@ -62,6 +63,11 @@ pub const PARTS: &[SoakPart] = &[
         name: "agents",
         about: "real coding agents against a scripted model, without a network (320 MB to get)",
         run: agents::run,
+    },
+    SoakPart {
+        name: "upgrade",
+        about: "a fleet of an earlier build with work in every state, whose processes are replaced by those of this build",
+        run: upgrade::run,
     },
     SoakPart {
         name: "performance",

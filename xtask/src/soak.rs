@@ -1,11 +1,21 @@
 //! `cargo xtask soak`: builds what the long runs need, and runs them. They are listed in `tests/src/soak.rs`.
 
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::{self, SERVER_VARIABLE, agents};
 
 /// The part that flies real coding agents, which have to be downloaded.
 const AGENTS: &str = "agents";
+/// The part that upgrades a fleet of an earlier build, which has to be built.
+const UPGRADE: &str = "upgrade";
+/// Names the program of that build.
+const FORMER: &str = "HOLDPOINT_FORMER";
+/// That build: the first whose fleets every later one takes over while they run.
+const FORMER_COMMIT: &str = "3f51b4f094dc39d5129349360055abb7b05dc7cc";
 
 /// Runs `holdpoint-soak` with these arguments.
 pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
@@ -17,5 +27,22 @@ pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     if arguments.iter().any(|argument| argument == AGENTS) {
         command.envs(agents::find_or_get(layout)?);
     }
+    if arguments.iter().any(|argument| argument == UPGRADE) && std::env::var_os(FORMER).is_none() {
+        command.env(FORMER, former(layout)?);
+    }
     process::run(&mut command, "").map(drop)
+}
+
+/// The program of the earlier build, in a work tree of its own.
+fn former(layout: &Layout) -> anyhow::Result<PathBuf> {
+    let tree = layout.target.join("former");
+    if !tree.join("Cargo.toml").is_file() {
+        let shown = tree.to_str().context("the path of the target folder is not UTF-8")?;
+        let add = ["worktree", "add", "--force", "--detach", shown, FORMER_COMMIT];
+        process::run(&mut process::command("git", &add, &layout.root), "a shallow clone does not have that commit")?;
+    }
+    let mut build = process::cargo(&tree, &["build", "--package", "holdpoint-cli", "--bin", "holdpoint", "--locked"]);
+    let target = tree.join("target");
+    process::run(build.env("CARGO_TARGET_DIR", &target), "")?;
+    Ok(target.join("debug/holdpoint"))
 }
