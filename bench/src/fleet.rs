@@ -10,7 +10,10 @@ use holdpoint_bus::{
     auth::{Authority, Credentials},
     broker::{LocalBroker, LocalSpec},
 };
-use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
+use holdpoint_protocol::{
+    ids::{AgentName, PoolId, RoleId},
+    streams,
+};
 use holdpoint_runtime::{
     config::{ByteSize, Config, TimeSpan},
     process::CONTROL_PIPE,
@@ -102,6 +105,28 @@ impl Fleet {
         write(&file, config.to_toml().as_bytes())?;
         let args = vec!["orchestrator".into(), "--config".into(), file.into()];
         self.members.push(Member::start("orchestrator", &self.dir, args)?);
+        Ok(())
+    }
+
+    /// Starts an agent of a role as the process that it is, which waits for turns of the whole fleet.
+    pub(crate) fn start_agent(&mut self, role: &RoleId, n: u32) -> Result<(), BenchError> {
+        const ACTION: &str = "make the credentials of an agent";
+        let name = AgentName::try_new(format!("{role}-{n}")).doing(ACTION)?;
+        let creds = self.dir.join(format!("{name}.creds"));
+        let minted = self.local.authority.mint_own_agent(role, &name, &streams::fleet_pool()).doing(ACTION)?;
+        minted.save(&creds).doing(ACTION)?;
+        let mut config = Config::default();
+        config.nats.url = self.local.broker.url();
+        config.nats.creds = Some(creds);
+        config.nats.trust = Some(self.dir.join("keys/trust.json"));
+        config.agent.state_dir = self.dir.join(name.as_str());
+        for (_, program) in config.agents.programs_mut() {
+            program.command = Some("true".to_owned());
+        }
+        let file = self.dir.join(format!("{name}.toml"));
+        write(&file, config.to_toml().as_bytes())?;
+        let args = vec!["agent".into(), role.as_str().into(), "--config".into(), file.into()];
+        self.members.push(Member::start(name.as_str(), &self.dir, args)?);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! - [`scale`]: the same while much is open, and with agents that think.
 //! - [`gates`]: a workflow of many gates, in memory and on a fleet, against `fly`.
 //! - [`flights`]: many small flights that are flown and archived.
+//! - [`idle`]: what a fleet costs that has nothing to do.
 //! - [`landing`]: how fast accepted work lands, by the number of verifiers.
 //! - [`workspace`]: what git work costs, against plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
@@ -20,6 +21,7 @@ pub mod flights;
 pub mod gates;
 pub mod handoff;
 mod host;
+pub mod idle;
 pub mod landing;
 pub mod peer;
 mod repository;

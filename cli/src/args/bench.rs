@@ -27,6 +27,8 @@ pub(crate) enum Bench {
     Gates(GatesArgs),
     /// How fast accepted work lands, by the number of verifiers, against what these could do
     Landing(LandingArgs),
+    /// What a fleet costs that has nothing to do
+    Idle(IdleArgs),
     /// What a flight costs whose work is nothing, against a shell script that does the same with plain git
     Flight(FlightArgs),
     /// Many small flights that are flown and archived, and whether anything grows
@@ -167,6 +169,28 @@ pub(crate) struct LandingArgs {
     /// How long a verdict takes, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     pub(crate) check_ms: u64,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench idle`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint bench idle --builders 12 --verifiers 4 --repairs 3 --seconds 180\n\n\
+    Broker, orchestrator and agents are the processes that a fleet has, without containers and their health checks. Nothing is submitted.")]
+pub(crate) struct IdleArgs {
+    /// Builders
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) builders: u32,
+    /// Verifiers
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) verifiers: u32,
+    /// Repair agents
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repairs: u32,
+    /// For how long, in seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) seconds: u64,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

@@ -5,7 +5,7 @@ use std::{fmt::Display, time::Duration};
 use holdpoint_bench::{
     BenchError, Host, flight, flights, gates,
     handoff::{self, Sync},
-    landing, peer, scale, verdict, workspace,
+    idle, landing, peer, scale, verdict, workspace,
 };
 use holdpoint_bus::broker::ServerBinary;
 use holdpoint_runtime::{config::Config, telemetry};
@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use crate::{
     args::bench::{
-        Bench, BenchArgs, BenchPlace, FlightArgs, FlightsArgs, GatesArgs, HandoffArgs, LandingArgs, RunnerChoice,
-        ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
+        Bench, BenchArgs, BenchPlace, FlightArgs, FlightsArgs, GatesArgs, HandoffArgs, IdleArgs, LandingArgs,
+        RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
     },
     failure::{Exit, Failure, chain},
     fleet::find_server,
@@ -30,6 +30,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         Bench::Scale(args) => scale(args).await,
         Bench::Gates(args) => gates(args).await,
         Bench::Landing(args) => landing(args).await,
+        Bench::Idle(args) => idle(args).await,
         Bench::Flight(args) => flight(args).await,
         Bench::Flights(args) => flights(args).await,
         Bench::Workspace(args) => workspace(args).await,
@@ -78,6 +79,13 @@ async fn landing(args: LandingArgs) -> Result<Exit, Failure> {
     let args = landing::LandingArgs { waypoints, builders, verifiers: verifiers.0, check };
     args.check()?;
     measure(&place, Some(find_server().await?), async |host| landing::run(&args, host).await).await
+}
+
+async fn idle(args: IdleArgs) -> Result<Exit, Failure> {
+    let IdleArgs { builders, verifiers, repairs, seconds, place } = args;
+    let args = idle::IdleArgs { builders, verifiers, repairs, span: Duration::from_secs(seconds) };
+    args.check()?;
+    measure(&place, Some(find_server().await?), async |host| idle::run(&args, host).await).await
 }
 
 async fn flight(args: FlightArgs) -> Result<Exit, Failure> {

@@ -183,3 +183,24 @@ fn has_processes(folder: &Path) -> bool {
         .flatten()
         .any(|entry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| names_it(&line)))
 }
+
+#[test]
+fn a_fleet_with_nothing_to_do_is_measured_process_by_process_and_leaves_nothing() {
+    let lab = Lab::new();
+    let work = lab.path("work");
+    fs::create_dir(&work).unwrap();
+    let sizes = ["--builders", "2", "--verifiers", "1", "--repairs", "1", "--seconds", "1"];
+    let answer = lab.run(&[&["bench", "idle", "--json", "--dir", "work"][..], &sizes].concat());
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let report = answer.json();
+    let rows: Vec<(&str, u64)> = report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row["processes"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(rows, [("broker", 1), ("orchestrator", 1), ("builder", 2), ("verifier", 1), ("repair", 1)]);
+    assert!(number(&report["percent"]).is_finite());
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0, "nothing is left");
+    lab.run(&["bench", "idle", "--builders", "0"]).refuses(2, &["0 agents of the role builder"]);
+}
