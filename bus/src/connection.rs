@@ -110,6 +110,7 @@ struct Inner {
     jwt: String,
     name: AgentName,
     is_scoped: bool,
+    is_of_account: bool,
     _claim: Option<CredentialsLock>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
@@ -156,6 +157,7 @@ impl Bus {
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
             is_scoped: credentials.is_scoped(),
+            is_of_account: credentials.is_of_account(),
             _claim: claim,
             losses,
             refusals,
@@ -175,9 +177,9 @@ impl Bus {
         &self.inner.public_key
     }
 
-    /// The public key that signed the credentials.
-    pub(crate) fn issuer(&self) -> &str {
-        &self.inner.issuer
+    /// The account that signed the credentials itself; `None`: a signing key did.
+    pub(crate) fn own_account(&self) -> Option<&str> {
+        self.inner.is_of_account.then_some(self.inner.issuer.as_str())
     }
 
     /// Signs as the user of this connection.

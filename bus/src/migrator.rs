@@ -16,12 +16,12 @@ use holdpoint_protocol::{Digest, journal::Sequence};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{Bus, api::SERVICE, connection::API_TIMEOUT};
+use crate::{Bus, api::SERVICE};
 
 /// Why something was not copied.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The credentials are an agent's or an operator's.
+    /// The credentials are not a migrator's.
     #[error("these credentials may not copy streams")]
     NoMigrator,
     /// The broker does not say which streams there are.
@@ -114,6 +114,7 @@ struct Refusal {
 #[derive(Debug)]
 pub struct Migrator {
     bus: Bus,
+    account: String,
 }
 
 impl Migrator {
@@ -122,14 +123,14 @@ impl Migrator {
     /// # Errors
     /// [`MigrateError::NoMigrator`].
     pub fn open(bus: &Bus) -> Result<Self, MigrateError> {
-        // The broker does not answer these.
-        if bus.is_outside() { Err(MigrateError::NoMigrator) } else { Ok(Self { bus: bus.clone() }) }
+        let account = bus.own_account().ok_or(MigrateError::NoMigrator)?.to_owned();
+        Ok(Self { bus: bus.clone(), account })
     }
 
     /// The account whose streams these are: two brokers with the same one are of the same fleet.
     #[must_use]
     pub fn account(&self) -> &str {
-        self.bus.issuer()
+        &self.account
     }
 
     /// How many copies a broker like this one should keep of each message: three in a cluster.
@@ -168,9 +169,10 @@ impl Migrator {
         (what, call): (&'static str, &str),
         stream: &str,
         wanted: &Value,
+        timeout: Duration,
     ) -> Result<T, MigrateError> {
         let subject = format!("$JS.API.STREAM.{call}.{stream}");
-        let answer = self.send((what, stream), subject, wanted.to_string().into(), API_TIMEOUT).await?;
+        let answer = self.send((what, stream), subject, wanted.to_string().into(), timeout).await?;
         answered((what, stream), &answer)
     }
 

@@ -47,6 +47,7 @@ pub struct Credentials {
     issued_at: u64,
     expires_at: Option<u64>,
     is_scoped: bool,
+    is_of_account: bool,
 }
 
 impl Credentials {
@@ -60,7 +61,9 @@ impl Credentials {
         let name = AgentName::try_new(name).map_err(|_| InvalidCredentials::BadName)?;
         // The broker takes permissions of a user's own from no user whose key has a template.
         let is_scoped = nats.get("pub").is_none() && nats.get("sub").is_none();
-        Ok(Self { jwt, seed, name, public_key: sub, issuer: iss, issued_at: iat, expires_at: exp, is_scoped })
+        let is_of_account = nats.get("issuer_account").is_none();
+        let (public_key, issuer, issued_at, expires_at) = (sub, iss, iat, exp);
+        Ok(Self { jwt, seed, name, public_key, issuer, issued_at, expires_at, is_scoped, is_of_account })
     }
 
     /// Reads the text of a `.creds` file.
@@ -116,6 +119,12 @@ impl Credentials {
     /// orchestrator's are in its own JWT.
     pub(crate) fn is_scoped(&self) -> bool {
         self.is_scoped
+    }
+
+    /// Whether an account signed them itself, and no signing key of a role: a migrator's.
+    #[must_use]
+    pub fn is_of_account(&self) -> bool {
+        self.is_of_account
     }
 
     pub(super) fn seed(&self) -> &str {

@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::{MigrateError, Migrator, StreamContent};
-use crate::reading;
+use crate::{connection::API_TIMEOUT, reading};
 
 /// Headers that the broker adds to what it gives out, and that depend on how it was asked for.
 const OF_THE_ANSWER: [&str; 3] = ["Nats-Num-Pending", "Nats-Last-Sequence", "Nats-UpTo-Sequence"];
@@ -30,7 +30,7 @@ impl Migrator {
     /// # Errors
     /// [`MigrateError`] when the broker does not answer.
     pub async fn standing(&self, stream: &str) -> Result<(u64, Sequence), MigrateError> {
-        let Info { state } = self.ask(("describe", "INFO"), stream, &json!({})).await?;
+        let Info { state } = self.ask(("describe", "INFO"), stream, &json!({}), API_TIMEOUT).await?;
         Ok((state.messages, Sequence(state.last_seq)))
     }
 

@@ -9,10 +9,13 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::{MigrateError, Migrator, StreamShape, answered, restoring};
+use crate::connection::API_TIMEOUT;
 
 /// Bytes of a chunk: far below what a message may have.
 const CHUNK_LEN: usize = 512 << 10;
-/// How long the broker may be silent within a snapshot. It looks at every message before the first chunk.
+/// How long the broker may look at a stream before it says that it copies it: it reads every message.
+const LOOKING_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// How long it may be silent within a snapshot.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// How long it may take to store a chunk.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -41,7 +44,7 @@ impl Migrator {
         let mut chunks = client.subscribe(inbox.clone()).await.map_err(|error| cut_off(error.to_string()))?;
         // `jsck`: a stream with damaged messages is refused.
         let wanted = json!({"deliver_subject": inbox, "no_consumers": false, "jsck": true, "chunk_size": CHUNK_LEN});
-        let shape: StreamShape = self.ask(("copy", "SNAPSHOT"), stream, &wanted).await?;
+        let shape: StreamShape = self.ask(("copy", "SNAPSHOT"), stream, &wanted, LOOKING_TIMEOUT).await?;
         loop {
             let chunk = tokio::time::timeout(SILENCE_MAX, chunks.next()).await;
             let Ok(Some(chunk)) = chunk else { return Err(cut_off("the broker says nothing more".to_owned())) };
@@ -75,7 +78,7 @@ impl Migrator {
     ) -> Result<(), MigrateError> {
         let asked = ("restore", stream);
         let Restoring { deliver_subject } =
-            self.ask(("restore", "RESTORE"), stream, &restoring(shape, replicas)).await?;
+            self.ask(("restore", "RESTORE"), stream, &restoring(shape, replicas), API_TIMEOUT).await?;
         let mut chunk = vec![0; CHUNK_LEN];
         loop {
             let read = copy.read(&mut chunk).await;

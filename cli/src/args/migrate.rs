@@ -12,9 +12,9 @@ const REPLICAS_MAX: i64 = 5;
 /// `migrate`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    holdpoint keys add migrator mover --dir keys\n  \
-    holdpoint migrate save moved --nats nats://127.0.0.1:4222 --creds keys/migrator/mover.creds\n  \
-    holdpoint migrate load moved --nats nats://one:4222,nats://two:4222,nats://three:4222 --creds keys/migrator/mover.creds\n\n\
+    holdpoint keys add migrator mover --dir keys --out mover.creds\n  \
+    holdpoint migrate save moved --nats nats://127.0.0.1:4222 --creds mover.creds\n  \
+    holdpoint migrate load moved --nats nats://one:4222,nats://two:4222,nats://three:4222 --creds mover.creds\n\n\
     Stop orchestrators and agents first, and start them when `load` is done; only the broker runs meanwhile. Keys stay as they \
     are. Every message keeps its place, its time and its headers, and every consumer its position: agents and orchestrators go on \
     where they were. Nothing is deleted on either side. A fleet in containers moves by `sh deploy/migrate.sh`, which calls these.")]

@@ -24,6 +24,7 @@ const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PAT
 /// Which key copies.
 const MIGRATOR: &str =
     "--creds has to name a migrator's .creds file that still counts: `holdpoint keys add migrator NAME`";
+const SILENT: &str = "look at the broker's log, and check that the key of --creds still counts (`holdpoint keys list`)";
 /// Which key deletes.
 const ARCHIVIST: &str = "--creds has to name an archivist's .creds file: `holdpoint keys add archivist NAME`";
 
@@ -219,8 +220,12 @@ impl From<MigrateError> for Failure {
         let message = chain(&error);
         match error {
             MigrateError::NoMigrator => Self::usage("not_allowed", message, MIGRATOR),
-            MigrateError::Silent { .. } => Self::environment("migration", message, MIGRATOR),
-            _ => Self::environment("migration", message, "nothing that was there is changed; call the command again"),
+            MigrateError::Silent { .. } => Self::environment("migration", message, SILENT),
+            _ => Self::environment(
+                "migration",
+                message,
+                "nothing that was there is changed; call the command again, `save` with another folder",
+            ),
         }
     }
 }

@@ -225,3 +225,24 @@ fn keys_become_secrets_of_a_cluster_without_those_of_the_authority_and_of_people
     assert!(!list.to_string().contains(of("operator/operator-1.creds").lines().nth(1).unwrap()), "people keep theirs");
     keys(&lab, &["secrets", "--name", "Fleet_1"]).refuses(2, &["a-z"]);
 }
+
+#[test]
+fn a_migrators_key_counts_for_a_day_is_no_process_and_has_no_signing_key_to_change() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    let made = keys(&lab, &["add", "migrator", "mover", "--json"]).json();
+    assert_eq!((&made["reload_broker"], &made["trust_changed"]), (&false.into(), &false.into()), "nobody is told");
+    let times = ["issued_at", "expires_at"].map(|time| made["made"][0][time].as_u64().unwrap());
+    assert_eq!(times[1] - times[0], 24 * 60 * 60);
+    assert!(standings(&lab).contains(&("mover".to_owned(), "valid".to_owned())));
+    let shown = keys(&lab, &["show", "keys/migrator/mover.creds"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(shown.stderr.contains("an account signed these itself"), "{}", shown.stderr);
+    keys(&lab, &["add", "archivist", "keeper"]);
+    let secrets = keys(&lab, &["secrets"]).stdout;
+    assert!(secrets.contains("builder-1.creds") && !secrets.contains("mover") && !secrets.contains("keeper"));
+    keys(&lab, &["rotate", "migrator"]).refuses(2, &["no signing key of migrator", "keys revoke"]);
+    keys(&lab, &["rotate", "migrator", "--drop-old"]).refuses(2, &["no signing key of migrator"]);
+    assert_eq!(keys(&lab, &["revoke", "mover"]).code, Some(0));
+    assert!(standings(&lab).contains(&("mover".to_owned(), "revoked".to_owned())));
+}

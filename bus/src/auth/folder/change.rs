@@ -17,6 +17,11 @@ pub struct Rotation {
     pub left: Vec<Issued>,
 }
 
+/// Refuses a role whose credentials the account with the streams signs itself.
+fn has_signing_key(role: &RoleId) -> Result<(), KeyFolderError> {
+    if role.as_str() == role::MIGRATOR { Err(KeyFolderError::OfAccount { role: role.clone() }) } else { Ok(()) }
+}
+
 impl KeyFolder {
     /// Takes credentials back, by their user's name or public key, and removes their file from the folder. A public key
     /// that was not issued here is taken back as well: another copy of this folder may have.
@@ -58,9 +63,7 @@ impl KeyFolder {
     /// # Errors
     /// [`KeyFolderError::UnknownRole`], and [`KeyFolderError::Store`] from the file system.
     pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, KeyFolderError> {
-        if role.as_str() == role::MIGRATOR {
-            return Err(KeyFolderError::OfAccount { role: role.clone() });
-        }
+        has_signing_key(role)?;
         self.authority.rotate(role).map_err(|error| self.unknown(error))?;
         // A process that gets new credentials finds a broker that can hear of their key.
         self.save()?;
@@ -103,6 +106,7 @@ impl KeyFolder {
     /// # Errors
     /// [`KeyFolderError::StillUsed`] unless `force`, [`KeyFolderError::NoOldKey`], and [`KeyFolderError::Store`].
     pub fn drop_old(&mut self, role: &RoleId, force: bool) -> Result<Vec<Issued>, KeyFolderError> {
+        has_signing_key(role)?;
         let now_s = now_s();
         let of_old_key = |issued: &&Issued| {
             issued.role == *role && issued.standing(&self.authority, now_s) == CredentialsStanding::OldKey

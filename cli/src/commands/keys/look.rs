@@ -57,6 +57,13 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let credentials = Credentials::load(&args.file)?;
     let checked = match &args.dir {
+        // Only the broker knows the accounts.
+        Some(_) if credentials.is_of_account() => {
+            output::err(
+                "note: an account signed these itself (a migrator's): only the broker can tell whether they count",
+            );
+            None
+        }
         None => None,
         Some(dir) => {
             let roots = TrustRoots::load(&dir.join("trust.json"))?;

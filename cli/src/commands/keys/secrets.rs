@@ -59,13 +59,15 @@ pub(super) fn secrets(args: &SecretsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The credentials of agents and orchestrators that count and are in their place, by role. People keep their own.
+/// The credentials of agents and orchestrators that count and are in their place, by role. People keep their own, and those that delete
+/// or copy streams are no process's.
 fn credentials(folder: &KeyFolder) -> Result<BTreeMap<String, Vec<(String, String)>>, Failure> {
     let mut all: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for (issued, standing) in folder.issued() {
         let role = issued.role.to_string();
         let Some(path) = folder.path_of(issued).filter(|path| path.is_file()) else { continue };
-        if standing.counts() && role != role::OPERATOR {
+        let kept = [role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].contains(&role.as_str());
+        if standing.counts() && !kept {
             all.entry(role).or_default().push((format!("{}.creds", issued.name), read(&path)?));
         }
     }
