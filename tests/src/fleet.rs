@@ -127,10 +127,16 @@ impl TestFleet {
     /// Starts a command of a user of this fleet.
     #[must_use]
     pub fn command(&self, args: &[&str]) -> RunningProcess {
+        self.command_of(&binary(), args)
+    }
+
+    /// Starts a command of another build.
+    #[must_use]
+    pub fn command_of(&self, program: &Path, args: &[&str]) -> RunningProcess {
         let (url, creds) = (self.local.broker.url(), self.world.path("operator.creds").display().to_string());
         let mut args = args.to_vec();
         args.extend(["--nats", &url, "--creds", &creds]);
-        self.world.start(&args)
+        self.world.start_with(self.world.command_of(program, &args))
     }
 
     /// Sends a signal to one of its processes.

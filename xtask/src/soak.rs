@@ -35,7 +35,7 @@ pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
 
 /// The program of the earlier build, in a work tree of its own.
 fn former(layout: &Layout) -> anyhow::Result<PathBuf> {
-    let tree = layout.target.join("former");
+    let tree = layout.target.join("former").join(FORMER_COMMIT);
     if !tree.join("Cargo.toml").is_file() {
         let shown = tree.to_str().context("the path of the target folder is not UTF-8")?;
         let add = ["worktree", "add", "--force", "--detach", shown, FORMER_COMMIT];

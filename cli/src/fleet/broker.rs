@@ -301,8 +301,9 @@ fn store_is_there(state: &StateDir) -> Result<(), Failure> {
     };
     let message = format!("{} is gone, and with it all that the broker kept of {flights} begun here", store.display());
     let hint = format!(
-        "nothing was made in its place: put the folder back from a copy. If they may be forgotten, remove {} (their branches stay)",
-        state.path("flights").display()
+        "nothing was made in its place: put the folder back from a copy. If they may be forgotten, remove {} and {} (their branches stay)",
+        state.path("flights").display(),
+        state.path("orchestrator").display()
     );
     Err(Failure::environment("store_gone", message, hint))
 }

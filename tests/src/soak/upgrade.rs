@@ -91,7 +91,7 @@ pub fn run(_: &Terms) -> Result<(), String> {
 fn upgrade(former: &Path, order: [&str; 5]) -> Result<(), String> {
     let begun = Instant::now();
     let mut fleet = fleet(former);
-    let flight = submitted(&fleet)?;
+    let flight = submitted(&fleet, former)?;
     stands(&fleet, &flight, &WAITS)?;
     let before = fleet.account().lines.len();
     fleet.by(binary());
@@ -135,8 +135,11 @@ fn fleet(former: &Path) -> TestFleet {
 }
 
 /// Submits by the earlier build; the flight.
-fn submitted(fleet: &TestFleet) -> Result<String, String> {
-    let submit = done(fleet, &["submit", "../plan/plan.yaml", "--repo", "."])?;
+fn submitted(fleet: &TestFleet, former: &Path) -> Result<String, String> {
+    let submit = fleet.command_of(former, &["submit", "../plan/plan.yaml", "--repo", "."]).finish();
+    if submit.code != 0 {
+        return Err(format!("submit: {submit}\n{}", fleet.said()));
+    }
     Ok(submit.stdout.trim().to_owned())
 }
 
