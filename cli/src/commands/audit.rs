@@ -53,28 +53,35 @@ async fn one(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failure> {
     target.serve(async |client| exported(client, flight, trust).await).await
 }
 
-/// Checks every flight of the fleet.
+/// Checks every flight of the fleet. One that cannot be exported is named, and the others are checked.
 async fn all(args: &AuditArgs) -> Result<Exit, Failure> {
     let (trust, target) = (trusted(args).await?, Target::existing(&args.place).await?);
     let work = async |client: &Client| {
-        let mut checked = Vec::new();
+        let (mut checked, mut failed) = (Vec::new(), 0);
         for line in client.flights().await? {
-            let one = exported(client, &line.flight, trust.clone()).await?;
-            if !args.json {
-                output::out(&readable(&one));
+            match exported(client, &line.flight, trust.clone()).await {
+                Ok(one) => {
+                    if !args.json {
+                        output::out(&readable(&one));
+                    }
+                    checked.push(one);
+                }
+                Err(failure) => {
+                    output::err(&format!("{} cannot be audited: {}", line.flight, failure.message()));
+                    failed += 1;
+                }
             }
-            checked.push(one);
         }
-        Ok(checked)
+        Ok((checked, failed))
     };
-    let checked: Vec<Checked> = target.serve(work).await?;
+    let (checked, failed): (Vec<Checked>, u32) = target.serve(work).await?;
     let broken = checked.iter().filter(|one| !one.sound).count();
     if args.json {
         output::json(&checked);
     } else {
-        output::out(&format!("{} flights, {broken} broken", checked.len()));
+        output::out(&format!("{} flights audited, {broken} broken; {failed} could not be audited", checked.len()));
     }
-    Ok(exit(broken == 0))
+    Ok(exit(broken == 0 && failed == 0))
 }
 
 fn exit(sound: bool) -> Exit {

@@ -163,9 +163,15 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
     }
 }
 
-/// What docs/deploy.md says of one broker and three, by the script that it names. A flight is begun on each side.
+/// What docs/deploy.md says of one broker and three, by the script that it names. A flight is begun on each side, and one waits for a
+/// person all the time.
 #[track_caller]
 fn a_fleet_moves_to_three_brokers_and_back(project: &mut Project, world: &World, door: &Door, plan: &Path) {
+    world.write("signed/org.yaml", "roles: {lead: {agents: [human-ann], requireHuman: true}}\n");
+    world.write("signed/project.yaml", "workflow: {name: sign, gates: [{id: sign, role: lead, requireHuman: true}]}\n");
+    world.write("signed/plan.yaml", "plan: sign\nworkflow: sign\nwaypoints: [{id: w, goal: Sign it}]\n");
+    let submitted = world.holdpoint(&args(door, &["submit", "../signed/plan.yaml", "--repo", "../signed"]));
+    let open = submitted.expect(0).stdout.trim().to_owned();
     let fly = || {
         let run = world.holdpoint(&args(door, &["run", plan.to_str().unwrap(), "--repo", ".", "--json"]));
         run.expect(0).json()["flight"].as_str().unwrap().to_owned()
@@ -193,6 +199,13 @@ fn a_fleet_moves_to_three_brokers_and_back(project: &mut Project, world: &World,
     project.made_of(FILES);
     assert_eq!(flights(), expected);
     assert!(project.output(&["ps", "--quiet", "nats-2"]).stdout.is_empty());
+
+    let (back, said) = project.script("migrate.sh", "undo", &world.path("one"));
+    assert!(back, "{said}");
+    project.as_cluster();
+    eventually("the fleet that is back", || (flights() == expected).then_some(()));
+    let status = world.holdpoint(&args(door, &["status", &open, "--json"]));
+    assert_eq!(status.expect(0).json()["status"], "waiting", "{status}");
     fly();
 }
 
