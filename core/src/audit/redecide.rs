@@ -66,7 +66,15 @@ impl Auditor {
         let seen = Seen { entry, record, before: &folded.state, focused, turn, feedback, voted, asked };
         let input = match cause {
             Some(known) => seen.answered(known)?,
-            None => seen.unprompted(flight, planned)?,
+            None if seen.may_be_of_wall(flight, planned) => {
+                let of_wall = compare(&seen, Input::BudgetExhausted, flight, planned);
+                // What turns use up may be exhausted at the same moment: then it is what came of something that was due.
+                if of_wall.is_ok() || !budget::is_limited(&flight.submitted.plan, planned) {
+                    return of_wall;
+                }
+                seen.unprompted()?
+            }
+            None => seen.unprompted()?,
         };
         compare(&seen, input, flight, planned)
     }
@@ -286,15 +294,16 @@ impl Seen<'_> {
         }
     }
 
-    /// What happened by itself: a beginning, a deadline, a budget, a head that moved.
-    fn unprompted(&self, flight: &FlightState, planned: &Waypoint) -> Result<Input, Difference> {
+    /// Whether the flight's time may be what was used up. Of another budget it is what came of something that was due.
+    fn may_be_of_wall(&self, flight: &FlightState, planned: &Waypoint) -> bool {
         let at = self.record.at;
-        // Of another budget it is what came of something that was due.
-        let of_wall =
-            !budget::is_limited(&flight.submitted.plan, planned) || flight.wall_end(at).is_some_and(|end| end <= at);
-        if self.reason() == Some(ReasonCode::BudgetExhausted) && of_wall {
-            return Ok(Input::BudgetExhausted);
-        }
+        self.reason() == Some(ReasonCode::BudgetExhausted)
+            && (!budget::is_limited(&flight.submitted.plan, planned)
+                || flight.wall_end(at).is_some_and(|end| end <= at))
+    }
+
+    /// What happened by itself: a beginning, a deadline, a budget, a head that moved.
+    fn unprompted(&self) -> Result<Input, Difference> {
         if self.reason() == Some(ReasonCode::EntryTooLarge) {
             // How large it was is in the words for people only.
             return Ok(Input::TooLarge(Oversize { bytes: 0, most: 0 }));

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use holdpoint_protocol::{
     Timestamp,
@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Phase, Purpose, QuestionKind, Status, WaypointState},
     streams,
+    time::Millis,
     turn::Turn,
 };
 use proptest::prelude::*;
@@ -89,6 +90,20 @@ fn a_used_up_budget_holds_work_until_a_person_raises_it() {
     fixture.raise(None, Amounts { cost_micro_usd: DOLLAR, ..Amounts::default() }).expect("it is limited");
     fixture.retry("a", |_| {}).turn();
     assert_eq!(allowance(&fixture, "a"), cost(DOLLAR));
+}
+
+#[test]
+fn a_budget_that_is_used_up_when_the_flights_time_is_over_as_well_is_no_finding_of_an_audit() {
+    let (mut plan, fleet) = four(1.0);
+    plan.waypoints.truncate(1);
+    plan.budget.wall = Some(Millis(3_600_000));
+    let mut fixture = Fixture::new(plan, fleet);
+    let turn = fixture.feed("a", Input::Open).turn();
+    // The turn counts with all that it was allowed, and the next one has nothing left.
+    fixture.now = fixture.now.after(Duration::from_secs(24 * 3_600));
+    let held = fixture.feed("a", Input::DeadlinePassed(Box::new(turn))).decided();
+    assert_eq!((held.decision.reason_code, fixture.status("a")), (ReasonCode::BudgetExhausted, Status::Blocked));
+    assert_eq!(Account::of(&fixture).audit().findings, vec![]);
 }
 
 #[test]
