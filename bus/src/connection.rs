@@ -106,11 +106,10 @@ struct Inner {
     jetstream: jetstream::Context,
     signer: Signer,
     public_key: String,
-    issuer: String,
+    own_account: Option<String>,
     jwt: String,
     name: AgentName,
     is_scoped: bool,
-    is_of_account: bool,
     _claim: Option<CredentialsLock>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
@@ -153,11 +152,10 @@ impl Bus {
             jetstream,
             signer,
             public_key: credentials.public_key().to_owned(),
-            issuer: credentials.issuer().to_owned(),
+            own_account: credentials.is_of_account().then(|| credentials.issuer().to_owned()),
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
             is_scoped: credentials.is_scoped(),
-            is_of_account: credentials.is_of_account(),
             _claim: claim,
             losses,
             refusals,
@@ -179,7 +177,7 @@ impl Bus {
 
     /// The account that signed the credentials itself; `None`: a signing key did.
     pub(crate) fn own_account(&self) -> Option<&str> {
-        self.inner.is_of_account.then_some(self.inner.issuer.as_str())
+        self.inner.own_account.as_deref()
     }
 
     /// Signs as the user of this connection.

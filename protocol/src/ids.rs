@@ -172,6 +172,8 @@ pub mod role {
     /// declared by its keys.
     pub const ADVISOR: &str = "advisor";
 
+    /// The fleet's own: no agent takes turns of them.
+    pub const OWN: [&str; 4] = [ORCHESTRATOR, OPERATOR, ARCHIVIST, MIGRATOR];
     /// The roles whose agents take turns in the built-in workflow `fly`.
     pub const AGENTS: [&str; 3] = [BUILDER, VERIFIER, REPAIR];
 

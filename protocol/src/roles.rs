@@ -130,8 +130,7 @@ impl Roles {
 /// Whether the name is the fleet's own, in any letters (streams are named in capitals): no agent takes turns of it.
 #[must_use]
 pub fn is_reserved(role: &RoleId) -> bool {
-    let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST, role::MIGRATOR];
-    own.iter().any(|own| role.as_str().eq_ignore_ascii_case(own))
+    role::OWN.iter().any(|own| role.as_str().eq_ignore_ascii_case(own))
 }
 
 /// Whether the name begins as people's do, in any letters: no role has such a name.

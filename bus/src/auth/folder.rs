@@ -232,7 +232,7 @@ impl KeyFolder {
 
     /// The error of a role that this fleet does not have.
     fn unknown(&self, UnknownRole { role }: UnknownRole) -> KeyFolderError {
-        let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].map(str::to_owned);
+        let own = role::OWN.map(str::to_owned);
         let known = self.authority.fleet_roles().agents().iter().map(ToString::to_string).chain(own).collect();
         KeyFolderError::UnknownRole { role, known }
     }

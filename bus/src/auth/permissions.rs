@@ -71,7 +71,7 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
         // A maker of work does not see how it is judged. Repair gets the evidence, and people see everything.
         publish.deny.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(role::VERIFIER))));
     }
-    if is_agent(role) {
+    if takes_turns(role) {
         publish.allow.extend(OF_AGENTS.map(subjects::api));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
         publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));
@@ -102,14 +102,9 @@ pub(crate) fn may_call(role: &RoleId, endpoint: &str) -> bool {
     }
 }
 
-/// Whether a role takes turns. The others are people and their scripts, archivists and migrators.
-fn is_agent(role: &RoleId) -> bool {
-    ![role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].contains(&role.as_str())
-}
-
-/// Whether credentials of this role are for a pool of agents.
+/// Whether credentials of this role are for a pool of agents. The others are people and their scripts, and the fleet's own.
 pub(super) fn takes_turns(role: &RoleId) -> bool {
-    is_agent(role) && role.as_str() != role::ORCHESTRATOR
+    !role::OWN.contains(&role.as_str())
 }
 
 /// What is published to pull from a consumer of the journal and to acknowledge. Acknowledgements have two forms: the

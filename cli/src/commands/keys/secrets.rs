@@ -9,7 +9,7 @@ use std::{
 };
 
 use holdpoint_bus::auth::KeyFolder;
-use holdpoint_protocol::ids::role;
+use holdpoint_protocol::{ids::role, roles::is_reserved};
 use serde_json::{Value, json};
 
 use crate::{
@@ -66,8 +66,7 @@ fn credentials(folder: &KeyFolder) -> Result<BTreeMap<String, Vec<(String, Strin
     for (issued, standing) in folder.issued() {
         let role = issued.role.to_string();
         let Some(path) = folder.path_of(issued).filter(|path| path.is_file()) else { continue };
-        let kept = [role::OPERATOR, role::ARCHIVIST, role::MIGRATOR].contains(&role.as_str());
-        if standing.counts() && !kept {
+        if standing.counts() && (role == role::ORCHESTRATOR || !is_reserved(&issued.role)) {
             all.entry(role).or_default().push((format!("{}.creds", issued.name), read(&path)?));
         }
     }

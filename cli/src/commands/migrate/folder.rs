@@ -81,7 +81,7 @@ impl Folder {
             if !is_name(name) {
                 return Err(own.damaged(MANIFEST, "it names a stream that cannot be"));
             }
-            let found = digest(&own.path(name)).map_err(|error| own.unusable(&error))?;
+            let found = digest(&own.path(name)).map_err(|error| own.damaged(&file(name), &error.to_string()))?;
             if found != *file_digest {
                 return Err(own.damaged(&file(name), "its digest is another"));
             }
