@@ -16,6 +16,7 @@
 pub mod beside;
 mod error;
 mod layout;
+mod lookup;
 pub mod observer;
 pub mod pipe;
 mod platform;

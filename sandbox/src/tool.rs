@@ -26,6 +26,8 @@ use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 
+use crate::lookup;
+
 pub use answering::{AnsweringTool, ToolAnswer};
 pub use confinement::{Confinement, Limit};
 pub use error::ToolError;
@@ -250,9 +252,9 @@ impl Tool {
     }
 
     async fn spawn(&self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child, ToolError> {
-        let mut command = tokio::process::Command::new(&self.program);
-        command.args(&self.args).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()));
+        let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+        let mut command = tokio::process::Command::new(lookup::to_start(&self.program, &path));
+        command.args(&self.args).env_clear().env("PATH", path);
         command.env("LANG", "C.UTF-8").envs(self.env.iter().map(|(key, value)| (key, value)));
         if let Some(dir) = &self.dir {
             command.current_dir(dir);

@@ -1,5 +1,6 @@
 //! The inner stage: confines itself for good, starts the program, reaps, and reports how the program ended.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -13,6 +14,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, setsid};
 
 use super::{Failure, control, landlock, limits, root, seccomp, users};
+use crate::lookup;
 use crate::wire::{Event, Frame, Program, Spec, Stdin, Step};
 
 /// When the machine runs out of memory, what runs in a sandbox goes before anything else.
@@ -89,7 +91,8 @@ fn start_and_reap(program: &Program, stdin: Vec<u8>) -> Event {
 
 fn start(program: &Program, bytes: Vec<u8>) -> std::io::Result<Pid> {
     let Some((name, args)) = program.argv.split_first() else { return Err(std::io::ErrorKind::InvalidInput.into()) };
-    let mut command = Command::new(name);
+    let path = program.env.get("PATH").map(OsStr::new).unwrap_or_default();
+    let mut command = Command::new(lookup::to_start(OsStr::new(name), path));
     command.args(args).env_clear().envs(&program.env).current_dir(&program.dir).process_group(0);
     command.stdin(match &program.stdin {
         Stdin::Empty => Stdio::null(),

@@ -1,12 +1,14 @@
 //! Starting a tool within its [`Confinement`].
 //!
-//! What the kernel keeps for a thread and all that it starts (Landlock, the filter of system calls) is put on a thread of
-//! the run's own, which starts the tool and ends: no program in between, as the sandbox for other people's programs needs
-//! one, so that a call costs a fraction of a millisecond more. The limits of a process are set from outside right after
-//! its start: what it has used by then counts. See also [`super::keeper`].
+//! What the kernel keeps for a thread and all that it starts is put on a thread of the run's own, which starts the tool and
+//! ends: no program in between, as the sandbox for other people's programs needs one, so that a call costs a fraction of a
+//! millisecond more. Landlock's rules differ from run to run; the filter of system calls does not, so such threads are started by
+//! one that has it. The limits of a process are set from outside right after its start: what it has used by then counts.
+//! See also [`super::keeper`].
 
 use std::ffi::OsStr;
 use std::sync::LazyLock;
+use std::sync::mpsc::{Sender, channel};
 
 use nix::sys::prctl;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -57,20 +59,42 @@ pub(super) async fn spawn(
         // The receiver is gone when the run was given up: the tool is killed by being dropped.
         let _ = sender.send(confine(&rules).map(|()| command.spawn()));
     };
-    std::thread::Builder::new().spawn(start).map_err(|error| failed(format!("start a thread: {error}")))?;
+    let starter = STARTER.as_ref().map_err(|reason| failed(reason.clone()))?;
+    // A starter that is gone drops it, and its sender with it.
+    let _ = starter.send(Box::new(start));
     let started = receiver.await.map_err(|_| failed("the thread that starts it ended".to_owned()))?;
     // Here, because its own thread may not touch another process any more.
     Ok(started.map_err(&failed)?.and_then(|child| limited(child, confinement)))
 }
 
-/// Confines this thread for good, and what it starts.
-fn confine(rules: &Rules) -> Result<(), String> {
-    static FILTER: LazyLock<Result<seccomp::Filter, String>> =
-        LazyLock::new(|| seccomp::Filter::new(Sockets::None, false).map_err(|failure| failure.to_string()));
+/// What is done by a thread of its own that has the filter of system calls.
+type Start = Box<dyn FnOnce() + Send>;
+
+/// Takes what shall be done by a thread with the filter, which it gets from the thread that starts it.
+static STARTER: LazyLock<Result<Sender<Start>, String>> = LazyLock::new(|| {
+    let filter = seccomp::Filter::new(Sockets::None, false).map_err(|failure| failure.to_string())?;
+    let (sender, starts) = channel::<Start>();
+    let (filtered, is_filtered) = channel();
+    let run = move || {
+        let _ = filtered.send(filter_this_thread(&filter));
+        for start in starts {
+            // Else it is dropped, which the one that waits for it sees.
+            let _ = std::thread::Builder::new().spawn(start);
+        }
+    };
+    std::thread::Builder::new().spawn(run).map_err(|error| format!("start a thread: {error}"))?;
+    is_filtered.recv().map_err(|error| error.to_string())??;
+    Ok(sender)
+});
+
+fn filter_this_thread(filter: &seccomp::Filter) -> Result<(), String> {
     prctl::set_no_new_privs().map_err(|error| format!("no new privileges: {error}"))?;
-    // A kernel without Landlock leaves the other walls.
-    landlock::confine(rules).map_err(|failure| failure.to_string())?;
-    FILTER.as_ref().map_err(Clone::clone)?.apply().map_err(|failure| failure.to_string())
+    filter.apply().map_err(|failure| failure.to_string())
+}
+
+/// Confines this thread for good, and what it starts. A kernel without Landlock leaves the other walls.
+fn confine(rules: &Rules) -> Result<(), String> {
+    landlock::confine(rules).map(drop).map_err(|failure| failure.to_string())
 }
 
 /// Resources with the limit that can be caught and the one that cannot, never more than we were given ourselves.

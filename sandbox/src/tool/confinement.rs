@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::layout::{DEVICES, Rules};
+use crate::lookup;
 
 /// What of the system every tool needs: programs and libraries.
 const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix"];
@@ -72,18 +73,10 @@ impl Confinement {
 fn installed_in(program: &OsStr) -> BTreeSet<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| super::DEFAULT_PATH.into());
     let home = std::env::var_os("HOME");
-    let Some(named) = find(program, &path) else { return BTreeSet::new() };
+    let Some(named) = lookup::find(program, &path) else { return BTreeSet::new() };
     let real = named.canonicalize().ok();
     let files = [Some(named), real];
     files.iter().flatten().filter_map(|file| install_root(file, home.as_ref())).collect()
-}
-
-fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
-    let program = Path::new(program);
-    if program.components().count() > 1 {
-        return Some(program.to_owned());
-    }
-    std::env::split_paths(path).map(|dir| dir.join(program)).find(|file| file.is_file())
 }
 
 fn install_root(file: &Path, home: Option<&OsString>) -> Option<PathBuf> {
