@@ -1,4 +1,4 @@
-//! What a commit object says.
+//! What a commit object says, and one that everybody writes alike.
 
 use crate::error::WorkspaceError;
 use crate::git::unexpected;
@@ -22,6 +22,40 @@ pub(crate) fn parse_commit(text: &str) -> Result<Commit, WorkspaceError> {
     let tree = oid(tree.ok_or_else(|| unexpected("cat-file", b"a commit without a tree"))?)?;
     let parents = lines.map_while(|line| line.strip_prefix("parent ")).map(oid).collect::<Result<_, _>>()?;
     Ok(Commit { tree, parents })
+}
+
+/// Who made a commit, when, and why. The author is the committer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitMeta {
+    /// The author's name; not empty.
+    pub name: String,
+    /// The author's mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub epoch_seconds: u64,
+    /// The message, trailers included; taken as it is.
+    pub message: String,
+}
+
+/// A commit object with this tree on this parent, as `git commit-tree` writes it.
+pub(crate) fn written(parent: &ObjectId, tree: &ObjectId, meta: &CommitMeta) -> Result<Vec<u8>, WorkspaceError> {
+    let CommitMeta { name, email, epoch_seconds, message } = meta;
+    let (name, email) = (without_crud(name), without_crud(email));
+    if name.is_empty() {
+        return Err(WorkspaceError::NoCommit { reason: "its author has no name" });
+    }
+    if [&name, &email, message].into_iter().any(|text| text.contains('\0')) {
+        return Err(WorkspaceError::NoCommit { reason: "a NUL byte in it" });
+    }
+    let ident = format!("{name} <{email}> {epoch_seconds} +0000");
+    Ok(format!("tree {tree}\nparent {parent}\nauthor {ident}\ncommitter {ident}\n\n{message}").into_bytes())
+}
+
+/// A name or address as git takes it: without what would end it early, and without punctuation around it. Full stops stay, which
+/// some versions of git remove and others do not.
+fn without_crud(text: &str) -> String {
+    let crud = |c: char| c <= ' ' || ",:;<>\"\\'".contains(c);
+    text.trim_matches(crud).chars().filter(|c| !matches!(c, '\n' | '<' | '>')).collect()
 }
 
 #[cfg(test)]

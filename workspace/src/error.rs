@@ -38,6 +38,14 @@ pub enum WorkspaceError {
         /// The part of the answer, escaped.
         answer: String,
     },
+    /// Git objects cannot be read or written: they are damaged, or reading them goes over a bound.
+    #[error("the objects in {} cannot be worked on: {detail}", dir.display())]
+    Objects {
+        /// Their folder.
+        dir: PathBuf,
+        /// What is wrong with them.
+        detail: String,
+    },
     /// The file system failed us.
     #[error("{action} {}", path.display())]
     Io {
@@ -163,6 +171,12 @@ pub enum WorkspaceError {
         /// The caller's cap, in bytes.
         cap: usize,
     },
+    /// The commit cannot be made of what was given.
+    #[error("no commit can be made: {reason}")]
+    NoCommit {
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// Handed-in work is not taken.
     #[error("what was handed in is refused")]
     Refused(#[from] InputRefusal),
@@ -216,7 +230,7 @@ pub enum InputRefusal {
     /// Objects in the bundle are corrupt, malformed or missing.
     #[error("the bundle's objects are not sound: {detail}")]
     BrokenObjects {
-        /// Git's own words.
+        /// What is wrong, in git's own words where git found it.
         detail: String,
     },
     /// Git would need more for it than honest work of that size does.

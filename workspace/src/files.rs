@@ -1,6 +1,5 @@
 //! Small file-system helpers with errors that name the path. No git here.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
@@ -35,33 +34,4 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
 /// Writes a whole file.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), WorkspaceError> {
     std::fs::write(path, bytes).map_err(WorkspaceError::io("write", path))
-}
-
-/// A path as git's line-based inputs want it: quoted like a C string when it has to be.
-pub(crate) fn quoted(path: &Path) -> Vec<u8> {
-    let bytes = path.as_os_str().as_bytes();
-    if !bytes.iter().any(|byte| byte.is_ascii_control() || matches!(byte, b'"' | b'\\')) {
-        return bytes.to_vec();
-    }
-    let mut quoted = vec![b'"'];
-    for byte in bytes {
-        match byte {
-            b'"' | b'\\' => quoted.extend([b'\\', *byte]),
-            byte if byte.is_ascii_control() => quoted.extend(format!("\\{byte:03o}").bytes()),
-            byte => quoted.push(*byte),
-        }
-    }
-    quoted.push(b'"');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_paths_that_break_lines_are_quoted() {
-        assert_eq!(quoted(Path::new("/a b/\u{e4}")), "/a b/\u{e4}".as_bytes());
-        assert_eq!(quoted(Path::new("/a\nb\"\r")), b"\"/a\\012b\\\"\\015\"");
-    }
 }

@@ -1,6 +1,6 @@
 //! Git: snapshots, mirrors, clones, bundles, trees and merges.
 //!
-//! The only crate of the workspace that runs git. It never opens a repository that an agent could write: an agent's
+//! The only crate of the workspace that runs git, or reads what git writes. It never opens a repository that an agent could write: an agent's
 //! clone is read as plain files, with a git directory and an index of ours. It knows nothing of flights, turns or the
 //! broker, and decides nothing: it says what a tree is, and what differs.
 //!
@@ -19,6 +19,7 @@ mod fit;
 mod git;
 pub mod limits;
 pub mod mirror;
+mod objects;
 pub mod oid;
 pub mod path;
 mod quarantine;
@@ -27,13 +28,13 @@ pub mod tree;
 pub mod user;
 
 pub use bundle::{Bundle, HANDOFF_REF, SNAPSHOT_REF};
-pub use commit::Commit;
+pub use commit::{Commit, CommitMeta};
 pub use error::{InputRefusal, WorkspaceError};
 pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::InputLimits;
 pub use mirror::{
-    AgentClone, Change, CheckedSnapshot, Checkout, CommitMeta, DiffStat, DiffStatus, FileAs, FoundLine, Import,
-    Landing, Logged, Merge, Mirror, Replacement,
+    AgentClone, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, Import, Landing, Logged,
+    Merge, Mirror, Replacement,
 };
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;

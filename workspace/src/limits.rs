@@ -18,7 +18,7 @@ pub const BLOB_BYTES_MAX: u64 = 512 << 20;
 /// Bytes of all files of one tree together.
 pub const TREE_BYTES_MAX: u64 = 16 << 30;
 /// Bytes of a symlink's target that are read: Linux takes no longer path.
-pub const LINK_TARGET_BYTES_MAX: u64 = 4096;
+pub const LINK_TARGET_BYTES_MAX: usize = 4096;
 
 /// Packs a mirror may have before they are joined: git looks through all of them for an object it does not find.
 pub const MIRROR_PACKS_MAX: usize = 50;

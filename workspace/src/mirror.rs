@@ -23,7 +23,6 @@ use std::time::Instant;
 pub use adopt::CheckedSnapshot;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
-pub use commit::CommitMeta;
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, DiffStat, DiffStatus};
 pub use import::Import;
@@ -39,15 +38,15 @@ use crate::error::WorkspaceError;
 use crate::files::{create_dir, real_path};
 use crate::git::{Git, require_git, unexpected};
 use crate::limits::{InputLimits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
+use crate::objects::{Objects, Odb};
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
-use crate::quarantine::{is_quarantine, kinds_of};
-use crate::scratch::{Objects, Scratch};
-use crate::tree::{self, EntryMode, TreeEntry};
-use crate::user::{file_at, read_blob};
+use crate::quarantine::is_quarantine;
+use crate::scratch::Scratch;
+use crate::tree::{EntryMode, TreeEntry};
 
-/// How git's temporary files are called: `tmp_pack_…`, `tmp_idx_…`, `tmp_obj_…`.
-const GIT_TEMPORARY: &[u8] = b"tmp_";
+/// How temporary files are called: git's `tmp_pack_…`, `tmp_idx_…` and `tmp_obj_…`, and what this process had begun to write.
+const TEMPORARY: [&[u8]; 2] = [b"tmp_", b".tmp"];
 /// The file that users of a mirror lock.
 const IN_USE: &str = "in-use";
 
@@ -123,35 +122,40 @@ impl Mirror {
     /// Whether the object is here. Objects of refused bundles are not.
     ///
     /// # Errors
-    /// Git fails.
+    /// The mirror is damaged.
     pub async fn has(&self, oid: &ObjectId) -> Result<bool, WorkspaceError> {
         Ok(self.has_each(std::slice::from_ref(oid)).await? == [true])
     }
 
-    /// Which of these objects are here, by one call of git at most.
+    /// Which of these objects are here.
     ///
     /// # Errors
-    /// Git fails.
+    /// The mirror is damaged.
     pub async fn has_each(&self, oids: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
         let cache = &self.inner.cache;
         let mut here: Vec<bool> = oids.iter().map(|oid| cache.is_here(oid)).collect();
         let unknown: Vec<ObjectId> =
             oids.iter().zip(&here).filter(|(_, here)| !**here).map(|(oid, _)| oid.clone()).collect();
         if !unknown.is_empty() {
-            let kinds = kinds_of(self.git("cat-file"), &unknown).await?;
-            cache.keep_here(unknown.iter().zip(&kinds).filter(|(_, kind)| kind.is_some()).map(|(oid, _)| oid));
-            for (here, kind) in here.iter_mut().filter(|here| !**here).zip(kinds) {
-                *here = kind.is_some();
+            let look = move |odb: &Odb| {
+                let is_here = |oid| Ok(odb.header(oid)?.is_some());
+                let found: Result<Vec<bool>, WorkspaceError> = unknown.iter().map(is_here).collect();
+                found.map(|found| (unknown, found))
+            };
+            let (unknown, found) = self.inner.objects.with(look).await?;
+            cache.keep_here(unknown.iter().zip(&found).filter(|(_, found)| **found).map(|(oid, _)| oid));
+            for (here, found) in here.iter_mut().filter(|here| !**here).zip(found) {
+                *here = found;
             }
         }
         Ok(here)
     }
 
-    /// Which of these commits need not be brought. Git is asked once a minute at most. Meanwhile, what this process brought is
-    /// remembered; what another one brought counts as absent, and may be brought again.
+    /// Which of these commits need not be brought. The mirror is looked at once a minute at most. Meanwhile, what this process
+    /// brought is remembered; what another one brought counts as absent, and may be brought again.
     ///
     /// # Errors
-    /// Git fails.
+    /// The mirror is damaged.
     pub async fn has_brought(&self, tips: &[ObjectId]) -> Result<Vec<bool>, WorkspaceError> {
         if self.inner.cache.is_reliable(Instant::now()) {
             return Ok(tips.iter().map(|tip| self.inner.cache.is_here(tip)).collect());
@@ -171,7 +175,8 @@ impl Mirror {
         if let Some(list) = self.inner.cache.list(tree) {
             return Ok(list);
         }
-        let list = Arc::new(tree::list(self.git("ls-tree"), tree, &self.inner.limits).await?);
+        let (wanted, limits) = (tree.clone(), self.inner.limits.clone());
+        let list = Arc::new(self.inner.objects.with(move |odb| odb.list(&wanted, &limits)).await?);
         self.inner.cache.keep_list(tree, &list);
         Ok(list)
     }
@@ -181,7 +186,8 @@ impl Mirror {
     /// # Errors
     /// [`WorkspaceError::NoSuchObject`]; [`WorkspaceError::BlobOverCap`] when it has more than `cap` bytes.
     pub async fn read_blob(&self, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
-        read_blob(self.git("cat-file"), oid, cap).await
+        let oid = oid.clone();
+        self.inner.objects.with(move |odb| odb.blob(&oid, cap)).await
     }
 
     /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
@@ -195,7 +201,7 @@ impl Mirror {
         cap: usize,
     ) -> Result<Option<Vec<u8>>, WorkspaceError> {
         let Some(entries) = self.inner.cache.list(commit) else {
-            return file_at(|command| self.git(command), commit, path, cap).await;
+            return self.inner.objects.file_at(commit, path, cap).await;
         };
         let file =
             |entry: &&TreeEntry| entry.path == *path && matches!(entry.mode, EntryMode::File | EntryMode::Executable);
@@ -277,22 +283,24 @@ fn scratch_parent(mirror: &Path) -> PathBuf {
     mirror.join("scratch")
 }
 
-/// Removes what killed processes were still writing: bundles that were unpacked, and what git itself calls
-/// temporary, in the folder of packs and in those of single objects.
+/// Removes what killed processes were still writing: bundles that were unpacked, packs and single objects.
 fn clear_leftovers(objects: &Path) -> Result<(), WorkspaceError> {
     for entry in entries(objects) {
         let path = entry.path();
+        let remove = |path: PathBuf| std::fs::remove_file(&path).map_err(WorkspaceError::io("remove", &path));
         if is_quarantine(&entry.file_name()) {
             std::fs::remove_dir_all(&path).map_err(WorkspaceError::io("remove", &path))?;
         } else if path.is_dir() {
-            let temporary = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(GIT_TEMPORARY);
-            for leftover in entries(&path).filter(|entry| temporary(&entry.file_name())) {
-                let path = leftover.path();
-                std::fs::remove_file(&path).map_err(WorkspaceError::io("remove", &path))?;
-            }
+            entries(&path).filter(is_temporary).try_for_each(|leftover| remove(leftover.path()))?;
+        } else if is_temporary(&entry) {
+            remove(path)?;
         }
     }
     Ok(())
+}
+
+fn is_temporary(entry: &std::fs::DirEntry) -> bool {
+    TEMPORARY.iter().any(|start| entry.file_name().as_encoded_bytes().starts_with(start))
 }
 
 fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {

@@ -59,6 +59,11 @@ impl RepoPath {
         unfit_path(&self.0).is_none()
     }
 
+    /// The names of its folders from the root on, and its own.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.split(|byte| *byte == b'/')
+    }
+
     /// How many folders the entry is below the root: 0 for one in the root.
     #[must_use]
     pub fn depth(&self) -> usize {

@@ -4,18 +4,19 @@
 
 use std::path::{Path, PathBuf};
 
+use gix_object::Kind;
 use holdpoint_sandbox::ToolError;
 use tempfile::TempDir;
 
 use crate::allowance::Work;
 use crate::bundle::{BundleHeader, read_header};
-use crate::commit::{Commit, parse_commit};
+use crate::commit::Commit;
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::{create_dir, write};
-use crate::git::{Git, unexpected};
-use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT, SHORT_OUTPUT_BYTES};
+use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT};
+use crate::objects::{Objects, Odb};
 use crate::oid::ObjectId;
-use crate::scratch::{Objects, Scratch};
+use crate::scratch::Scratch;
 use crate::tree::{self, TreeEntry};
 
 /// What git minds in commits and tags, and modes with a zero before them: repositories that old tools wrote have it, and no
@@ -125,12 +126,36 @@ impl Quarantine {
             self.check_prerequisites(&header).await?;
             return Err(error);
         }
-        let commit = self.read_tip(tip, &header.prerequisites).await?;
         if !expected.into_complete {
+            // Before the walk: what it builds on is what the walk ends at.
+            self.check_prerequisites(&header).await?;
             self.check_connected(tip, &header.prerequisites).await?;
         }
-        let entries = self.check_tree(tip, expected).await?;
-        Ok(Brought { tip: tip.clone(), commit, entries })
+        self.look(tip, header.prerequisites, expected).await
+    }
+
+    /// What came, if it may be taken in.
+    async fn look(
+        &self,
+        tip: &ObjectId,
+        prerequisites: Vec<ObjectId>,
+        expected: Expected<'_>,
+    ) -> Result<Brought, WorkspaceError> {
+        let (tip, base, limits) = (tip.clone(), expected.base.cloned(), expected.limits.clone());
+        let look = move |odb: &Odb| {
+            all_commits(odb, &prerequisites)?;
+            let no_commit = || InputRefusal::NotACommit { oid: tip.clone() };
+            let commit = odb.commit(&tip)?.ok_or_else(no_commit)?;
+            let entries = odb.list(&commit.tree, &limits)?;
+            let base = match base {
+                Some(base) if tree::gitlinks(&entries).next().is_some() => Some(odb.list(&base, &limits)?),
+                // A tree without links has none that the base does not have.
+                _ => None,
+            };
+            tree::audit(&entries, base.as_deref(), &limits)?;
+            Ok(Brought { tip, commit, entries })
+        };
+        self.scratch.objects().with(look).await.map_err(of_objects)
     }
 
     pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<BundleHeader, WorkspaceError> {
@@ -158,10 +183,8 @@ impl Quarantine {
     }
 
     async fn check_prerequisites(&self, header: &BundleHeader) -> Result<(), WorkspaceError> {
-        if header.prerequisites.is_empty() {
-            return Ok(());
-        }
-        all_commits(&header.prerequisites, &kinds_of(self.scratch.git("cat-file"), &header.prerequisites).await?)
+        let prerequisites = header.prerequisites.clone();
+        self.scratch.objects().with(move |odb| all_commits(odb, &prerequisites)).await
     }
 
     /// `git index-pack` reads the pack from the bundle itself: `git bundle unbundle` would do that with three processes
@@ -174,26 +197,6 @@ impl Quarantine {
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 
-    /// What the commit `tip` names. The same call of git says whether the prerequisites are commits that are here.
-    async fn read_tip(&self, tip: &ObjectId, prerequisites: &[ObjectId]) -> Result<Commit, WorkspaceError> {
-        let mut asked: String = prerequisites.iter().map(|oid| format!("info {oid}\n")).collect();
-        asked.push_str(&format!("contents {tip}\n"));
-        let git = self.scratch.git("cat-file").args(["--batch-command=%(objecttype)", "--buffer"]);
-        let answer = match git.stdin(asked.into_bytes()).run_ok().await {
-            Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
-                return Err(InputRefusal::CommitTooLarge { oid: tip.clone(), max: SHORT_OUTPUT_BYTES }.into());
-            }
-            answer => answer?,
-        };
-        let mut lines = answer.splitn(prerequisites.len() + 2, |byte| *byte == b'\n');
-        let kinds = lines.by_ref().take(prerequisites.len()).map(kind).collect::<Result<Vec<_>, _>>()?;
-        all_commits(prerequisites, &kinds)?;
-        match lines.next().map(kind).transpose()?.flatten().as_deref() {
-            Some("commit") => parse_commit(&String::from_utf8_lossy(lines.next().unwrap_or_default())),
-            _ => Err(InputRefusal::NotACommit { oid: tip.clone() }.into()),
-        }
-    }
-
     /// Everything the commit leads to is there.
     async fn check_connected(&self, tip: &ObjectId, known: &[ObjectId]) -> Result<(), WorkspaceError> {
         let git = self.scratch.git("rev-list").args(["--objects", "--quiet"]).arg(tip).arg("--not").args(known);
@@ -201,23 +204,10 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Gives the entries of the commit's tree, which may be taken in.
-    async fn check_tree(&self, tip: &ObjectId, expected: Expected<'_>) -> Result<Vec<TreeEntry>, WorkspaceError> {
-        let entries = tree::list(self.scratch.git("ls-tree"), tip, expected.limits).await?;
-        let base = match expected.base {
-            Some(base) if tree::gitlinks(&entries).next().is_some() => {
-                Some(tree::list(self.scratch.git("ls-tree"), base, expected.limits).await?)
-            }
-            // A tree without links has none that the base does not have.
-            _ => None,
-        };
-        tree::audit(&entries, base.as_deref(), expected.limits)?;
-        Ok(entries)
-    }
-
-    /// What kind of object this is; `None` if it is not there.
-    pub(crate) async fn kind_of(&self, oid: &ObjectId) -> Result<Option<String>, WorkspaceError> {
-        kind_of(self.scratch.git("cat-file"), oid).await
+    /// Whether this is a commit that came, or that the repository has.
+    pub(crate) async fn has_commit(&self, oid: &ObjectId) -> Result<bool, WorkspaceError> {
+        let oid = oid.clone();
+        self.scratch.objects().with(move |odb| odb.is(Kind::Commit, &oid)).await
     }
 
     /// The objects join their repository. A pack that is `kept` as it came, whatever is tidied later, says whose it is.
@@ -259,34 +249,23 @@ pub(crate) fn is_quarantine(folder: &std::ffi::OsStr) -> bool {
     folder.as_encoded_bytes().starts_with(FOLDER_PREFIX.as_bytes())
 }
 
-/// What kind of object this is; `None` if it is not there. `git` is an unspent `cat-file`.
-pub(crate) async fn kind_of(git: Git, oid: &ObjectId) -> Result<Option<String>, WorkspaceError> {
-    Ok(kinds_of(git, std::slice::from_ref(oid)).await?.pop().flatten())
-}
-
-/// What kinds of objects these are, in their order; `None` for one that is not there. `git` is an unspent `cat-file`.
-pub(crate) async fn kinds_of(git: Git, oids: &[ObjectId]) -> Result<Vec<Option<String>>, WorkspaceError> {
-    let git = git.args(["--batch-check=%(objecttype)", "--buffer"]);
-    let asked: String = oids.iter().map(|oid| format!("{oid}\n")).collect();
-    let answer = git.stdin(asked.into_bytes()).run_ok().await?;
-    let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let kinds: Vec<Option<String>> = lines.map(kind).collect::<Result<_, _>>()?;
-    if kinds.len() == oids.len() { Ok(kinds) } else { Err(unexpected("cat-file", &answer)) }
-}
-
-fn kind(answer: &[u8]) -> Result<Option<String>, WorkspaceError> {
-    match &*String::from_utf8_lossy(answer) {
-        kind @ ("commit" | "tree" | "blob" | "tag") => Ok(Some(kind.to_owned())),
-        missing if missing.ends_with(" missing") => Ok(None),
-        _ => Err(unexpected("cat-file", answer)),
-    }
-}
-
 /// Refuses the first of these objects that is no commit.
-fn all_commits(oids: &[ObjectId], kinds: &[Option<String>]) -> Result<(), WorkspaceError> {
-    match oids.iter().zip(kinds).find(|(_, kind)| kind.as_deref() != Some("commit")) {
-        Some((oid, _)) => Err(InputRefusal::MissingPrerequisite { oid: oid.clone() }.into()),
-        None => Ok(()),
+fn all_commits(odb: &Odb, oids: &[ObjectId]) -> Result<(), WorkspaceError> {
+    for oid in oids {
+        if !odb.is(Kind::Commit, oid)? {
+            return Err(InputRefusal::MissingPrerequisite { oid: oid.clone() }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Objects that came and cannot be read, or do not lead to what they name, are their maker's fault.
+fn of_objects(error: WorkspaceError) -> WorkspaceError {
+    let broken = |detail: &str| InputRefusal::BrokenObjects { detail: crate::path::escaped(detail.as_bytes()) }.into();
+    match error {
+        WorkspaceError::Objects { detail, .. } => broken(&detail),
+        WorkspaceError::NoSuchObject { kind, oid } => broken(&format!("no {kind} {oid}")),
+        other => other,
     }
 }
 

@@ -2,55 +2,18 @@
 //! neither the user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but
 //! ours is read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::allowance::Work;
 use crate::error::WorkspaceError;
 use crate::files::{create_dir, write};
 use crate::git::Git;
+use crate::objects::Objects;
 use crate::oid::ObjectFormat;
 
 /// Every conversion that attributes can ask for, off. `info/attributes` beats the `.gitattributes` of any tree.
 pub(crate) const EXACT_BYTES: &str = "* -text -crlf -eol -filter -ident -working-tree-encoding\n";
-
-/// Where objects are read from and written to.
-#[derive(Debug, Clone)]
-pub(crate) struct Objects {
-    /// The `objects` folder of a repository.
-    pub(crate) dir: PathBuf,
-    pub(crate) format: ObjectFormat,
-}
-
-/// Folders of objects that others refer to, each referring to the next: git follows no more.
-const ALTERNATES_DEPTH: usize = 5;
-
-impl Objects {
-    /// The folders of objects that these refer to (`info/alternates`), and so on.
-    pub(crate) fn alternates(&self) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = Vec::new();
-        let mut level = vec![self.dir.clone()];
-        for _ in 0..ALTERNATES_DEPTH {
-            level = level.iter().flat_map(|dir| referred_to_by(dir)).filter(|dir| !found.contains(dir)).collect();
-            found.extend(level.iter().cloned());
-        }
-        found
-    }
-
-    /// What there is to be read in a call that sees all these objects.
-    fn work(&self, alternates: &[PathBuf]) -> Work {
-        alternates.iter().map(|dir| Work::of_packs(dir)).fold(Work::of_packs(&self.dir), Work::and)
-    }
-}
-
-/// One folder a line. Git reads a name that begins with a quote as a C string, which we do not: it is not followed.
-fn referred_to_by(objects: &Path) -> Vec<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    let list = std::fs::read(objects.join("info/alternates")).unwrap_or_default();
-    let lines = list.split(|byte| *byte == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'"')));
-    lines.map(|line| objects.join(std::ffi::OsStr::from_bytes(line))).collect()
-}
 
 /// A git directory for one operation. It is removed when dropped.
 #[derive(Debug)]

@@ -5,11 +5,10 @@ mod tests;
 
 use std::collections::HashSet;
 
-use holdpoint_sandbox::ToolError;
+use gix_object::tree::EntryKind;
 
-use crate::error::{InputRefusal, WorkspaceError};
+use crate::error::InputRefusal;
 use crate::fit::{unfit_link, unfit_path};
-use crate::git::{Git, unexpected};
 use crate::limits::InputLimits;
 use crate::oid::ObjectId;
 use crate::path::{RepoPath, escaped};
@@ -44,6 +43,27 @@ impl EntryMode {
         if self == Self::Executable { Self::File } else { self }
     }
 
+    /// What gitoxide calls it.
+    pub(crate) fn as_kind(self) -> EntryKind {
+        match self {
+            Self::File => EntryKind::Blob,
+            Self::Executable => EntryKind::BlobExecutable,
+            Self::Symlink => EntryKind::Link,
+            Self::Gitlink => EntryKind::Commit,
+        }
+    }
+
+    /// What gitoxide calls by this name; `None` for a folder.
+    pub(crate) fn of(kind: EntryKind) -> Option<Self> {
+        match kind {
+            EntryKind::Blob => Some(Self::File),
+            EntryKind::BlobExecutable => Some(Self::Executable),
+            EntryKind::Link => Some(Self::Symlink),
+            EntryKind::Commit => Some(Self::Gitlink),
+            EntryKind::Tree => None,
+        }
+    }
+
     /// Reads git's digits. Old repositories have group-writable files (`100664`): plain files to us, as to git.
     pub(crate) fn from_octal(digits: &[u8]) -> Option<Self> {
         match digits {
@@ -67,26 +87,6 @@ pub struct TreeEntry {
     pub oid: ObjectId,
     /// Its size in bytes; `None` for a gitlink.
     pub bytes: Option<u64>,
-}
-
-/// All entries of a tree or a commit's tree, sorted as git sorts them. More than the caps allow is refused.
-///
-/// `git` is an unspent `ls-tree`.
-pub(crate) async fn list(git: Git, tree: &ObjectId, limits: &InputLimits) -> Result<Vec<TreeEntry>, WorkspaceError> {
-    let git = git.args(["-r", "-z", "-l", "--full-tree"]).arg(tree).long();
-    let too_many = InputRefusal::TooManyEntries { max: limits.tree_entries };
-    let listing = match git.run_ok().await {
-        Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => return Err(too_many.into()),
-        Err(WorkspaceError::Git { source: ToolError::Failed { .. }, .. }) => {
-            return Err(WorkspaceError::NoSuchObject { kind: "tree", oid: tree.clone() });
-        }
-        other => other?,
-    };
-    let records = || listing.split(|byte| *byte == 0).filter(|record| !record.is_empty());
-    if records().count() > limits.tree_entries {
-        return Err(too_many.into());
-    }
-    records().map(parse_entry).collect()
 }
 
 /// Whether a tree can be checked out, its files are small enough, and its gitlinks are those of the base.
@@ -158,19 +158,6 @@ pub(crate) fn bytes_of(entries: &[TreeEntry]) -> u64 {
 
 pub(crate) fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {
     entries.iter().filter(|entry| entry.mode == EntryMode::Gitlink)
-}
-
-/// `<mode> <type> <oid> <size>\t<path>`, the size padded on its left or `-`.
-fn parse_entry(record: &[u8]) -> Result<TreeEntry, WorkspaceError> {
-    let odd = || unexpected("ls-tree", record);
-    let tab = record.iter().position(|byte| *byte == b'\t').ok_or_else(odd)?;
-    let (facts, path) = record.split_at(tab);
-    let mut facts = facts.split(|byte| *byte == b' ').filter(|fact| !fact.is_empty());
-    let mode = facts.next().and_then(EntryMode::from_octal).ok_or_else(odd)?;
-    let oid = facts.nth(1).and_then(ascii).and_then(|text| text.parse().ok()).ok_or_else(odd)?;
-    let bytes = facts.next().and_then(ascii).ok_or_else(odd)?;
-    let bytes = if bytes == "-" { None } else { Some(bytes.parse().map_err(|_| odd())?) };
-    Ok(TreeEntry { path: tree_path(path.get(1..).unwrap_or_default())?, mode, oid, bytes })
 }
 
 /// A path from a tree; one that a working tree must never get is the tree maker's fault.

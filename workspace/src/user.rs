@@ -15,10 +15,10 @@ pub use branch::{BranchState, BranchUpdate};
 use crate::bundle::{self, Bundle, SNAPSHOT_REF};
 use crate::error::WorkspaceError;
 use crate::git::{Git, require_git, unexpected};
+use crate::objects::Objects;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
-use crate::scratch::{Objects, Scratch};
-use crate::tree::EntryMode;
+use crate::scratch::Scratch;
 
 /// Bytes of a `.gitattributes` that are read: git itself takes no more than 100 MB, and people write kilobytes.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
@@ -122,7 +122,7 @@ impl UserRepo {
         path: &RepoPath,
         cap: usize,
     ) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        file_at(|command| self.git(command), commit, path, cap).await
+        self.objects.file_at(commit, path, cap).await
     }
 
     /// Whether `commit` is `other`, or in its history. A commit that is not here is not.
@@ -184,37 +184,5 @@ impl UserRepo {
 
     fn git(&self, command: &'static str) -> Git {
         Git::new(command).dir(&self.dir)
-    }
-}
-
-/// The bytes of the file at `path` in `commit`; `None` if no file is there. `git` makes a command of that name.
-pub(crate) async fn file_at(
-    git: impl Fn(&'static str) -> Git,
-    commit: &ObjectId,
-    path: &RepoPath,
-    cap: usize,
-) -> Result<Option<Vec<u8>>, WorkspaceError> {
-    let listing = git("ls-tree").args(["-z", "-l", "--full-tree"]).arg(commit).arg("--").arg(path.as_path());
-    let listing = listing.run_ok().await?;
-    // A folder is listed as a `tree` with its own mode, which is none of an entry's.
-    let mut fields = listing.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty());
-    let Some(EntryMode::File | EntryMode::Executable) = fields.next().and_then(EntryMode::from_octal) else {
-        return Ok(None);
-    };
-    let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<ObjectId>().ok());
-    let oid = oid.ok_or_else(|| unexpected("ls-tree", &listing))?;
-    read_blob(git("cat-file"), &oid, cap).await.map(Some)
-}
-
-/// The bytes of a blob; `git` is an unspent `cat-file`.
-pub(crate) async fn read_blob(git: Git, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
-    match git.arg("blob").arg(oid).output_cap(cap).run_ok().await {
-        Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
-            Err(WorkspaceError::BlobOverCap { oid: oid.clone(), cap })
-        }
-        Err(WorkspaceError::Git { source: ToolError::Failed { .. }, .. }) => {
-            Err(WorkspaceError::NoSuchObject { kind: "blob", oid: oid.clone() })
-        }
-        other => other,
     }
 }

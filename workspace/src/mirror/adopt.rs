@@ -55,7 +55,7 @@ impl Mirror {
         let (index, folder) = (checked.index.to_owned(), quarantine.pack_dir());
         let placed = tokio::task::spawn_blocking(move || place(&bundle, &header, &index, &folder));
         placed.await.map_err(|error| WorkspaceError::io("copy", checked.bundle)(std::io::Error::other(error)))??;
-        if quarantine.kind_of(&tip).await?.as_deref() != Some("commit") {
+        if !quarantine.has_commit(&tip).await? {
             return Err(InputRefusal::NotACommit { oid: tip }.into());
         }
         quarantine.release(Some(&tip))?;

@@ -1,30 +1,33 @@
 //! Reading what an agent left in its working tree. The clone's own `.git` has no say: what is tracked comes from the
-//! base, what is ignored from the ignore files, and bytes, modes and links from the file system. Git is given nothing
-//! but a list of plain files to hash, so no filter, attribute, hook or nested repository can run anything.
+//! base, what is ignored from the ignore files, and bytes, modes and links from the file system. Git says which files are new,
+//! and nothing else, so no filter, attribute, hook or nested repository can run anything.
 
 mod found;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use found::{Found, Place};
+use gix_object::Kind;
 use holdpoint_sandbox::ToolError;
+use rustix::fs::OFlags;
 
 use super::Mirror;
 use super::clone::{AgentClone, Begun, INDEX};
-use super::compose::{FileAs, Replacement, update_index, write_tree};
-use crate::allowance::Work;
+use super::compose::{FileAs, Replacement};
 use crate::error::{InputRefusal, WorkspaceError};
-use crate::files::{copy, create_dir, quoted, real_path, write};
-use crate::git::unexpected;
+use crate::files::{copy, real_path};
 use crate::limits::InputLimits;
+use crate::objects::Odb;
 use crate::oid::ObjectId;
 use crate::path::{RepoPath, escaped};
 use crate::scratch::Scratch;
-use crate::tree::{EntryMode, TreeEntry, ascii, tree_path};
+use crate::tree::{EntryMode, TreeEntry, tree_path};
 
 impl Mirror {
     /// The working tree in `dir` as a tree of this mirror. `base` is the commit (or tree) the clone was made of: ignored
@@ -65,17 +68,13 @@ impl Mirror {
             None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
         }
         let new = untracked(&scratch, &dir, self.limits()).await?;
-        let links = scratch.path().join("links");
-        create_dir(&links)?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
-        let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
-        let tracked = Arc::clone(&base_entries);
-        let looked = tokio::task::spawn_blocking(move || found::look(&place, &tracked, &new)).await;
-        let found =
-            looked.map_err(|error| WorkspaceError::io("look through", &dir)(std::io::Error::other(error)))??;
-        let files = hash(&scratch, &dir, &links, found).await?;
-        update_index(&scratch, &differences(&base_entries, files)).await?;
-        write_tree(&scratch).await
+        let (place, base) = (Place { dir, known, limits: self.limits().clone() }, base.clone());
+        let make = move |odb: &Odb| {
+            let found = found::look(&place, &base_entries, &new)?;
+            odb.edit(&base, &differences(&base_entries, hash(odb, &place.dir, found)?))
+        };
+        self.inner.objects.with(make).await
     }
 }
 
@@ -102,49 +101,38 @@ async fn untracked(scratch: &Scratch, dir: &Path, limits: &InputLimits) -> Resul
 }
 
 /// Writes the bytes of files whose ids are not known into the mirror, and gives what all of them are.
-async fn hash(
-    scratch: &Scratch,
-    dir: &Path,
-    links: &Path,
-    found: Vec<Found>,
-) -> Result<Vec<(RepoPath, FileAs)>, WorkspaceError> {
-    let unknown: Vec<&Found> = found.iter().filter(|file| file.known.is_none()).collect();
-    let (mut names, mut bytes) = (Vec::new(), 0);
-    for (number, file) in unknown.iter().enumerate() {
-        let mut source = dir.join(file.path.as_path());
-        if file.mode == EntryMode::Symlink {
-            // A link's blob is its target; git would follow the link, so it gets the target in a file.
-            let target = std::fs::read_link(&source).map_err(WorkspaceError::io("read the link", &source))?;
-            source = links.join(number.to_string());
-            write(&source, target.as_os_str().as_bytes())?;
-        }
-        bytes += std::fs::metadata(&source).map_err(WorkspaceError::io("look at", &source))?.len();
-        names.extend(quoted(&source));
-        names.push(b'\n');
-    }
-    if unknown.is_empty() {
-        return Ok(with_ids(found, Vec::new()));
-    }
-    let git = scratch.git("hash-object").args(["-w", "--no-filters", "--stdin-paths"]);
-    let git = git.confined(Work::of_files(bytes)).reads(dir);
-    let answer = git.stdin(names).long().run_ok().await?;
-    let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let oids: Option<Vec<ObjectId>> = lines.map(|line| ascii(line).and_then(|text| text.parse().ok())).collect();
-    let oids = oids.filter(|oids| oids.len() == unknown.len()).ok_or_else(|| unexpected("hash-object", &answer))?;
-    Ok(with_ids(found, oids))
-}
-
-/// What all files are, `ids` being those of the unknown ones in their order.
-fn with_ids(found: Vec<Found>, ids: Vec<ObjectId>) -> Vec<(RepoPath, FileAs)> {
-    let mut ids = ids.into_iter();
-    let files = found.into_iter().filter_map(|Found { path, mode, known }| {
-        let oid = known.or_else(|| ids.next())?;
-        Some((path, FileAs { mode, oid }))
+fn hash(odb: &Odb, dir: &Path, found: Vec<Found>) -> Result<Vec<(RepoPath, FileAs)>, WorkspaceError> {
+    let files = found.into_iter().map(|Found { path, mode, known }| {
+        let oid = match known {
+            Some(oid) => oid,
+            None => write_blob(odb, &dir.join(path.as_path()), mode)?,
+        };
+        Ok((path, FileAs { mode, oid }))
     });
     files.collect()
 }
 
-/// What has to be written into an index of the base, and what has to go from it.
+/// A link's blob is its target. Nothing follows a link that took a file's place since it was looked at.
+fn write_blob(odb: &Odb, file: &Path, mode: EntryMode) -> Result<ObjectId, WorkspaceError> {
+    if mode == EntryMode::Symlink {
+        let target = std::fs::read_link(file).map_err(WorkspaceError::io("read the link", file))?;
+        return odb.write(Kind::Blob, target.as_os_str().as_bytes());
+    }
+    let mut opening = std::fs::File::options();
+    opening.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    let unreadable = || InputRefusal::Unreadable { shown: escaped(file.as_os_str().as_bytes()) };
+    let opened = opening.open(file).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => unreadable().into(),
+        _ => WorkspaceError::io("open", file)(error),
+    })?;
+    let found = opened.metadata().map_err(WorkspaceError::io("look at", file))?;
+    if !found.is_file() {
+        return Err(unreadable().into());
+    }
+    odb.write_blob_from(found.len(), opened)
+}
+
+/// What has to be written into the base's tree, and what has to go from it.
 fn differences(base: &[TreeEntry], files: Vec<(RepoPath, FileAs)>) -> Vec<Replacement> {
     let kept: HashSet<&OsStr> = files.iter().map(|(path, _)| path.as_path().as_os_str()).collect();
     let gone = base.iter().filter(|entry| entry.mode != EntryMode::Gitlink);

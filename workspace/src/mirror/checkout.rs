@@ -7,11 +7,11 @@ use super::Mirror;
 use crate::allowance::Work;
 use crate::error::WorkspaceError;
 use crate::files::create_fresh_dir;
-use crate::git::unexpected;
 use crate::limits::LINK_TARGET_BYTES_MAX;
+use crate::objects::Odb;
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{EntryMode, TreeEntry, ascii, audit, bytes_of};
+use crate::tree::{EntryMode, TreeEntry, audit, bytes_of};
 
 /// What was checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,31 +43,19 @@ impl Mirror {
         if links().next().is_none() {
             return Ok(Vec::new());
         }
-        let short = links().filter(|link| link.bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX));
-        let asked: String = short.map(|link| format!("{}\n", link.oid)).collect();
-        let answer = self.git("cat-file").args(["--batch=%(objectsize)", "--buffer"]).stdin(asked.into_bytes());
-        let answer = answer.long().run_ok().await?;
-        let mut rest = answer.as_slice();
-        let mut out = Vec::new();
-        for link in links() {
-            let stays = link.bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX)
-                && stays_inside(&link.path, next_blob(&mut rest).ok_or_else(|| unexpected("cat-file", &answer))?);
-            if !stays {
-                out.push(link.path.clone());
+        let links: Vec<TreeEntry> = links().cloned().collect();
+        let look = move |odb: &Odb| {
+            let mut out = Vec::new();
+            for TreeEntry { path, oid, bytes, .. } in links {
+                let short = bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX as u64);
+                if !short || !stays_inside(&path, &odb.blob(&oid, LINK_TARGET_BYTES_MAX)?) {
+                    out.push(path);
+                }
             }
-        }
-        Ok(out)
+            Ok(out)
+        };
+        self.inner.objects.with(look).await
     }
-}
-
-/// The next blob of a batch: its size, a newline, its bytes, a newline.
-fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let end = rest.iter().position(|byte| *byte == b'\n')?;
-    let (size, tail) = rest.split_at_checked(end)?;
-    let size: usize = ascii(size)?.parse().ok()?;
-    let (blob, tail) = tail.get(1..)?.split_at_checked(size)?;
-    *rest = tail.get(1..)?;
-    Some(blob)
 }
 
 /// Whether a link cannot lead out of its tree. Its `..` have to come first and be no more than the folders it is in:

@@ -5,12 +5,11 @@
 use super::Mirror;
 use crate::error::WorkspaceError;
 use crate::git::unexpected;
+use crate::objects::Odb;
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::tree::ascii;
 
-/// Bytes of a line of `cat-file --batch` that says what follows: an id, a kind and a size.
-const BATCH_HEADER_BYTES: usize = 128;
 /// Bytes that a search may find.
 const FOUND_BYTES_MAX: usize = 4 << 20;
 
@@ -37,20 +36,25 @@ pub struct Logged {
 }
 
 impl Mirror {
-    /// The bytes of blobs, in their order, by one call of git.
+    /// The bytes of blobs, in their order.
     ///
     /// # Errors
-    /// [`WorkspaceError::NoSuchObject`]; together they have more than `cap` bytes.
+    /// [`WorkspaceError::NoSuchObject`]; together they have more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
     pub async fn read_blobs(&self, blobs: &[ObjectId], cap: usize) -> Result<Vec<Vec<u8>>, WorkspaceError> {
         if blobs.is_empty() {
             return Ok(Vec::new());
         }
-        let ids: String = blobs.iter().map(|oid| format!("{oid}\n")).collect();
-        let git = self.git("cat-file").arg("--batch").stdin(ids.into_bytes());
-        let output =
-            git.output_cap(cap.saturating_add(blobs.len().saturating_mul(BATCH_HEADER_BYTES))).run_ok().await?;
-        let mut rest = output.as_slice();
-        blobs.iter().map(|oid| next_blob(&mut rest, oid)).collect()
+        let blobs = blobs.to_vec();
+        let read = move |odb: &Odb| {
+            let (mut all, mut left) = (Vec::with_capacity(blobs.len()), cap);
+            for oid in &blobs {
+                let bytes = odb.blob(oid, left)?;
+                left = left.saturating_sub(bytes.len());
+                all.push(bytes);
+            }
+            Ok(all)
+        };
+        self.inner.objects.with(read).await
     }
 
     /// The first lines of a commit's or tree's text files that have this text, `per_file` of each file at most.
@@ -84,20 +88,6 @@ impl Mirror {
         let output = git.args(paths.iter().map(RepoPath::as_path)).run_ok().await?;
         output.split(|byte| *byte == 0).filter(|record| !record.is_empty()).map(logged).collect()
     }
-}
-
-/// Takes the next object of a batch.
-fn next_blob(rest: &mut &[u8], oid: &ObjectId) -> Result<Vec<u8>, WorkspaceError> {
-    let missing = || WorkspaceError::NoSuchObject { kind: "blob", oid: oid.clone() };
-    let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
-    let (header, behind) = rest.split_at(end);
-    let header = String::from_utf8_lossy(header);
-    let size = header.strip_prefix(&format!("{oid} blob ")).and_then(|size| size.parse::<usize>().ok());
-    let size = size.ok_or_else(missing)?;
-    let object = behind.get(1..=size).ok_or_else(|| unexpected("cat-file", header.as_bytes()))?;
-    // A line feed follows each.
-    *rest = behind.get(size + 2..).unwrap_or_default();
-    Ok(object.to_vec())
 }
 
 /// Records of `grep -z -n <commit>`: `COMMIT:PATH`, NUL, the line's number, NUL, the line, line feed. A path may have a line feed

@@ -6,20 +6,6 @@ fn entry(path: &str, mode: EntryMode, oid: char, bytes: Option<u64>) -> TreeEntr
 }
 
 #[test]
-fn listings_are_read_with_odd_names() {
-    let oid = "a".repeat(40);
-    let read = parse_entry(format!("100755 blob {oid}      12\ta\tb\n c").as_bytes()).unwrap();
-    assert_eq!(read, entry("a\tb\n c", EntryMode::Executable, 'a', Some(12)));
-    let link = parse_entry(format!("160000 commit {oid}       -\tsub").as_bytes()).unwrap();
-    assert_eq!(link, entry("sub", EntryMode::Gitlink, 'a', None));
-    assert!(parse_entry(b"nonsense").is_err());
-    assert!(matches!(
-        parse_entry(format!("100644 blob {oid} 1\ta/../../b").as_bytes()),
-        Err(WorkspaceError::Refused(InputRefusal::UnusablePath { .. }))
-    ));
-}
-
-#[test]
 fn sizes_are_capped_alone_and_together() {
     let limits = InputLimits { blob_bytes: 10, tree_bytes: 15, ..InputLimits::default() };
     let at_the_cap = [entry("a", EntryMode::File, 'a', Some(10)), entry("b", EntryMode::File, 'b', Some(5))];

@@ -147,7 +147,7 @@ impl UserRepo {
             }
             last = Some(tip);
         }
-        if last.as_ref() != Some(new) && quarantine.kind_of(new).await?.as_deref() != Some("commit") {
+        if last.as_ref() != Some(new) && !quarantine.has_commit(new).await? {
             return Err(WorkspaceError::HeadMissing { new: new.clone() });
         }
         if let Some(tip) = old.clone().filter(|_| !ahead.contains(new)) {

@@ -11,6 +11,7 @@ mod empty;
 mod headers;
 mod looks;
 mod merges;
+mod objects;
 mod repositories;
 mod support;
 mod trees;

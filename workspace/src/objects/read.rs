@@ -1,0 +1,124 @@
+//! Reading single objects.
+
+use std::time::Instant;
+
+use gix_object::{Find, Kind, TreeRefIter};
+use gix_odb::Header;
+
+use super::{Objects, from_gix, kind_of_hash, to_gix, unreadable};
+use crate::commit::{Commit, parse_commit};
+use crate::error::{InputRefusal, WorkspaceError};
+use crate::limits::SHORT_OUTPUT_BYTES;
+use crate::oid::ObjectId;
+use crate::path::RepoPath;
+use crate::tree::EntryMode;
+
+/// Objects that are open for one piece of work.
+pub(crate) struct Odb {
+    pub(super) objects: Objects,
+    pub(super) handle: gix_odb::Handle,
+    /// When the work has taken too long.
+    pub(super) until: Instant,
+}
+
+impl Objects {
+    /// The bytes of the file at `path` in a commit; `None` if no file is there (nothing, a link, a folder).
+    ///
+    /// # Errors
+    /// The commit is not there; the file has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
+    pub(crate) async fn file_at(
+        &self,
+        commit: &ObjectId,
+        path: &RepoPath,
+        cap: usize,
+    ) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        let (commit, path) = (commit.clone(), path.clone());
+        self.with(move |odb| odb.file_at(&commit, &path, cap)).await
+    }
+}
+
+impl Odb {
+    /// What kind of object this is, and how many bytes it has; `None` if it is not there.
+    pub(crate) fn header(&self, oid: &ObjectId) -> Result<Option<(Kind, u64)>, WorkspaceError> {
+        self.header_of(&to_gix(oid)?)
+    }
+
+    pub(super) fn header_of(&self, oid: &gix_hash::oid) -> Result<Option<(Kind, u64)>, WorkspaceError> {
+        self.in_time()?;
+        let header = self.handle.try_header(oid).map_err(|error| self.failed(&error))?;
+        Ok(header.map(|header| (header.kind(), header.size())))
+    }
+
+    /// Whether the object is there and of this kind.
+    pub(crate) fn is(&self, kind: Kind, oid: &ObjectId) -> Result<bool, WorkspaceError> {
+        Ok(self.header(oid)?.is_some_and(|(found, _)| found == kind))
+    }
+
+    /// What a commit names; `None` if no commit has this id.
+    pub(crate) fn commit(&self, oid: &ObjectId) -> Result<Option<Commit>, WorkspaceError> {
+        match self.header(oid)? {
+            Some((Kind::Commit, bytes)) if bytes > SHORT_OUTPUT_BYTES as u64 => {
+                Err(InputRefusal::CommitTooLarge { oid: oid.clone(), max: SHORT_OUTPUT_BYTES }.into())
+            }
+            Some((Kind::Commit, _)) => {
+                let bytes = self.contents(&to_gix(oid)?)?;
+                parse_commit(&String::from_utf8_lossy(&bytes)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The bytes of a blob.
+    pub(crate) fn blob(&self, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
+        match self.header(oid)? {
+            Some((Kind::Blob, bytes)) if bytes > cap as u64 => {
+                Err(WorkspaceError::BlobOverCap { oid: oid.clone(), cap })
+            }
+            Some((Kind::Blob, _)) => self.contents(&to_gix(oid)?),
+            _ => Err(WorkspaceError::NoSuchObject { kind: "blob", oid: oid.clone() }),
+        }
+    }
+
+    /// The bytes of the file at `path` in a commit; `None` if no file is there (nothing, a link, a folder).
+    fn file_at(&self, commit: &ObjectId, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        let no_commit = || WorkspaceError::NoSuchObject { kind: "commit", oid: commit.clone() };
+        let tree = self.contents(&to_gix(&self.commit(commit)?.ok_or_else(no_commit)?.tree)?)?;
+        let tree = TreeRefIter::from_bytes(&tree, kind_of_hash(self.objects.format));
+        let found =
+            tree.lookup_entry(&self.handle, &mut Vec::new(), path.names()).map_err(|error| self.failed(&error))?;
+        match found.map(|entry| (EntryMode::of(entry.mode.kind()), entry.oid)) {
+            Some((Some(EntryMode::File | EntryMode::Executable), oid)) => self.blob(&from_gix(&oid)?, cap).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The bytes of an object that is there.
+    pub(super) fn contents(&self, oid: &gix_hash::oid) -> Result<Vec<u8>, WorkspaceError> {
+        let mut bytes = Vec::new();
+        let found = self.handle.try_find(oid, &mut bytes).map_err(|error| self.failed(&error))?;
+        match found.is_some() {
+            true => Ok(bytes),
+            false => Err(unreadable(&self.objects.dir, format!("{oid} is not there any more"))),
+        }
+    }
+
+    /// Asked between objects: a single one takes as long as it takes, which its bytes bound.
+    pub(super) fn in_time(&self) -> Result<(), WorkspaceError> {
+        if Instant::now() < self.until {
+            return Ok(());
+        }
+        Err(unreadable(&self.objects.dir, format!("reading them takes longer than {:?}", super::READING_MAX)))
+    }
+
+    /// What the system could not do is the machine's fault, everything else the objects'.
+    pub(super) fn failed(&self, error: &gix_error::Error) -> WorkspaceError {
+        let systems = error.iter_errors().find_map(|error| {
+            let error = error.downcast_ref::<std::io::Error>()?;
+            error.raw_os_error().map(std::io::Error::from_raw_os_error)
+        });
+        match systems {
+            Some(source) => WorkspaceError::io("read", &self.objects.dir)(source),
+            None => unreadable(&self.objects.dir, error),
+        }
+    }
+}
