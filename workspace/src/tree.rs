@@ -63,17 +63,6 @@ impl EntryMode {
             EntryKind::Tree => None,
         }
     }
-
-    /// Reads git's digits. Old repositories have group-writable files (`100664`): plain files to us, as to git.
-    pub(crate) fn from_octal(digits: &[u8]) -> Option<Self> {
-        match digits {
-            b"100644" | b"100664" => Some(Self::File),
-            b"100755" => Some(Self::Executable),
-            b"120000" => Some(Self::Symlink),
-            b"160000" => Some(Self::Gitlink),
-            _ => None,
-        }
-    }
 }
 
 /// One entry of a tree, folders not counted.

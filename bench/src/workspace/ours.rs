@@ -172,7 +172,8 @@ impl Flight<'_> {
         const ACTION: &str = "hand off";
         let tree = mirror.capture_clone(clone, base).await.doing(ACTION)?;
         let base_tree = mirror.tree_of(base).await.doing(ACTION)?;
-        mirror.diff_with_summary(&base_tree, &tree).await.doing(ACTION)?;
+        mirror.diff(&base_tree, &tree).await.doing(ACTION)?;
+        mirror.diff_summary(&base_tree, &tree).await.doing(ACTION)?;
         let commit = mirror.commit_on(base, &tree, &meta("work")).await.doing(ACTION)?;
         let bundle = mirror.thin_bundle(base, &commit, HANDOFF_REF, out).await.doing(ACTION)?;
         let stored = put(&self.ours.builder, role::BUILDER, &bundle.path, bundle.bytes, &commit).await?;

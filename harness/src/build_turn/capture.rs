@@ -148,7 +148,8 @@ impl Capture<'_> {
         if tree == base_tree {
             return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });
         }
-        let (changes, summary) = self.mirror.diff_with_summary(&base_tree, &tree).await?;
+        let changes = self.mirror.diff(&base_tree, &tree).await?;
+        let summary = self.mirror.diff_summary(&base_tree, &tree).await?;
         let (touched, diff) = (path_changes(&changes), diff_summary(&summary));
         let commit = self.mirror.commit_on(&base, &tree, &self.meta()).await?;
         let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;

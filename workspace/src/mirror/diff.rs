@@ -9,7 +9,7 @@ use crate::error::{InputRefusal, WorkspaceError};
 use crate::git::unexpected;
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::{EntryMode, TreeEntry, ascii, tree_path};
+use crate::tree::{EntryMode, TreeEntry, ascii};
 
 /// One path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,13 +74,7 @@ impl Mirror {
     /// # Errors
     /// A tree is not here; a path cannot be one of a working tree ([`WorkspaceError::Refused`]).
     pub async fn diff(&self, from: &ObjectId, to: &ObjectId) -> Result<Vec<Change>, WorkspaceError> {
-        if let (Some(from), Some(to)) = (self.inner.cache.list(from), self.inner.cache.list(to)) {
-            return Ok(compare(&from, &to));
-        }
-        let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
-        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
-        let listing = complete(listing.run_ok().await)?;
-        parse_raw(&listing)
+        Ok(compare(&self.list_tree(from).await?, &self.list_tree(to).await?))
     }
 
     /// The difference between two trees (or commits' trees) in figures.
@@ -92,22 +86,6 @@ impl Mirror {
         let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
         let listing = complete(listing.run_ok().await)?;
         parse_numstat(&listing)
-    }
-
-    /// Both, by one process.
-    ///
-    /// # Errors
-    /// As [`Mirror::diff`].
-    pub async fn diff_with_summary(
-        &self,
-        from: &ObjectId,
-        to: &ObjectId,
-    ) -> Result<(Vec<Change>, DiffStat), WorkspaceError> {
-        let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames"]);
-        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
-        let listing = complete(listing.run_ok().await)?;
-        let (raw, numstat) = listing.split_at(raw_len(&listing));
-        Ok((parse_raw(raw)?, parse_numstat(numstat)?))
     }
 }
 
@@ -169,55 +147,6 @@ fn complete(listing: Result<Vec<u8>, WorkspaceError>) -> Result<Vec<u8>, Workspa
     }
 }
 
-/// The length of what `--raw` wrote in front of `--numstat`: pairs of a line that begins with a colon, and a path.
-fn raw_len(listing: &[u8]) -> usize {
-    let mut len = 0;
-    while listing.get(len) == Some(&b':') {
-        let pair = listing[len..].split_inclusive(|byte| *byte == 0).take(2).map(<[u8]>::len);
-        len += pair.sum::<usize>();
-    }
-    len
-}
-
-/// `:<old mode> <new mode> <old oid> <new oid> <status>` and the path, both ended by NUL.
-fn parse_raw(listing: &[u8]) -> Result<Vec<Change>, WorkspaceError> {
-    let mut fields = listing.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-    let mut changes = Vec::new();
-    while let Some(facts) = fields.next() {
-        let odd = || unexpected("diff-tree", facts);
-        let path = tree_path(fields.next().ok_or_else(odd)?)?;
-        let change = parse_change(facts, path).ok_or_else(odd)?;
-        // Ancient trees have modes that every newer tree writes as a plain file's: that is no change.
-        if change.old != change.new {
-            changes.push(change);
-        }
-    }
-    Ok(changes)
-}
-
-fn parse_change(facts: &[u8], path: RepoPath) -> Option<Change> {
-    let mut facts = ascii(facts)?.strip_prefix(':')?.split(' ');
-    let (old_mode, new_mode) = (facts.next()?, facts.next()?);
-    let (old_oid, new_oid) = (facts.next()?, facts.next()?);
-    let status = match facts.next()? {
-        "A" => DiffStatus::Added,
-        "M" => DiffStatus::Modified,
-        "D" => DiffStatus::Deleted,
-        "T" => DiffStatus::TypeChanged,
-        _ => return None,
-    };
-    let (old, new) = (side(old_mode, old_oid)?, side(new_mode, new_oid)?);
-    Some(Change { path, status, old, new })
-}
-
-/// One side of a change; the inner `None` for a path that is not there.
-fn side(mode: &str, oid: &str) -> Option<Option<(EntryMode, ObjectId)>> {
-    if mode == "000000" {
-        return Some(None);
-    }
-    Some(Some((EntryMode::from_octal(mode.as_bytes())?, oid.parse().ok()?)))
-}
-
 /// `<added>\t<removed>\t<path>`, ended by NUL; `-` for files that are not text.
 fn parse_numstat(listing: &[u8]) -> Result<DiffStat, WorkspaceError> {
     let mut summary = DiffStat::default();
@@ -241,22 +170,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn raw_lines_give_both_sides() {
-        let (a, z) = ("a".repeat(40), "0".repeat(40));
-        let listing = format!(":000000 120000 {z} {a} A\0new\nlink\0:160000 000000 {a} {z} D\0sub\0");
-        let changes = parse_raw(listing.as_bytes()).unwrap();
-        assert!(changes[0].is_symlink() && changes[0].old.is_none() && changes[0].status == DiffStatus::Added);
-        assert!(changes[1].is_gitlink() && changes[1].new.is_none() && changes[1].status == DiffStatus::Deleted);
-        assert!(parse_raw(b":nonsense\0path\0").is_err() && parse_raw(b":no path\0").is_err());
-    }
-
-    #[test]
-    fn a_plain_file_recorded_in_the_ancient_way_is_no_change() {
-        let a = "a".repeat(40);
-        assert!(parse_raw(format!(":100664 100644 {a} {a} M\0old\0").as_bytes()).unwrap().is_empty());
-    }
-
-    #[test]
     fn a_listing_that_is_too_long_is_the_fault_of_the_trees() {
         let program = || "git".to_owned();
         let cut = WorkspaceError::Git {
@@ -266,17 +179,6 @@ mod tests {
         assert!(complete(Err(cut)).unwrap_err().is_refusal());
         let gone = WorkspaceError::Git { command: "diff-tree", source: ToolError::NotFound { program: program() } };
         assert!(!complete(Err(gone)).unwrap_err().is_refusal());
-    }
-
-    #[test]
-    fn both_listings_are_told_apart_whatever_a_path_is_called() {
-        let a = "a".repeat(40);
-        let raw = format!(":100644 100644 {a} {a} M\0:3\t1\tx\0");
-        for (before, behind) in
-            [(raw.as_str(), "3\t1\t:3\t1\tx\0"), ("", "-\t-\tbin\0"), (&raw, ""), ("", ""), (":cut", "")]
-        {
-            assert_eq!(raw_len(format!("{before}{behind}").as_bytes()), before.len(), "{before:?} {behind:?}");
-        }
     }
 
     #[test]

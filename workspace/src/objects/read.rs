@@ -1,5 +1,6 @@
 //! Reading single objects.
 
+use std::io::ErrorKind;
 use std::time::Instant;
 
 use gix_object::{Find, Kind, TreeRefIter};
@@ -110,11 +111,12 @@ impl Odb {
         Err(unreadable(&self.objects.dir, format!("reading them takes longer than {:?}", super::READING_MAX)))
     }
 
-    /// What the system could not do is the machine's fault, everything else the objects'.
+    /// What the system could not do is the machine's fault. A file that is gone, and everything else, is the objects'.
     pub(super) fn failed(&self, error: &gix_error::Error) -> WorkspaceError {
         let systems = error.iter_errors().find_map(|error| {
             let error = error.downcast_ref::<std::io::Error>()?;
-            error.raw_os_error().map(std::io::Error::from_raw_os_error)
+            let number = error.raw_os_error().filter(|_| error.kind() != ErrorKind::NotFound)?;
+            Some(std::io::Error::from_raw_os_error(number))
         });
         match systems {
             Some(source) => WorkspaceError::io("read", &self.objects.dir)(source),

@@ -24,7 +24,7 @@ async fn listed(workbench: &Workbench, tree: &ObjectId) -> String {
     let entries = workbench.mirror.list_tree(tree).await.unwrap();
     let shown = entries.iter().map(|entry| {
         let kind = if entry.mode == EntryMode::Gitlink { "commit" } else { "blob" };
-        let bytes = entry.bytes.map_or("-".to_owned(), |bytes| bytes.to_string());
+        let bytes = entry.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
         let path = String::from_utf8_lossy(entry.path.as_bytes()).into_owned();
         format!("{} {kind} {} {bytes:>7}\t{path}\0", entry.mode.octal(), entry.oid)
     });
