@@ -1,5 +1,6 @@
 //! Turns, as agents pull them: by priority, one at a time, only what an orchestrator signed.
 
+mod looks;
 mod pulls;
 
 use std::{ops::Range, sync::OnceLock, time::Duration};
@@ -7,9 +8,9 @@ use std::{ops::Range, sync::OnceLock, time::Duration};
 use bytes::Bytes;
 use holdpoint_protocol::{
     ids::{PoolId, RoleId},
-    plan::Priority,
     streams, subjects,
 };
+use looks::Looks;
 use pulls::{Pulled, Pulls};
 use tokio::time::Instant;
 
@@ -18,11 +19,9 @@ use crate::{
     auth::Trust,
     handoffs::QueueError,
     message::Stored,
-    signals::{Signal, SignalError, Signals},
+    signals::{SignalError, Signals},
 };
 
-/// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
-const POLL_EVERY: Duration = Duration::from_secs(5);
 /// For how long an agent leaves a turn to others that it passed on: each of them looks once in this time.
 const OTHERS_FIRST: Duration = Duration::from_secs(7);
 /// How long the broker may take to answer an acknowledgement.
@@ -36,10 +35,7 @@ pub struct TurnQueue {
     pool: PoolId,
     hints: Signals,
     pulls: Pulls,
-    /// Priorities at which there may be turns: hinted at, or not looked at for a while.
-    perhaps: [bool; Priority::ALL.len()],
-    /// When all priorities were last looked at: hints get lost, and what comes again has none.
-    looked_at_all: Instant,
+    looks: Looks,
     /// When a turn that this agent passed on is there again, and others look first.
     others_first: Option<Range<Instant>>,
 }
@@ -53,9 +49,8 @@ impl TurnQueue {
         let pulls = Pulls::open(bus).await;
         let pulls = pulls.map_err(|source| SignalError::Listen { subject: "an inbox".to_owned(), source })?;
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
-        let (perhaps, looked_at_all) = ([true; Priority::ALL.len()], Instant::now());
-        let (role, pool) = (role.clone(), pool.clone());
-        Ok(Self { trust: trust.into(), role, pool, hints, pulls, perhaps, looked_at_all, others_first: None })
+        let (role, pool, looks) = (role.clone(), pool.clone(), Looks::new(Instant::now()));
+        Ok(Self { trust: trust.into(), role, pool, hints, pulls, looks, others_first: None })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -64,11 +59,9 @@ impl TurnQueue {
     pub async fn next(&mut self) -> Delivery {
         loop {
             while let Some(hint) = self.hints.next_now() {
-                self.note(&hint);
+                self.looks.hint(&hint.payload);
             }
-            if self.looked_at_all.elapsed() >= POLL_EVERY {
-                self.expect_anything();
-            }
+            self.looks.tick(Instant::now());
             if let Some(delivery) = self.look().await {
                 return delivery;
             }
@@ -79,9 +72,8 @@ impl TurnQueue {
                     None => std::future::pending().await,
                 }
             };
-            match tokio::time::timeout_at(self.looked_at_all + POLL_EVERY, hint).await {
-                Ok(hint) => self.note(&hint),
-                Err(_) => self.expect_anything(),
+            if let Ok(hint) = tokio::time::timeout_at(self.looks.wait_until(), hint).await {
+                self.looks.hint(&hint.payload);
             }
         }
     }
@@ -96,21 +88,8 @@ impl TurnQueue {
 
     /// The next turn, if one is there now.
     pub async fn poll(&mut self) -> Option<Delivery> {
-        self.expect_anything();
+        self.looks.at_all(Instant::now());
         self.look().await
-    }
-
-    fn expect_anything(&mut self) {
-        self.perhaps = [true; Priority::ALL.len()];
-        self.looked_at_all = Instant::now();
-    }
-
-    /// A hint names the priority of the turn; one that does not may mean any.
-    fn note(&mut self, hint: &Signal) {
-        match Priority::ALL.iter().position(|priority| priority.as_str().as_bytes() == &*hint.payload) {
-            Some(index) => self.perhaps[index] = true,
-            None => self.perhaps = [true; Priority::ALL.len()],
-        }
     }
 
     /// The next turn where there may be one.
@@ -118,25 +97,20 @@ impl TurnQueue {
         if self.others_first.as_ref().is_some_and(|span| span.contains(&Instant::now())) {
             return None;
         }
-        for (index, priority) in Priority::ALL.into_iter().enumerate() {
-            while std::mem::take(&mut self.perhaps[index]) {
-                let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
-                match self.pulls.pull(&consumer).await {
-                    Pulled::Nothing => {}
-                    Pulled::Failed => {
-                        self.perhaps[index] = true;
-                        break;
+        while let Some(priority) = self.looks.next() {
+            let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
+            match self.pulls.pull(&consumer).await {
+                Pulled::Nothing => self.looks.nothing(priority, Instant::now()),
+                Pulled::Failed => self.looks.failed(priority, Instant::now()),
+                Pulled::Turn(delivery) => {
+                    self.looks.turn(priority);
+                    if delivery.stored.is_orchestrators(&self.trust.roots()) {
+                        return Some(*delivery);
                     }
-                    Pulled::Turn(delivery) => {
-                        self.perhaps[index] = true;
-                        if delivery.stored.is_orchestrators(&self.trust.roots()) {
-                            return Some(*delivery);
-                        }
-                        let Stored { sequence, subject, .. } = &delivery.stored;
-                        tracing::error!(sequence = sequence.0, %subject, "ALARM: an entry that no orchestrator signed");
-                        if let Err(error) = delivery.ack().await {
-                            tracing::warn!(%error, "it will come again");
-                        }
+                    let Stored { sequence, subject, .. } = &delivery.stored;
+                    tracing::error!(sequence = sequence.0, %subject, "ALARM: an entry that no orchestrator signed");
+                    if let Err(error) = delivery.ack().await {
+                        tracing::warn!(%error, "it will come again");
                     }
                 }
             }
