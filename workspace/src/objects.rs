@@ -75,7 +75,8 @@ impl Objects {
 
     /// Opened for each piece of work: it costs a look into a folder, and so what others brought or removed is seen.
     fn open(self) -> Result<Odb, WorkspaceError> {
-        let options = Options { alloc_limit_bytes: Some(ALLOCATION_MAX), ..Options::default() };
+        let current_dir = Some(self.dir.clone());
+        let options = Options { alloc_limit_bytes: Some(ALLOCATION_MAX), current_dir, ..Options::default() };
         let handle = gix_odb::at_opts(&self.dir, kind_of_hash(self.format), None, options)
             .map_err(WorkspaceError::io("open", &self.dir))?;
         Ok(Odb { objects: self, handle, until: Instant::now() + READING_MAX })

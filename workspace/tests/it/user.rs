@@ -1,6 +1,6 @@
 //! Reading the user's repository.
 
-use holdpoint_workspace::{ObjectId, UserRepo, WorkspaceError, require_git};
+use holdpoint_workspace::{BranchUpdate, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError, require_git};
 
 use crate::support::{Workbench, bytes_of, commit_all, git, import, init, mirror_in, oid, path, put};
 
@@ -62,6 +62,26 @@ async fn files_are_read_from_commits_and_not_from_the_working_tree() {
     }
     let over = user.file_at(&workbench.base, &path("src/lib.txt"), 3).await;
     assert!(matches!(over, Err(WorkspaceError::BlobOverCap { cap: 3, .. })));
+}
+
+#[tokio::test]
+async fn a_repository_that_borrows_its_objects_is_read_and_written_like_any_other() {
+    let workbench = Workbench::new().await;
+    let borrower = workbench.path("borrower");
+    let source = workbench.repo.to_str().unwrap();
+    git(workbench.temp.path(), &["clone", "--quiet", "--shared", source, borrower.to_str().unwrap()]).await;
+    let list = borrower.join(".git/objects/info/alternates");
+    let lent = std::fs::read_to_string(&list).unwrap();
+    // Git passes over what is gone, and so do we.
+    std::fs::write(&list, format!("/nowhere/objects\n{lent}")).unwrap();
+    let user = UserRepo::open(&borrower).await.unwrap();
+    assert!(user.file_at(&workbench.base, &path("src/lib.txt"), 1000).await.unwrap().is_some());
+    let work = workbench.commit(&workbench.base, &[("new.txt", Some("new\n"))]).await;
+    let bundle = workbench.path("work.bundle");
+    let bundle = workbench.mirror.thin_bundle(&workbench.base, &work, HANDOFF_REF, &bundle).await.unwrap();
+    let update = BranchUpdate { ref_name: HANDOFF_REF, branch: "holdpoint/x", new: &work };
+    user.import_branch(update, async |_| Ok::<_, WorkspaceError>(vec![bundle.path.clone()])).await.unwrap();
+    assert_eq!(oid(&borrower, "holdpoint/x").await, work);
 }
 
 #[tokio::test]
