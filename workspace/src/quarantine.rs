@@ -54,11 +54,6 @@ fn strict_but_for(habits: &[&str]) -> String {
     format!("--strict={}", ignored.join(","))
 }
 
-/// Objects that become single ones, at most: git's own figure for a fetch (`fetch.unpackLimit`).
-const SINGLES_MAX: u32 = 100;
-/// Bytes of a bundle whose objects become single ones, at most: each is compressed again.
-const SINGLES_BYTES_MAX: u64 = 256 << 10;
-
 /// What a pack consists of, in the order in which git may see it appear: the index makes it visible.
 const PACK_PARTS: [&str; 4] = ["pack", "rev", "keep", "idx"];
 
@@ -192,24 +187,14 @@ impl Quarantine {
         self.scratch.objects().with(move |odb| all_commits(odb, &prerequisites)).await
     }
 
-    /// Git reads the pack from the bundle itself: `git bundle unbundle` would do that with three processes more, and check no
-    /// objects. A large one stays a pack. A small one becomes single objects, as `git fetch` does it: every call looks through
-    /// all packs.
+    /// `git index-pack` reads the pack from the bundle itself: `git bundle unbundle` would do that with three processes
+    /// more, and check no objects. That nothing may follow the pack it sees only because its input is a file.
     async fn unpack(&self, bundle: &Path, header: &BundleHeader, well_formed: bool) -> Result<(), WorkspaceError> {
+        let git = self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]);
+        let git = if well_formed { git.arg("--strict") } else { git.arg(strict_but_for(&OLD_HABITS)) };
         let bytes = std::fs::metadata(bundle).map_err(WorkspaceError::io("look at", bundle))?.len();
-        let small = header.objects <= SINGLES_MAX && bytes <= SINGLES_BYTES_MAX;
-        let git = match well_formed {
-            true if small => self.scratch.git("unpack-objects").args(["-q", "--strict"]),
-            true => self.scratch.git("index-pack").args(["--stdin", "--fix-thin", "--strict"]),
-            false => self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]).arg(strict_but_for(&OLD_HABITS)),
-        };
         let git = git.confined(Work::of_bundle(bytes, header.objects));
-        let said = sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await)?;
-        // `index-pack` refuses what follows a pack, and says the pack's name; `unpack-objects` says what it read of it.
-        if small && well_formed && !said.is_empty() {
-            return Err(InputRefusal::BrokenObjects { detail: "something follows the pack".to_owned() }.into());
-        }
-        Ok(())
+        sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 
     /// Everything the commit leads to is there.
@@ -225,21 +210,11 @@ impl Quarantine {
         self.scratch.objects().with(move |odb| odb.is(Kind::Commit, &oid)).await
     }
 
-    /// The objects join their repository: single ones before packs, and what others lead to may come last, since nothing
-    /// leads to any of it yet. A pack that is `kept` as it came, whatever is tidied later, says whose it is.
+    /// The objects join their repository. A pack that is `kept` as it came, whatever is tidied later, says whose it is.
     pub(crate) fn release(self, kept: Option<&ObjectId>) -> Result<(), WorkspaceError> {
-        for folder in files_of(self.folder.path())?.into_iter().filter(|folder| is_of_singles(folder)) {
-            let target = self.home.dir.join(folder.file_name().unwrap_or_default());
-            create_dir(&target)?;
-            for single in files_of(&folder)? {
-                let name = single.file_name().unwrap_or_default();
-                std::fs::rename(&single, target.join(name)).map_err(WorkspaceError::io("move", &single))?;
-            }
-        }
         let target = self.home.dir.join("pack");
         create_dir(&target)?;
-        let is_pack = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "pack");
-        for pack in files_of(&self.pack_dir())?.into_iter().filter(is_pack) {
+        for pack in self.packs()? {
             if let Some(tip) = kept {
                 write(&pack.with_extension("keep"), format!("snapshot of {tip}\n"))?;
             }
@@ -255,18 +230,18 @@ impl Quarantine {
     pub(crate) fn pack_dir(&self) -> PathBuf {
         self.folder.path().join("pack")
     }
-}
 
-/// What is in a folder.
-fn files_of(folder: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
-    let failed = |error| WorkspaceError::io("list", folder)(error);
-    std::fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
-}
-
-/// Whether a folder has objects in files of their own: it is called by the first two digits of their ids.
-fn is_of_singles(folder: &Path) -> bool {
-    let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
-    name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
+    fn packs(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let folder = self.pack_dir();
+        let mut packs = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(WorkspaceError::io("list", &folder))? {
+            let path = entry.map_err(WorkspaceError::io("list", &folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "pack") {
+                packs.push(path);
+            }
+        }
+        Ok(packs)
+    }
 }
 
 /// Whether a folder among a repository's objects is a quarantine.
