@@ -168,7 +168,9 @@ export GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=Bench GIT_AUTHOR_EMAIL=bench@localh
 export GIT_COMMITTER_NAME=Bench GIT_COMMITTER_EMAIL=bench@localhost HERE="$PWD"
 one='set -e
 name="w$1"
-git clone --quiet --no-hardlinks "$HERE/repo" "$HERE/clone-$name"
+clone() { git clone --quiet --no-hardlinks "$HERE/repo" "$HERE/clone-$name"; }
+# It copies files, and a temporary one of a fetch may be gone by then.
+clone || { rm -rf "$HERE/clone-$name"; clone; }
 cd "$HERE/clone-$name"
 HOLDPOINT_WAYPOINT="$name" ../agent.sh
 git add --all

@@ -72,7 +72,6 @@ pub async fn judge(
     tree: &ObjectId,
     texts: &RuleTexts,
 ) -> Result<JudgedDiff, JudgeError> {
-    // First: what was listed need not be compared by git.
     let entries = mirror.list_tree(base_tree).await?;
     let changes = mirror.diff(base_tree, tree).await?;
     let rules = PathRules::new(&texts.scope, &texts.protected);

@@ -21,7 +21,7 @@ pub const TREE_BYTES_MAX: u64 = 16 << 30;
 pub const LINK_TARGET_BYTES_MAX: usize = 4096;
 
 /// Packs a mirror may have before they are joined: git looks through all of them for an object it does not find.
-pub const MIRROR_PACKS_MAX: usize = 50;
+pub const MIRROR_PACKS_MAX: usize = 16;
 
 /// Objects in files of their own that a mirror may have before they are packed; git's own figure.
 pub const MIRROR_SINGLES_MAX: usize = 6700;

@@ -2,16 +2,16 @@
 //!
 //! Starting git costs more than reading a few objects. So what a confined `git index-pack` accepted, or this process wrote, is read
 //! and written here, with gitoxide. Nothing here checks again whether objects are well-formed or have the name that they
-//! should; no pack is taken in. Since their makers are not trusted, each piece of work has bounds: bytes of an allocation,
-//! time, and how many run at once.
+//! should; no pack is taken in. Since their makers are not trusted, work on them has bounds: bytes of an allocation, of a listing
+//! and its time, and how many run at once.
 
 mod edit;
 mod list;
 mod read;
+mod tree;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use gix_odb::store::init::Options;
 use tokio::sync::Semaphore;
@@ -24,10 +24,8 @@ use crate::oid::{ObjectFormat, ObjectId};
 
 /// Folders of objects that others refer to, each referring to the next: git follows no more.
 const ALTERNATES_DEPTH: usize = 5;
-/// Bytes that reading an object may allocate at a time, for it and for each object that it is a difference of.
-const ALLOCATION_MAX: usize = 64 << 20;
-/// How long one piece of work may read: the largest trees take seconds.
-const READING_MAX: Duration = Duration::from_secs(60);
+/// Bytes that reading an object may allocate: for itself, the one that it is a difference of, and the differences.
+const ALLOCATION_MAX: usize = 128 << 20;
 /// Pieces of work at once in this process.
 const AT_ONCE: usize = 4;
 
@@ -66,8 +64,23 @@ impl Objects {
         &self,
         work: impl FnOnce(&Odb) -> Result<T, WorkspaceError> + Send + 'static,
     ) -> Result<T, WorkspaceError> {
-        // Fails only when it was closed, which nobody does.
-        let _place = PLACES.acquire().await.ok();
+        // Fails only when it was closed, which nobody does. Held by the work, which goes on when nobody waits for it any more.
+        let place = PLACES.acquire().await.ok();
+        let done = self.at_length(move |odb| {
+            let _place = place;
+            work(odb)
+        });
+        done.await
+    }
+
+    /// As [`Objects::with`], for work that takes as long as its caller's files do, and takes no place from others.
+    ///
+    /// # Errors
+    /// As [`Objects::with`].
+    pub(crate) async fn at_length<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Odb) -> Result<T, WorkspaceError> + Send + 'static,
+    ) -> Result<T, WorkspaceError> {
         let objects = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&objects.open()?)).await;
         done.map_err(|error| unreadable(&self.dir, error))?
@@ -79,7 +92,7 @@ impl Objects {
         let options = Options { alloc_limit_bytes: Some(ALLOCATION_MAX), current_dir, ..Options::default() };
         let handle = gix_odb::at_opts(&self.dir, kind_of_hash(self.format), None, options)
             .map_err(WorkspaceError::io("open", &self.dir))?;
-        Ok(Odb { objects: self, handle, until: Instant::now() + READING_MAX })
+        Ok(Odb { objects: self, handle })
     }
 }
 

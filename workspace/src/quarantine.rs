@@ -102,9 +102,13 @@ impl Quarantine {
             .map_err(WorkspaceError::io("create a folder in", &home.dir))?;
         create_dir(&folder.path().join("pack"))?;
         create_dir(&folder.path().join("info"))?;
-        let mut alternate = home.dir.clone().into_os_string();
-        alternate.push("\n");
-        write(&folder.path().join("info/alternates"), alternate.as_encoded_bytes())?;
+        // With those that the repository refers to itself: relative to it, they would not be found from here by every reader.
+        let mut alternates = Vec::new();
+        for dir in std::iter::once(&home.dir).chain(&home.alternates()) {
+            alternates.extend_from_slice(dir.as_os_str().as_encoded_bytes());
+            alternates.push(b'\n');
+        }
+        write(&folder.path().join("info/alternates"), alternates)?;
         let objects = Objects { dir: folder.path().to_owned(), format: home.format };
         Ok(Self { scratch: Scratch::new(parent, objects)?, home: home.clone(), folder })
     }
@@ -155,7 +159,7 @@ impl Quarantine {
             tree::audit(&entries, base.as_deref(), &limits)?;
             Ok(Brought { tip, commit, entries })
         };
-        self.scratch.objects().with(look).await.map_err(of_objects)
+        self.scratch.objects().with(look).await
     }
 
     pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<BundleHeader, WorkspaceError> {
@@ -257,16 +261,6 @@ fn all_commits(odb: &Odb, oids: &[ObjectId]) -> Result<(), WorkspaceError> {
         }
     }
     Ok(())
-}
-
-/// Objects that came and cannot be read, or do not lead to what they name, are their maker's fault.
-fn of_objects(error: WorkspaceError) -> WorkspaceError {
-    let broken = |detail: &str| InputRefusal::BrokenObjects { detail: crate::path::escaped(detail.as_bytes()) }.into();
-    match error {
-        WorkspaceError::Objects { detail, .. } => broken(&detail),
-        WorkspaceError::NoSuchObject { kind, oid } => broken(&format!("no {kind} {oid}")),
-        other => other,
-    }
 }
 
 /// What the system says when it lacks something, as the end of git's last words. The second is git's own word for a full disk.

@@ -5,8 +5,6 @@ mod tests;
 
 use std::collections::HashSet;
 
-use gix_object::tree::EntryKind;
-
 use crate::error::InputRefusal;
 use crate::fit::{unfit_link, unfit_path};
 use crate::limits::InputLimits;
@@ -41,27 +39,6 @@ impl EntryMode {
     /// What it is apart from the right to be executed: git compares contents of the same kind only.
     pub(crate) fn kind(self) -> Self {
         if self == Self::Executable { Self::File } else { self }
-    }
-
-    /// What gitoxide calls it.
-    pub(crate) fn as_kind(self) -> EntryKind {
-        match self {
-            Self::File => EntryKind::Blob,
-            Self::Executable => EntryKind::BlobExecutable,
-            Self::Symlink => EntryKind::Link,
-            Self::Gitlink => EntryKind::Commit,
-        }
-    }
-
-    /// What gitoxide calls by this name; `None` for a folder.
-    pub(crate) fn of(kind: EntryKind) -> Option<Self> {
-        match kind {
-            EntryKind::Blob => Some(Self::File),
-            EntryKind::BlobExecutable => Some(Self::Executable),
-            EntryKind::Link => Some(Self::Symlink),
-            EntryKind::Commit => Some(Self::Gitlink),
-            EntryKind::Tree => None,
-        }
     }
 }
 

@@ -11,7 +11,7 @@ const POLL_EVERY: Duration = Duration::from_secs(5);
 /// who pull a moment later: a hint may be faster, and nobody else may look for seconds.
 const SETTLED_AFTER: Duration = Duration::from_millis(20);
 /// How long after the broker did not say an agent asks again.
-const FAILED_PAUSE: Duration = Duration::from_secs(1);
+const FAILED_PAUSE: Duration = Duration::from_secs(2);
 
 /// What there may be at one priority.
 #[derive(Debug, Clone, Copy, Default)]

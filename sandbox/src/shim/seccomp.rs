@@ -244,7 +244,7 @@ fn add_machine_specific(rules: &mut Rules) {
 fn add_machine_specific(_rules: &mut Rules) {}
 
 /// x86-64 has all calls a second time, under numbers with one bit more (x32), which a list of refusals must not forget. No
-/// program of today uses them: all are refused, by what every filter of ours begins with.
+/// program of today uses them: all are refused, by what the last of our filters begins with.
 #[cfg(target_arch = "x86_64")]
 const SECOND_NUMBERS: [sock_filter; 3] = {
     const LOAD_WORD: u16 = 0x20;

@@ -7,8 +7,8 @@
 //! See also [`super::keeper`].
 
 use std::ffi::OsStr;
-use std::sync::LazyLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use nix::sys::prctl;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -59,9 +59,8 @@ pub(super) async fn spawn(
         // The receiver is gone when the run was given up: the tool is killed by being dropped.
         let _ = sender.send(confine(&rules).map(|()| command.spawn()));
     };
-    let starter = STARTER.as_ref().map_err(|reason| failed(reason.clone()))?;
     // A starter that is gone drops it, and its sender with it.
-    let _ = starter.send(Box::new(start));
+    let _ = starter().map_err(&failed)?.send(Box::new(start));
     let started = receiver.await.map_err(|_| failed("the thread that starts it ended".to_owned()))?;
     // Here, because its own thread may not touch another process any more.
     Ok(started.map_err(&failed)?.and_then(|child| limited(child, confinement)))
@@ -70,8 +69,18 @@ pub(super) async fn spawn(
 /// What is done by a thread of its own that has the filter of system calls.
 type Start = Box<dyn FnOnce() + Send>;
 
-/// Takes what shall be done by a thread with the filter, which it gets from the thread that starts it.
-static STARTER: LazyLock<Result<Sender<Start>, String>> = LazyLock::new(|| {
+/// Takes what shall be done by a thread with the filter, which it gets from the thread that starts it. There is one; a
+/// process that was short of threads tries again.
+fn starter() -> Result<Sender<Start>, String> {
+    static STARTER: Mutex<Option<Sender<Start>>> = Mutex::new(None);
+    let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*starter {
+        Some(sender) => Ok(sender.clone()),
+        None => Ok(starter.insert(start_starter()?).clone()),
+    }
+}
+
+fn start_starter() -> Result<Sender<Start>, String> {
     let filter = seccomp::Filter::new(Sockets::None, false).map_err(|failure| failure.to_string())?;
     let (sender, starts) = channel::<Start>();
     let (filtered, is_filtered) = channel();
@@ -85,7 +94,7 @@ static STARTER: LazyLock<Result<Sender<Start>, String>> = LazyLock::new(|| {
     std::thread::Builder::new().spawn(run).map_err(|error| format!("start a thread: {error}"))?;
     is_filtered.recv().map_err(|error| error.to_string())??;
     Ok(sender)
-});
+}
 
 fn filter_this_thread(filter: &seccomp::Filter) -> Result<(), String> {
     prctl::set_no_new_privs().map_err(|error| format!("no new privileges: {error}"))?;

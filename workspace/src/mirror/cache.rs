@@ -65,7 +65,7 @@ impl ObjectCache {
         self.here.lock().unwrap_or_else(PoisonError::into_inner).ids.contains(id)
     }
 
-    /// Whether what is remembered is to be relied on. If not, all of it is forgotten, so that git is asked, and it is relied on
+    /// Whether what is remembered is to be relied on. If not, all of it is forgotten, so that the mirror is looked at, and it is relied on
     /// from now on: a mirror that was damaged meanwhile is found out.
     pub(super) fn is_reliable(&self, now: Instant) -> bool {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);

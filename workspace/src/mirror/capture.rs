@@ -69,12 +69,12 @@ impl Mirror {
         }
         let new = untracked(&scratch, &dir, self.limits()).await?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
-        let (place, base) = (Place { dir, known, limits: self.limits().clone() }, base.clone());
+        let place = Place { dir, known, limits: self.limits().clone() };
         let make = move |odb: &Odb| {
             let found = found::look(&place, &base_entries, &new)?;
-            odb.edit(&base, &differences(&base_entries, hash(odb, &place.dir, found)?))
+            odb.edit(&base_entries, &differences(&base_entries, hash(odb, &place.dir, found)?))
         };
-        self.inner.objects.with(make).await
+        self.inner.objects.at_length(make).await
     }
 }
 

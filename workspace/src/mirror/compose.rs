@@ -26,8 +26,8 @@ impl Mirror {
     /// # Errors
     /// The tree or a blob is not here.
     pub async fn compose_tree(&self, on: &ObjectId, replacements: &[Replacement]) -> Result<ObjectId, WorkspaceError> {
-        let (on, replacements) = (on.clone(), replacements.to_vec());
-        self.inner.objects.with(move |odb| odb.edit(&on, &replacements)).await
+        let (on, replacements) = (self.list_tree(on).await?, replacements.to_vec());
+        self.inner.objects.at_length(move |odb| odb.edit(&on, &replacements)).await
     }
 
     /// Stores bytes as a blob, for [`Mirror::compose_tree`].

@@ -1,12 +1,12 @@
 //! Reading single objects.
 
+use std::fs::File;
 use std::io::ErrorKind;
-use std::time::Instant;
 
-use gix_object::{Find, Kind, TreeRefIter};
+use gix_object::{Find, Kind};
 use gix_odb::Header;
 
-use super::{Objects, from_gix, kind_of_hash, to_gix, unreadable};
+use super::{Objects, from_gix, to_gix, tree, unreadable};
 use crate::commit::{Commit, parse_commit};
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::limits::SHORT_OUTPUT_BYTES;
@@ -18,8 +18,6 @@ use crate::tree::EntryMode;
 pub(crate) struct Odb {
     pub(super) objects: Objects,
     pub(super) handle: gix_odb::Handle,
-    /// When the work has taken too long.
-    pub(super) until: Instant,
 }
 
 impl Objects {
@@ -41,11 +39,30 @@ impl Objects {
 impl Odb {
     /// What kind of object this is, and how many bytes it has; `None` if it is not there.
     pub(crate) fn header(&self, oid: &ObjectId) -> Result<Option<(Kind, u64)>, WorkspaceError> {
-        self.header_of(&to_gix(oid)?)
+        let header = self.header_of(&to_gix(oid)?)?;
+        if header.is_none() {
+            self.check_indices()?;
+        }
+        Ok(header)
+    }
+
+    /// An object counts as absent also where the index that has it cannot be opened, which is the machine's fault.
+    fn check_indices(&self) -> Result<(), WorkspaceError> {
+        let folders = [vec![self.objects.dir.clone()], self.objects.alternates()].concat();
+        for entry in folders.iter().flat_map(|dir| std::fs::read_dir(dir.join("pack")).into_iter().flatten().flatten())
+        {
+            let path = entry.path();
+            if path.extension().is_some_and(|end| end == "idx")
+                && let Err(error) = File::open(&path)
+                && error.kind() != ErrorKind::NotFound
+            {
+                return Err(WorkspaceError::io("open", &path)(error));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn header_of(&self, oid: &gix_hash::oid) -> Result<Option<(Kind, u64)>, WorkspaceError> {
-        self.in_time()?;
         let header = self.handle.try_header(oid).map_err(|error| self.failed(&error))?;
         Ok(header.map(|header| (header.kind(), header.size())))
     }
@@ -83,14 +100,28 @@ impl Odb {
     /// The bytes of the file at `path` in a commit; `None` if no file is there (nothing, a link, a folder).
     fn file_at(&self, commit: &ObjectId, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, WorkspaceError> {
         let no_commit = || WorkspaceError::NoSuchObject { kind: "commit", oid: commit.clone() };
-        let tree = self.contents(&to_gix(&self.commit(commit)?.ok_or_else(no_commit)?.tree)?)?;
-        let tree = TreeRefIter::from_bytes(&tree, kind_of_hash(self.objects.format));
-        let found =
-            tree.lookup_entry(&self.handle, &mut Vec::new(), path.names()).map_err(|error| self.failed(&error))?;
-        match found.map(|entry| (EntryMode::of(entry.mode.kind()), entry.oid)) {
-            Some((Some(EntryMode::File | EntryMode::Executable), oid)) => self.blob(&from_gix(&oid)?, cap).map(Some),
-            _ => Ok(None),
+        let mut at = to_gix(&self.commit(commit)?.ok_or_else(no_commit)?.tree)?;
+        let mut names = path.names().peekable();
+        while let Some(name) = names.next() {
+            let bytes = self.contents(&at)?;
+            let mut rest = &bytes[..];
+            let found = loop {
+                match tree::next(&mut rest, self.objects.format.bytes()) {
+                    Some(entry) if entry.name == name => break entry,
+                    Some(_) => {}
+                    None => return Ok(None),
+                }
+            };
+            at = gix_hash::ObjectId::from_bytes_or_panic(found.id);
+            match found.mode {
+                None if names.peek().is_some() => {}
+                Some(EntryMode::File | EntryMode::Executable) if names.peek().is_none() => {
+                    return self.blob(&from_gix(&at)?, cap).map(Some);
+                }
+                _ => return Ok(None),
+            }
         }
+        Ok(None)
     }
 
     /// The bytes of an object that is there.
@@ -103,15 +134,8 @@ impl Odb {
         }
     }
 
-    /// Asked between objects: a single one takes as long as it takes, which its bytes bound.
-    pub(super) fn in_time(&self) -> Result<(), WorkspaceError> {
-        if Instant::now() < self.until {
-            return Ok(());
-        }
-        Err(unreadable(&self.objects.dir, format!("reading them takes longer than {:?}", super::READING_MAX)))
-    }
-
-    /// What the system could not do is the machine's fault. A file that is gone, and everything else, is the objects'.
+    /// What the system could not do is the machine's fault, and what is too large the maker's. Everything else, and a file that is
+    /// gone, is damage: a confined git read all of it before.
     pub(super) fn failed(&self, error: &gix_error::Error) -> WorkspaceError {
         let systems = error.iter_errors().find_map(|error| {
             let error = error.downcast_ref::<std::io::Error>()?;
@@ -119,7 +143,11 @@ impl Odb {
             Some(std::io::Error::from_raw_os_error(number))
         });
         match systems {
-            Some(source) => WorkspaceError::io("read", &self.objects.dir)(source),
+            Some(source) => WorkspaceError::io("work on the objects in", &self.objects.dir)(source),
+            None if error.is_resource_exhausted() => {
+                let limit = format!("{} MiB for one object", super::ALLOCATION_MAX >> 20);
+                InputRefusal::OverLimit { command: "cat-file", limit }.into()
+            }
             None => unreadable(&self.objects.dir, error),
         }
     }

@@ -8,6 +8,9 @@ use super::{Odb, from_gix, kind_of_hash};
 use crate::error::WorkspaceError;
 use crate::oid::ObjectId;
 
+/// Bytes of a file that is held in memory while it becomes an object.
+const HELD_BYTES_MAX: u64 = 1 << 20;
+
 impl Odb {
     /// Writes an object unless it is there, and gives its id.
     pub(crate) fn write(&self, kind: Kind, bytes: &[u8]) -> Result<ObjectId, WorkspaceError> {
@@ -19,8 +22,14 @@ impl Odb {
         from_gix(&id)
     }
 
-    /// Writes a blob of exactly `size` bytes, which are not held in memory.
-    pub(crate) fn write_blob_from(&self, size: u64, from: impl Read) -> Result<ObjectId, WorkspaceError> {
+    /// Writes a blob of exactly `size` bytes. A large one is not held in memory, and is written also where it is there.
+    pub(crate) fn write_blob_from(&self, size: u64, mut from: impl Read) -> Result<ObjectId, WorkspaceError> {
+        if size <= HELD_BYTES_MAX {
+            let mut bytes = Vec::new();
+            let read = from.by_ref().take(size).read_to_end(&mut bytes);
+            read.map_err(WorkspaceError::io("read a file for", &self.objects.dir))?;
+            return self.write(Kind::Blob, &bytes);
+        }
         let mut exactly = Exactly { from, left: size };
         let id = self.loose().write_stream(Kind::Blob, size, &mut exactly).map_err(|error| self.failed(&error))?;
         from_gix(&id)

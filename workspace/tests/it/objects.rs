@@ -189,6 +189,27 @@ async fn bundle_of(workbench: &Workbench, tree: &str) -> std::path::PathBuf {
     out
 }
 
+/// To git a mode `140000` is a submodule link, to other readers a folder: what one of them shows, the other does not.
+#[tokio::test]
+async fn a_folder_with_a_mode_that_is_none_is_refused() {
+    let workbench = Workbench::new().await;
+    let raw = Tool::new("git").dir(&workbench.repo).args(["cat-file", "tree", "HEAD^{tree}"]).run_ok().await.unwrap();
+    let at = raw.stdout.windows(12).position(|bytes| bytes == b"40000 tests\0").unwrap();
+    for (from, to) in [("40000 ", "140000 "), ("40000 ", "140644 ")] {
+        let mut bytes = raw.stdout.clone();
+        bytes.splice(at..at + from.len(), to.bytes());
+        let made =
+            Tool::new("git").dir(&workbench.repo).args(["hash-object", "-w", "-t", "tree", "--literally", "--stdin"]);
+        let tree = String::from_utf8(made.stdin(bytes).run_ok().await.unwrap().stdout).unwrap();
+        let bundle = bundle_of(&workbench, tree.trim()).await;
+        let refused = import_file(&workbench.mirror, &bundle, &workbench.base).await;
+        let Err(WorkspaceError::Refused(InputRefusal::BrokenObjects { detail })) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(detail.contains("has an entry that is none"), "git lets it pass: {detail}");
+    }
+}
+
 #[tokio::test]
 async fn endless_folders_without_a_file_are_refused() {
     let workbench = Workbench::new().await;
