@@ -38,7 +38,7 @@ pub enum WorkspaceError {
         /// The part of the answer, escaped.
         answer: String,
     },
-    /// Git objects cannot be read or written: they are damaged, or reading them goes over a bound.
+    /// Git objects cannot be read or written: they are damaged.
     #[error("the objects in {} cannot be worked on: {detail}", dir.display())]
     Objects {
         /// Their folder.

@@ -40,7 +40,8 @@ pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Output of a command that answers with a few lines.
 pub(crate) const SHORT_OUTPUT_BYTES: usize = 1 << 20;
-/// Output of a command that lists a tree: [`TREE_ENTRIES_MAX`] lines of usual length. Also what stops a tree bomb.
+/// Output of a command that lists a tree, and what a listing in this process may hold: [`TREE_ENTRIES_MAX`] entries of usual
+/// length. Also what stops a tree bomb.
 pub(crate) const LISTING_OUTPUT_BYTES: usize = 256 << 20;
 
 /// The caps on what others hand in. The defaults are this module's constants.

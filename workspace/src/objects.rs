@@ -123,7 +123,7 @@ fn from_gix(oid: &gix_hash::oid) -> Result<ObjectId, WorkspaceError> {
     digits.parse().map_err(|error| unreadable(Path::new(&digits), error))
 }
 
-/// The objects are damaged, or go over a bound.
+/// The objects are damaged.
 fn unreadable(dir: &Path, error: impl std::fmt::Display) -> WorkspaceError {
     WorkspaceError::Objects { dir: dir.to_owned(), detail: format!("{error:#}") }
 }

@@ -134,3 +134,11 @@ pub(crate) fn tree_path(bytes: &[u8]) -> Result<RepoPath, InputRefusal> {
 pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
+
+/// Takes what is before the next `end`, and `end` itself.
+pub(crate) fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
+    let at = rest.iter().position(|byte| *byte == end)?;
+    let (taken, behind) = rest.split_at(at);
+    *rest = behind.get(1..)?;
+    Some(taken)
+}

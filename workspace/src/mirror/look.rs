@@ -8,7 +8,7 @@ use crate::git::unexpected;
 use crate::objects::Odb;
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
-use crate::tree::ascii;
+use crate::tree::{ascii, until};
 
 /// Bytes that a search may find.
 const FOUND_BYTES_MAX: usize = 4 << 20;
@@ -108,14 +108,6 @@ fn found_lines(output: &[u8]) -> Result<Vec<FoundLine>, WorkspaceError> {
         found.push(read(&mut rest).ok_or_else(|| unexpected("grep", before))?);
     }
     Ok(found)
-}
-
-/// Takes what is before the next `end`, and `end` itself.
-fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
-    let at = rest.iter().position(|byte| *byte == end)?;
-    let (taken, behind) = rest.split_at(at);
-    *rest = behind.get(1..)?;
-    Some(taken)
 }
 
 fn logged(record: &[u8]) -> Result<Logged, WorkspaceError> {

@@ -1,7 +1,7 @@
 //! The entries of a tree object, read as git reads them. Not gitoxide's reader: to that one a mode `140000` is a folder, and to git
 //! a submodule link, so that one tree would be two.
 
-use crate::tree::EntryMode;
+use crate::tree::{EntryMode, until};
 
 /// Bits of a mode that say what an entry is.
 const TYPE: u32 = 0o170_000;
@@ -42,14 +42,6 @@ pub(super) fn next<'a>(rest: &mut &'a [u8], id_bytes: usize) -> Option<RawEntry<
         _ => return None,
     };
     Some(RawEntry { mode, name, id })
-}
-
-/// Takes what is before the next `end`, and `end` itself.
-fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
-    let at = rest.iter().position(|byte| *byte == end)?;
-    let (taken, behind) = rest.split_at(at);
-    *rest = behind.get(1..)?;
-    Some(taken)
 }
 
 #[cfg(test)]
