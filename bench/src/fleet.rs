@@ -99,6 +99,7 @@ impl Fleet {
         config.nats.trust = Some(keys.join("trust.json"));
         config.orchestrator.state_dir = self.dir.join("orchestrator");
         (config.orchestrator.open_flights, config.orchestrator.open_waypoints) = (OPEN_MAX, OPEN_MAX);
+        config.orchestrator.requests_per_minute = u32::MAX;
         config.orchestrator.broker_disk = ByteSize::from_mib(DISK_BYTES >> 20);
         config.orchestrator.queue_grace = TimeSpan::from_secs(QUEUE_GRACE.as_secs());
         let file = self.dir.join("orchestrator.toml");

@@ -2,13 +2,14 @@
 
 use std::{
     fmt::Write as _,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
-    api::{self, ApiError, Call},
+    api::{self, ApiError, Call, REQUESTS_IN_HAND},
 };
 use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS};
 use holdpoint_protocol::{
@@ -21,6 +22,7 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use crate::{BenchError, error::Doing as _};
 
@@ -42,12 +44,14 @@ const WAYPOINT: &str = "title: Retry requests that fail\n    \
 pub(crate) struct Submitter {
     operator: Bus,
     snapshot: BundleRef,
+    /// One permit for each request that the operator's key may have in hand: one too many is refused, and would have to be sent again.
+    places: Arc<Semaphore>,
 }
 
 impl Submitter {
     /// For flights from this snapshot.
     pub(crate) fn new(operator: &Bus, snapshot: BundleRef) -> Self {
-        Self { operator: operator.clone(), snapshot }
+        Self { operator: operator.clone(), snapshot, places: Arc::new(Semaphore::new(REQUESTS_IN_HAND)) }
     }
 
     /// A flight that agents of this pool fly, at most so many waypoints of it at once.
@@ -100,6 +104,7 @@ impl Submitter {
     async fn ask(&self, endpoint: &str, question: &impl Serialize, action: &'static str) -> Result<Bytes, BenchError> {
         let payload = Bytes::from(serde_json::to_vec(question).doing(action)?);
         let deadline = Instant::now() + PATIENCE;
+        let _place = self.places.acquire().await.doing(action)?;
         loop {
             let call = Call { endpoint, payload: payload.clone(), timeout: PATIENCE, traceparent: None };
             match api::request(&self.operator, call).await {

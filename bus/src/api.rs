@@ -17,6 +17,9 @@ pub(crate) const TOO_MANY: u16 = 429;
 /// The code of a failure: who could answer is starting, stopping or busy.
 const UNAVAILABLE: u16 = 503;
 
+/// Requests of one key in hand at once: more than one command, or a page for several people, asks at the same time.
+pub const REQUESTS_IN_HAND: usize = 16;
+
 /// Requests of one key that an orchestrator works on in a minute unless it is configured: several times what a page that follows
 /// a flight, a bot or an agent sends.
 pub const REQUESTS_PER_MINUTE: u32 = 12_000;

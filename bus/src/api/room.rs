@@ -7,11 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ApiFailure, TOO_MANY};
+use super::{ApiFailure, REQUESTS_IN_HAND, TOO_MANY};
 
-/// Requests of one key in hand at once: more than one command, or a page for several people, asks at the same time.
-pub(super) const OF_ONE_KEY_MAX: usize = 16;
-/// How many of these may wait for a decision, which takes seconds: an agent completes one turn at a time.
+/// How many of [`REQUESTS_IN_HAND`] may wait for a decision, which takes seconds: an agent completes one turn at a time.
 pub(super) const WAITING_OF_ONE_KEY_MAX: usize = 4;
 /// What a rate is over.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -61,8 +59,9 @@ impl Keys {
             return Err(ApiFailure::new(TOO_MANY, what));
         }
         let mut in_hand = counts.in_hand.get(key).copied().unwrap_or_default();
-        if in_hand.all >= OF_ONE_KEY_MAX {
-            let what = format!("this key has {OF_ONE_KEY_MAX} requests in hand, as many as it may: wait for an answer");
+        if in_hand.all >= REQUESTS_IN_HAND {
+            let what =
+                format!("this key has {REQUESTS_IN_HAND} requests in hand, as many as it may: wait for an answer");
             return Err(ApiFailure::new(TOO_MANY, what));
         }
         if waits && in_hand.waiting >= WAITING_OF_ONE_KEY_MAX {
@@ -126,7 +125,7 @@ mod tests {
     #[test]
     fn a_key_has_its_own_places_and_each_is_free_again_when_it_is_left() {
         let (keys, now) = (Keys::new(1_000), Instant::now());
-        let mut places: Vec<Place> = (0..OF_ONE_KEY_MAX).map(|_| keys.enter("ann", false, now).unwrap()).collect();
+        let mut places: Vec<Place> = (0..REQUESTS_IN_HAND).map(|_| keys.enter("ann", false, now).unwrap()).collect();
         assert!(keys.enter("ann", false, now).is_err());
         let other = keys.enter("bob", false, now).unwrap();
         places.pop();
