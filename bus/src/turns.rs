@@ -3,7 +3,12 @@
 mod looks;
 mod pulls;
 
-use std::{ops::Range, sync::OnceLock, time::Duration};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    ops::Range,
+    sync::OnceLock,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use holdpoint_protocol::{
@@ -36,6 +41,8 @@ pub struct TurnQueue {
     hints: Signals,
     pulls: Pulls,
     looks: Looks,
+    /// Numbers that no two queues have in common.
+    dice: RandomState,
     /// When a turn that this agent passed on is there again, and others look first.
     others_first: Option<Range<Instant>>,
 }
@@ -50,7 +57,8 @@ impl TurnQueue {
         let pulls = pulls.map_err(|source| SignalError::Listen { subject: "an inbox".to_owned(), source })?;
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
         let (role, pool, looks) = (role.clone(), pool.clone(), Looks::new(Instant::now()));
-        Ok(Self { trust: trust.into(), role, pool, hints, pulls, looks, others_first: None })
+        let dice = RandomState::new();
+        Ok(Self { trust: trust.into(), role, pool, hints, pulls, looks, dice, others_first: None })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -59,7 +67,7 @@ impl TurnQueue {
     pub async fn next(&mut self) -> Delivery {
         loop {
             while let Some(hint) = self.hints.next_now() {
-                self.looks.hint(&hint.payload);
+                self.hinted(&hint.payload);
             }
             self.looks.tick(Instant::now());
             if let Some(delivery) = self.look().await {
@@ -73,9 +81,20 @@ impl TurnQueue {
                 }
             };
             if let Ok(hint) = tokio::time::timeout_at(self.looks.wait_until(), hint).await {
-                self.looks.hint(&hint.payload);
+                self.hinted(&hint.payload);
             }
         }
+    }
+
+    fn hinted(&mut self, payload: &[u8]) {
+        let now = Instant::now();
+        self.looks.hint(payload, now, self.share(now));
+    }
+
+    /// How late to look, of 256, if not at once.
+    fn share(&self, now: Instant) -> u8 {
+        let [share, ..] = self.dice.hash_one(now).to_le_bytes();
+        share
     }
 
     /// A turn was passed on: when it is there again, this agent does not look before the others of its role had the time to. Else
@@ -100,7 +119,10 @@ impl TurnQueue {
         while let Some(priority) = self.looks.next() {
             let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
             match self.pulls.pull(&consumer).await {
-                Pulled::Nothing => self.looks.nothing(priority, Instant::now()),
+                Pulled::Nothing => {
+                    let now = Instant::now();
+                    self.looks.nothing(priority, now, self.share(now));
+                }
                 Pulled::Failed => self.looks.failed(priority, Instant::now()),
                 Pulled::Turn(delivery) => {
                     self.looks.turn(priority);

@@ -1,15 +1,21 @@
 //! At which priorities an agent looks for turns, and when. It asks nobody.
+//!
+//! A hint goes to every agent of a role, and one of them gets the turn. Would all the others look at once each time, a fleet with many
+//! idle agents would keep the broker busy with saying no. So an agent that followed a hint in vain follows the next ones a few
+//! milliseconds later, each agent at a moment of its own, and all that came until then with one look. Agents that just ended a turn are
+//! ahead of it.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use holdpoint_protocol::plan::Priority;
 use tokio::time::Instant;
 
 /// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
 const POLL_EVERY: Duration = Duration::from_secs(5);
-/// How long after a hint that led to nothing an agent looks once more. A broker that says that a turn is stored counts it for those
-/// who pull a moment later: a hint may be faster, and nobody else may look for seconds.
-const SETTLED_AFTER: Duration = Duration::from_millis(20);
+/// When an agent looks that does not at once: after a hint that led to nothing, and after further hints. Never before the first: a
+/// broker that says that a turn is stored counts it for those who pull a moment later, so that a hint may be faster than its turn, and nobody
+/// else may look for seconds.
+const LATER: Range<Duration> = Duration::from_millis(4)..Duration::from_millis(20);
 /// How long after the broker did not say an agent asks again.
 const FAILED_PAUSE: Duration = Duration::from_secs(2);
 
@@ -18,8 +24,8 @@ const FAILED_PAUSE: Duration = Duration::from_secs(2);
 struct Chance {
     /// Hinted at, or not looked at for a while.
     now: bool,
-    /// Hinted at since it was last looked at.
-    hinted: bool,
+    /// The last hint since it was looked at.
+    hinted: Option<Instant>,
     /// When to look once more.
     again: Option<Instant>,
 }
@@ -28,6 +34,8 @@ struct Chance {
 #[derive(Debug)]
 pub(super) struct Looks {
     chances: [Chance; Priority::ALL.len()],
+    /// A hint is followed at once: the last one did not lead to nothing.
+    prompt: bool,
     /// When all priorities were last looked at: hints get lost, and what comes again has none.
     looked_at_all: Instant,
 }
@@ -35,7 +43,7 @@ pub(super) struct Looks {
 impl Looks {
     /// Everything is to be looked at.
     pub(super) fn new(now: Instant) -> Self {
-        let mut looks = Self { chances: Default::default(), looked_at_all: now };
+        let mut looks = Self { chances: Default::default(), prompt: true, looked_at_all: now };
         looks.at_all(now);
         looks
     }
@@ -43,14 +51,21 @@ impl Looks {
     /// There may be a turn of any priority.
     pub(super) fn at_all(&mut self, now: Instant) {
         self.chances.iter_mut().for_each(|chance| chance.now = true);
-        self.looked_at_all = now;
+        (self.prompt, self.looked_at_all) = (true, now);
     }
 
-    /// A hint names the priority of the turn; one that does not may mean any.
-    pub(super) fn hint(&mut self, payload: &[u8]) {
+    /// A hint names the priority of the turn; one that does not may mean any. `share` of 256 is how late it is followed, if not at once.
+    pub(super) fn hint(&mut self, payload: &[u8], now: Instant, share: u8) {
         let named = Priority::ALL.iter().position(|priority| priority.as_str().as_bytes() == payload);
         let hinted = self.chances.iter_mut().enumerate().filter(|(index, _)| named.is_none_or(|named| named == *index));
-        hinted.for_each(|(_, chance)| (chance.now, chance.hinted) = (true, true));
+        for (_, chance) in hinted {
+            chance.hinted = Some(now);
+            if self.prompt {
+                chance.now = true;
+            } else {
+                chance.again.get_or_insert(later(now, share));
+            }
+        }
     }
 
     /// Time has passed.
@@ -71,11 +86,15 @@ impl Looks {
         self.chances.iter().zip(Priority::ALL).find_map(due)
     }
 
-    /// There was no turn.
-    pub(super) fn nothing(&mut self, at: Priority, now: Instant) {
+    /// There was no turn. `share` is as for a hint.
+    pub(super) fn nothing(&mut self, at: Priority, now: Instant, share: u8) {
         let chance = self.of(at);
-        let again = std::mem::take(&mut chance.hinted).then_some(now + SETTLED_AFTER);
-        (chance.now, chance.again) = (false, again.or(chance.again));
+        chance.now = false;
+        let Some(hinted) = chance.hinted.take() else { return };
+        if now < hinted + LATER.start {
+            chance.again = Some(later(now, share));
+        }
+        self.prompt = false;
     }
 
     /// The broker did not say.
@@ -86,8 +105,8 @@ impl Looks {
 
     /// There was one; there may be more.
     pub(super) fn turn(&mut self, at: Priority) {
-        let chance = self.of(at);
-        *chance = Chance { now: true, ..Chance::default() };
+        *self.of(at) = Chance { now: true, ..Chance::default() };
+        self.prompt = true;
     }
 
     /// When to look if no hint comes before.
@@ -103,15 +122,22 @@ impl Looks {
     }
 }
 
+fn later(now: Instant, share: u8) -> Instant {
+    now + LATER.start + (LATER.end - LATER.start) * u32::from(share) / 256
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The earliest of `LATER`.
+    const FIRST: u8 = 0;
 
     /// Looks that found nothing anywhere.
     fn looked(now: Instant) -> Looks {
         let mut looks = Looks::new(now);
         while let Some(priority) = looks.next() {
-            looks.nothing(priority, now);
+            looks.nothing(priority, now, FIRST);
         }
         looks
     }
@@ -122,7 +148,7 @@ mod tests {
         let mut looks = Looks::new(now);
         for priority in Priority::ALL {
             assert_eq!(looks.next(), Some(priority));
-            looks.nothing(priority, now);
+            looks.nothing(priority, now, FIRST);
         }
         assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
         looks.tick(now + POLL_EVERY);
@@ -133,12 +159,13 @@ mod tests {
     fn a_hint_names_what_is_looked_at() {
         let now = Instant::now();
         let mut looks = looked(now);
-        looks.hint(b"low");
-        looks.hint(b"high");
+        looks.hint(b"low", now, FIRST);
+        looks.hint(b"high", now, FIRST);
         assert_eq!(looks.next(), Some(Priority::High));
-        looks.nothing(Priority::High, now);
+        looks.turn(Priority::High);
+        looks.nothing(Priority::High, now, FIRST);
         assert_eq!(looks.next(), Some(Priority::Low));
-        looks.hint(b"whatever");
+        looks.hint(b"whatever", now, FIRST);
         assert_eq!(looks.next(), Some(Priority::Critical));
     }
 
@@ -146,22 +173,84 @@ mod tests {
     fn a_hint_that_was_faster_than_its_turn_is_followed_once_more_and_no_further() {
         let now = Instant::now();
         let mut looks = looked(now);
-        looks.hint(b"medium");
-        looks.nothing(Priority::Medium, now);
-        assert_eq!((looks.next(), looks.wait_until()), (None, now + SETTLED_AFTER));
-        looks.tick(now + SETTLED_AFTER / 2);
+        looks.hint(b"medium", now, FIRST);
+        looks.nothing(Priority::Medium, now, FIRST);
+        assert_eq!((looks.next(), looks.wait_until()), (None, now + LATER.start));
+        looks.tick(now + LATER.start / 2);
         assert_eq!(looks.next(), None);
-        looks.tick(now + SETTLED_AFTER);
+        looks.tick(now + LATER.start);
         assert_eq!(looks.next(), Some(Priority::Medium));
-        looks.nothing(Priority::Medium, now + SETTLED_AFTER);
+        looks.nothing(Priority::Medium, now + LATER.start, FIRST);
         assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
+    }
+
+    #[test]
+    fn hints_after_one_that_led_to_nothing_are_followed_together_and_each_agent_has_its_moment() {
+        let now = Instant::now();
+        let moments = [0, 100, u8::MAX].map(|share| {
+            let mut looks = looked(now);
+            looks.hint(b"medium", now, share);
+            looks.nothing(Priority::Medium, now, share);
+            looks.tick(now + LATER.end);
+            looks.nothing(Priority::Medium, now + LATER.end, share);
+            let hinted = now + LATER.end * 2;
+            looks.hint(b"medium", hinted, share);
+            let moment = looks.wait_until();
+            looks.hint(b"medium", moment - LATER.start, share);
+            assert_eq!((looks.next(), looks.wait_until()), (None, moment), "one look for both");
+            looks.tick(moment);
+            assert_eq!(looks.next(), Some(Priority::Medium));
+            looks.nothing(Priority::Medium, moment, share);
+            assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
+            moment - hinted
+        });
+        assert!(moments.is_sorted() && moments[0] == LATER.start && moments[0] < moments[1]);
+        assert!(moments.iter().all(|moment| LATER.contains(moment)), "{moments:?}");
+    }
+
+    #[test]
+    fn a_hint_right_before_a_look_has_another_one_after_it() {
+        let now = Instant::now();
+        let mut looks = looked(now);
+        looks.hint(b"medium", now, FIRST);
+        looks.nothing(Priority::Medium, now, u8::MAX);
+        let moment = looks.wait_until();
+        looks.hint(b"medium", moment, FIRST);
+        looks.tick(moment);
+        looks.nothing(Priority::Medium, moment, FIRST);
+        assert_eq!((looks.next(), looks.wait_until()), (None, moment + LATER.start));
+    }
+
+    #[test]
+    fn hints_are_followed_at_once_after_a_turn_and_after_a_while_without_one() {
+        let now = Instant::now();
+        let mut looks = looked(now);
+        let in_vain = |looks: &mut Looks| {
+            looks.hint(b"medium", now, FIRST);
+            looks.nothing(Priority::Medium, now, FIRST);
+            looks.hint(b"medium", now, FIRST);
+            assert_eq!(looks.next(), None);
+            looks.tick(now + LATER.start);
+            looks.nothing(Priority::Medium, now + LATER.start, FIRST);
+        };
+        in_vain(&mut looks);
+        looks.turn(Priority::Medium);
+        looks.nothing(Priority::Medium, now, FIRST);
+        looks.hint(b"medium", now, FIRST);
+        assert_eq!(looks.next(), Some(Priority::Medium));
+        let mut looks = looked(now);
+        in_vain(&mut looks);
+        looks.tick(now + POLL_EVERY);
+        Priority::ALL.into_iter().for_each(|priority| looks.nothing(priority, now + POLL_EVERY, FIRST));
+        looks.hint(b"medium", now + POLL_EVERY, FIRST);
+        assert_eq!(looks.next(), Some(Priority::Medium));
     }
 
     #[test]
     fn what_the_broker_did_not_say_is_asked_again_without_a_hint() {
         let now = Instant::now();
         let mut looks = looked(now);
-        looks.hint(b"low");
+        looks.hint(b"low", now, FIRST);
         looks.failed(Priority::Low, now);
         assert_eq!((looks.next(), looks.wait_until()), (None, now + FAILED_PAUSE));
         looks.tick(now + FAILED_PAUSE);
@@ -172,10 +261,10 @@ mod tests {
     fn a_hint_that_led_to_a_turn_is_not_followed_again() {
         let now = Instant::now();
         let mut looks = looked(now);
-        looks.hint(b"medium");
+        looks.hint(b"medium", now, FIRST);
         looks.turn(Priority::Medium);
         assert_eq!(looks.next(), Some(Priority::Medium), "there may be more");
-        looks.nothing(Priority::Medium, now);
+        looks.nothing(Priority::Medium, now, FIRST);
         assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
     }
 }

@@ -75,17 +75,33 @@ impl Pulls {
     }
 
     fn read(&self, answer: Message, consumer: &str) -> Pulled {
-        match answer.status {
-            None => {}
-            Some(StatusCode::NOT_FOUND) => return Pulled::Nothing,
-            Some(status) => {
-                tracing::warn!(%consumer, %status, description = answer.description, "the broker gives no turns");
-                return Pulled::Failed;
+        if let Some(status) = answer.status {
+            if is_nothing(status) {
+                return Pulled::Nothing;
             }
+            tracing::warn!(%consumer, %status, description = answer.description, "the broker gives no turns");
+            return Pulled::Failed;
         }
         let message = jetstream::Message { message: answer, context: self.bus.jetstream().clone() };
         let Some((stored, number)) = Stored::from_delivery(&message) else { return Pulled::Failed };
         let Some(reply) = message.message.reply.as_ref().map(ToString::to_string) else { return Pulled::Failed };
         Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply, passed_on: OnceLock::new() }))
+    }
+}
+
+/// Whether a status in place of a turn says that there is none to be had now. "Requests Pending" (408) does so: there are turns, and the
+/// pulls of other agents, which were first, are for all of them.
+fn is_nothing(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::TIMEOUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_that_are_for_others_are_no_failure_and_a_consumer_that_is_gone_is_one() {
+        assert!([404, 408].map(|code| StatusCode::from_u16(code).unwrap()).into_iter().all(is_nothing));
+        assert!(![400, 409, 503].map(|code| StatusCode::from_u16(code).unwrap()).into_iter().any(is_nothing));
     }
 }
