@@ -21,13 +21,19 @@ const FORMER_COMMIT: &str = "3f51b4f094dc39d5129349360055abb7b05dc7cc";
 pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     let tools = tools::prepare(layout)?;
     process::run(&mut process::cargo(&layout.root, &["build", "--workspace", "--bins", "--locked"]), "")?;
-    let mut command = process::command(layout.target.join("debug/holdpoint-soak"), &[], &layout.root);
-    command.args(arguments).env(SERVER_VARIABLE, &tools.nats_server);
-    // Only who names the part gets the download.
-    if arguments.iter().any(|argument| argument == AGENTS) {
+    let soak = || {
+        let mut command = process::command(layout.target.join("debug/holdpoint-soak"), &[], &layout.root);
+        command.args(arguments);
+        command
+    };
+    let chosen = process::output(soak().arg("--list"), "")?;
+    let mut command = soak();
+    command.env(SERVER_VARIABLE, &tools.nats_server);
+    // Downloads and builds for the parts that need them.
+    if chosen.lines().any(|part| part == AGENTS) {
         command.envs(agents::find_or_get(layout)?);
     }
-    if arguments.iter().any(|argument| argument == UPGRADE) && std::env::var_os(FORMER).is_none() {
+    if chosen.lines().any(|part| part == UPGRADE) && std::env::var_os(FORMER).is_none() {
         command.env(FORMER, former(layout)?);
     }
     process::run(&mut command, "").map(drop)

@@ -22,6 +22,9 @@ struct Arguments {
     /// append-submitted` or `2 GB`
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Print the names of the parts that would run, and run none
+    #[arg(long, overrides_with = "list")]
+    list: bool,
 }
 
 fn main() -> ExitCode {
@@ -29,6 +32,10 @@ fn main() -> ExitCode {
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
     let terms = Terms { seed, time: Duration::from_secs(arguments.minutes * 60), only: arguments.only.clone() };
     let chosen = |part: &&SoakPart| arguments.parts.is_empty() || arguments.parts.iter().any(|name| name == part.name);
+    if arguments.list {
+        PARTS.iter().filter(chosen).for_each(|part| println!("{}", part.name));
+        return ExitCode::SUCCESS;
+    }
     let mut failed = false;
     for part in PARTS.iter().filter(chosen) {
         println!("\n== {}: {} (seed {seed})", part.name, part.about);
