@@ -155,6 +155,11 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// Files that the program leaves among its work and that are none, as patterns of gitignore(5).
+    fn ignored(&self) -> &[String] {
+        &[]
+    }
+
     /// Whether the program prints what it does while it does it.
     fn streams(&self) -> bool {
         !self.dialect().is_plain()

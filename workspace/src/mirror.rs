@@ -54,6 +54,8 @@ const IN_USE: &str = "in-use";
 #[derive(Debug, Clone)]
 pub struct Mirror {
     inner: Arc<Inner>,
+    /// Besides what ignore files name.
+    ignored: Arc<[String]>,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,8 @@ impl Mirror {
             return Err(WorkspaceError::MirrorFormat { dir, wanted: format });
         }
         let objects = Objects { dir: dir.join("objects"), format };
-        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), in_use }) })
+        let inner = Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), in_use });
+        Ok(Self { inner, ignored: Arc::default() })
     }
 
     /// Where it is.
@@ -259,6 +262,12 @@ impl Mirror {
             git.long().run_ok().await?;
         }
         Ok(())
+    }
+
+    /// The same repository, whose captures take files that these patterns (gitignore(5)) match as ignored, whatever ignore files say.
+    #[must_use]
+    pub fn ignoring(&self, patterns: &[String]) -> Self {
+        Self { inner: self.inner.clone(), ignored: patterns.into() }
     }
 
     fn limits(&self) -> &InputLimits {

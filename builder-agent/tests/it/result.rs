@@ -32,6 +32,19 @@ async fn edits_become_one_commit_on_the_base() {
 }
 
 #[tokio::test]
+async fn what_a_program_leaves_for_itself_is_no_work() {
+    let shop = Shop::new().await;
+    let leaving = "mkdir .cache; echo x > .cache/tags.db";
+    for (command, touched) in [(leaving.to_owned(), &[][..]), (format!("{leaving}; echo two >> a.txt"), &["a.txt"])] {
+        let workbench = shop.bench_with(&command, |program| program.ignore = vec!["/.cache".to_owned()]).await;
+        let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let ready = ready(&built);
+        assert_eq!(ready.touched.iter().map(|change| change.path.as_str()).collect::<Vec<_>>(), touched);
+        assert_eq!(ready.work.is_some(), !touched.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn the_bundle_brings_the_commit_to_whoever_has_the_base() {
     let shop = Shop::new().await;
     let built = shop.run("echo two >> a.txt").await;

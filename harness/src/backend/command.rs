@@ -335,6 +335,10 @@ impl Backend for CommandBackend {
         self.settings.program.price
     }
 
+    fn ignored(&self) -> &[String] {
+        &self.settings.program.ignore
+    }
+
     fn resumes(&self) -> bool {
         let ProgramConfig { resume, dialect, .. } = &self.settings.program;
         resume.is_some() || *dialect == Dialect::Acp

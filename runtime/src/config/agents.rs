@@ -140,6 +140,10 @@ pub struct ProgramConfig {
     /// How many agents of this role `run` and `up` start; 1 unless it is said. Builders: `--builders` says so first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
+    /// Files that the program leaves in its clone and that are no work, as patterns of gitignore(5): caches of its own. Files that the
+    /// base has always count.
+    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
     /// Names of variables that the program gets from the environment of its agent process.
     #[serde(deserialize_with = "list")]
     pub pass_env: Vec<String>,
@@ -177,6 +181,7 @@ impl Default for ProgramConfig {
             cheaper: None,
             price: None,
             count: None,
+            ignore: Vec::new(),
             pass_env: Vec::new(),
             env: Variables::default(),
             read_paths: Vec::new(),

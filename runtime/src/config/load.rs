@@ -227,6 +227,12 @@ impl Config {
             if program.settings_dir.as_ref().is_some_and(|dir| !dir.is_absolute()) {
                 return wrong(format!("agents.{role}.settings_dir"), "has to be an absolute path");
             }
+            if program.ignore.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
+                return wrong(
+                    format!("agents.{role}.ignore"),
+                    "has to be patterns of one line each, as in a .gitignore",
+                );
+            }
             if program.count.is_some_and(|count| !(1..=AGENTS_MAX).contains(&count)) {
                 return wrong(format!("agents.{role}.count"), &format!("must be 1 to {AGENTS_MAX}"));
             }

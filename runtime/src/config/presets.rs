@@ -46,6 +46,8 @@ pub struct Preset {
     pub judge_resume: Option<&'static str>,
     /// Arguments by which it says its version.
     pub version: &'static str,
+    /// What it leaves among its work and is none, as patterns of gitignore(5).
+    pub ignore: &'static [&'static str],
     /// Variables that are set.
     pub env: &'static [(&'static str, &'static str)],
     /// Variables of the user that it gets, where they are set.
@@ -97,6 +99,7 @@ pub const PRESETS: [Preset; 5] = [
              --strict-mcp-config --resume {session}",
         ),
         version: "--version",
+        ignore: &[],
         // It refuses to go without questions as root unless it hears that it is in a sandbox.
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_env: &[
@@ -129,6 +132,7 @@ pub const PRESETS: [Preset; 5] = [
              --config project_doc_max_bytes=0 {session} -",
         ),
         version: "--version",
+        ignore: &[],
         env: &[],
         pass_env: &["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY"],
         settings: Some(SettingsFolder {
@@ -151,6 +155,7 @@ pub const PRESETS: [Preset; 5] = [
         judge: None,
         judge_resume: None,
         version: "--version",
+        ignore: &["/.aider.tags.cache.v*"],
         env: &[],
         pass_env: &[
             "AIDER_MODEL",
@@ -174,6 +179,7 @@ pub const PRESETS: [Preset; 5] = [
         judge: None,
         judge_resume: None,
         version: "--version",
+        ignore: &[],
         env: &[],
         pass_env: &[
             "GEMINI_API_KEY",
@@ -194,6 +200,7 @@ pub const PRESETS: [Preset; 5] = [
         judge: None,
         judge_resume: None,
         version: "--version",
+        ignore: &[],
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_env: &[
             "ANTHROPIC_API_KEY",
@@ -257,6 +264,7 @@ fn fill(program: &mut ProgramConfig, variable: &impl Fn(&str) -> Option<String>)
     for (key, value) in preset.env {
         program.env.0.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
     }
+    add(&mut program.ignore, preset.ignore.iter().map(|pattern| (*pattern).to_owned()));
     add(&mut program.pass_env, preset.passed());
     if let (None, Some(folder)) = (&program.settings_dir, &preset.settings) {
         let named = variable(folder.variable).filter(|path| path.starts_with('/')).map(PathBuf::from);
@@ -327,6 +335,7 @@ mod tests {
         assert_eq!(claude.command.as_deref(), Some(PRESETS[0].command));
         assert_eq!((claude.dialect, claude.preset), (Dialect::Claude, Some(PresetName::Claude)));
         assert_eq!(claude.settings_dir.as_deref(), Some(std::path::Path::new("/home/u/.claude")));
+        assert_eq!(command("aider").ignore, ["/.aider.tags.cache.v*"]);
         assert_eq!(command("codex").settings_dir.as_deref(), Some(std::path::Path::new("/srv/codex")));
         for other in ["./claude", "claude -p", "/usr/bin/claude", "sh -c claude"] {
             let program = command(other);

@@ -108,6 +108,8 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[metrics]\notlp_interval = \"100ms\"\n", "metrics.otlp_interval"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
         ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),
+        ("[agents.builder]\nignore = [\"a\", \"\"]\n", "agents.builder.ignore"),
+        ("[agents.writer]\nignore = [\"a\\nb\"]\n", "agents.writer.ignore"),
         ("[agents.writer]\nprompt = \"8191\"\n", "agents.writer.prompt"),
         ("[agents.verifier]\njudge_prompt = \"4KiB\"\n", "agents.verifier.judge_prompt"),
         ("[notify]\ncommand = [\"./tell\"]\n", "notify.command"),

@@ -67,7 +67,7 @@ impl Mirror {
             Some(index) => copy(&index, &scratch.path().join(INDEX))?,
             None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
         }
-        let new = untracked(&scratch, &dir, self.limits()).await?;
+        let new = untracked(&scratch, &dir, &self.ignored, self.limits()).await?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
         let place = Place { dir, known, limits: self.limits().clone() };
         let make = move |odb: &Odb| {
@@ -78,9 +78,15 @@ impl Mirror {
     }
 }
 
-/// Files that the base does not have and no ignore file names. A nested repository shows as a folder.
-async fn untracked(scratch: &Scratch, dir: &Path, limits: &InputLimits) -> Result<Vec<RepoPath>, WorkspaceError> {
+/// Files that the base does not have, and neither an ignore file nor `ignored` names. A nested repository shows as a folder.
+async fn untracked(
+    scratch: &Scratch,
+    dir: &Path,
+    ignored: &[String],
+    limits: &InputLimits,
+) -> Result<Vec<RepoPath>, WorkspaceError> {
     let git = scratch.git("ls-files").work_tree(dir).args(["-z", "--others", "--exclude-standard"]).long();
+    let git = git.args(ignored.iter().map(|pattern| format!("--exclude={pattern}")));
     let output = match git.run().await {
         Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
             return Err(InputRefusal::TooManyEntries { max: limits.tree_entries }.into());

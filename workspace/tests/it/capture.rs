@@ -113,6 +113,22 @@ async fn names_modes_and_links_are_kept() {
 }
 
 #[tokio::test]
+async fn what_a_program_leaves_for_itself_counts_only_if_the_base_has_it() {
+    let workbench = Workbench::with(|repo| put(repo, ".cache/kept", "the project's own\n")).await;
+    let clone = cloned(&workbench).await;
+    put(&clone, ".cache/kept", "changed\n");
+    put(&clone, ".cache/tags.db", "noise\n");
+    put(&clone, "src/.cache/made", "work\n");
+    put(&clone, ".gitignore", "!.cache/\n");
+    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()]);
+    let names = workbench.names(&mirror.capture(&clone, &workbench.base).await.unwrap()).await;
+    let has = |name: &str| names.iter().any(|found| found == name);
+    assert!(has(".cache/kept") && has("src/.cache/made") && !has(".cache/tags.db"), "{names:?}");
+    let names = workbench.names(&captured(&workbench, &clone).await).await;
+    assert!(names.contains(&".cache/tags.db".to_owned()), "only who ignores it does: {names:?}");
+}
+
+#[tokio::test]
 async fn ignored_paths_count_only_if_the_base_has_them() {
     let workbench = Workbench::with(|repo| put(repo, "kept.log", "tracked before it was ignored\n")).await;
     let base = workbench.commit(&workbench.base, &[(".gitignore", Some("*.log\nbuild/\n"))]).await;
