@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A model that says what it was told to say, on the loopback: for the real command-line agents, without a network.
 
-It answers the two streaming APIs that coding agents speak: Anthropic Messages (POST /v1/messages) and OpenAI Responses
-(POST /v1/responses). Each request that offers a shell takes the next of the steps, the last one is repeated; requests
-without tools (titles, summaries) get a short text and take none. It understands nothing.
+It answers the APIs that coding agents speak: Anthropic Messages (POST /v1/messages), OpenAI Responses (POST
+/v1/responses) and OpenAI Chat Completions (POST /v1/chat/completions). Each request takes the next of the steps, the last
+one is repeated; of the first two only requests that offer a shell do, the others (titles, summaries) get a short text.
+It understands nothing.
 
     run LINE        one call of the agent's shell
     say TEXT        a text; the agent's turn ends with it
@@ -64,8 +65,9 @@ class Answer(http.server.BaseHTTPRequestHandler):
         messages = request.get("messages") or request.get("input") or []
         if "count_tokens" in self.path:
             return self.whole(200, {"input_tokens": 100})
-        speak = Anthropic if "messages" in self.path else OpenAi
-        if not tools:
+        chat = "chat/completions" in self.path
+        speak = Chat if chat else Anthropic if "messages" in self.path else OpenAi
+        if not tools and not chat:
             return speak(self, request, 0).say("A title")
         step, number = self.server.next_step(self.path, len(messages))
         kind, _, rest = step.partition(" ")
@@ -187,6 +189,30 @@ class OpenAi:
         if "context" in text:
             code = "context_length_exceeded"
         return {"error": {"type": "invalid_request_error" if status == 400 else code, "code": code, "message": text or code}}
+
+
+class Chat(OpenAi):
+    """Agents without tools: what they are to do is in the text."""
+
+    def __init__(self, answer, request, number):
+        super().__init__(answer, request, number)
+        self.request = request
+
+    def whole(self, text, reason):
+        self.answer.whole(200, {
+            "id": f"chat_{self.number}", "object": "chat.completion", "created": 0, "model": self.request.get("model"),
+            "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": TOKENS_IN, "completion_tokens": TOKENS_OUT, "total_tokens": TOKENS_IN + TOKENS_OUT},
+        })
+
+    def say(self, text):
+        self.whole(text.replace("\\n", "\n"), "stop")
+
+    def run(self, line, _tools):
+        raise ValueError(f"no shell to run this in: {line}")
+
+    def cut(self):
+        self.whole("I will n", "length")
 
 
 def main():

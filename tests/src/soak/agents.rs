@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
 
 mod acp;
+mod aider;
 mod model;
 mod moved;
 
@@ -36,11 +37,30 @@ struct Agent {
     configure: fn(&mut Command, &World, u16),
     /// A refusal that passes, which it tries again by itself.
     overload: &'static str,
+    /// The flights that it is to fly.
+    scenarios: &'static [Scenario],
+    /// It goes on with a conversation in a later turn.
+    goes_on: bool,
 }
 
-const AGENTS: [Agent; 2] = [
-    Agent { preset: "claude", variable: "HOLDPOINT_SOAK_CLAUDE", configure: claude, overload: "fail 529 overloaded" },
-    Agent { preset: "codex", variable: "HOLDPOINT_SOAK_CODEX", configure: codex, overload: "fail 503 overloaded" },
+const AGENTS: [Agent; 3] = [
+    Agent {
+        preset: "claude",
+        variable: "HOLDPOINT_SOAK_CLAUDE",
+        configure: claude,
+        overload: "fail 529 overloaded",
+        scenarios: &SCENARIOS,
+        goes_on: true,
+    },
+    Agent {
+        preset: "codex",
+        variable: "HOLDPOINT_SOAK_CODEX",
+        configure: codex,
+        overload: "fail 503 overloaded",
+        scenarios: &SCENARIOS,
+        goes_on: true,
+    },
+    aider::AGENT,
 ];
 
 /// A flight, and what has to come of it.
@@ -117,8 +137,8 @@ pub fn run(terms: &Terms) -> Result<(), String> {
     );
     let wanted = |name: &str| terms.only.as_ref().is_none_or(|only| name.contains(only));
     for agent in &AGENTS {
-        let all = SCENARIOS.iter().map(|scenario| (scenario.name, Some(scenario)));
-        for (flight, scenario) in all.chain([(moved::FLIGHT, None)]) {
+        let all = agent.scenarios.iter().map(|scenario| (scenario.name, Some(scenario)));
+        for (flight, scenario) in all.chain(agent.goes_on.then_some((moved::FLIGHT, None))) {
             let name = format!("{} {flight}", agent.preset);
             if !wanted(&name) {
                 continue;

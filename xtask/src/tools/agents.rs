@@ -1,4 +1,5 @@
-//! The coding agents that `soak agents` flies: the programs of their makers, from wheels with pinned digests.
+//! The coding agents that `soak agents` flies: programs of their makers from wheels with pinned digests, and Aider in a virtual
+//! environment.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,19 +13,32 @@ use crate::layout::Layout;
 /// The wheels that are downloaded, with the digests of the files that are accepted.
 const REQUIREMENTS: &str = "xtask/agents.txt";
 /// The variables that tell the long runs where a program is, and where the wheels have it.
-pub(crate) const PROGRAMS: [(&str, &str); 2] = [
+const PROGRAMS: [(&str, &str); 2] = [
     ("HOLDPOINT_SOAK_CLAUDE", "claude_agent_sdk/_bundled/claude"),
     ("HOLDPOINT_SOAK_CODEX", "codex_cli_bin/bin/codex"),
 ];
 /// A copy of the requirements says that all is there, and in which versions.
 const DONE: &str = "agents.txt";
 
-/// The variables with the programs' paths. They are downloaded where they are not there in these versions: some 320 MB, 800 MB
+/// Aider's variable, its requirements, and what it needs.
+const AIDER: &str = "HOLDPOINT_SOAK_AIDER";
+const AIDER_REQUIREMENTS: [&str; 1] = ["xtask/aider.txt"];
+const AIDER_REMEDY: &str =
+    "Aider needs python3 of 3.10 to 3.12 with venv and pip, and a way to the Python package index.";
+
+/// The variables with the programs' paths. They are downloaded where they are not there in these versions: some 500 MB, 1.5 GB
 /// unpacked.
 ///
 /// # Errors
 /// They cannot be had here; what to do.
 pub(crate) fn find_or_get(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let python = python::environment(layout, "aider", &AIDER_REQUIREMENTS, AIDER_REMEDY)?;
+    let mut programs = from_wheels(layout)?;
+    programs.push((AIDER, python.with_file_name("aider")));
+    Ok(programs)
+}
+
+fn from_wheels(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
     let file = layout.root.join(REQUIREMENTS);
     let wanted = fs::read(&file).with_context(|| format!("failed to read {}", file.display()))?;
     let folder = layout.tools().join("agents");
