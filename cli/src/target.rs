@@ -40,10 +40,15 @@ impl Remote {
         self.config.nats.trust.as_ref()
     }
 
-    /// Connects to it.
+    /// Connects to it, as an operator or a person.
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
+        self.connect_as("an operator").await
+    }
+
+    /// Connects to it. `who` is whose credentials it takes, for a hint.
+    pub(crate) async fn connect_as(&self, who: &str) -> Result<Client, Failure> {
         let Some(creds) = &self.config.nats.creds else {
-            let hint = "name an operator's .creds file with --creds FILE or HOLDPOINT__NATS__CREDS";
+            let hint = format!("name {who}'s .creds file with --creds FILE or HOLDPOINT__NATS__CREDS");
             return Err(Failure::usage("no_creds", "a fleet elsewhere wants credentials", hint));
         };
         let args = ConnectArgs {
@@ -101,7 +106,11 @@ impl Target {
 
     async fn find_as(place: &Place, who: As<'_>) -> Result<Option<Self>, Failure> {
         if let Some(remote) = Remote::named(place)? {
-            return Ok(Some(Self { client: remote.connect().await?, fleet: None }));
+            let client = match who {
+                As::Operator | As::Person(_) => remote.connect().await?,
+                As::Archivist => remote.connect_as("an archivist").await?,
+            };
+            return Ok(Some(Self { client, fleet: None }));
         }
         let state = StateDir::of(&ground::find(&place.repo).await?)?;
         if !state.path("broker.json").is_file() {

@@ -198,6 +198,19 @@ fn tls_files_that_cannot_be_used_are_the_environments_fault() {
 }
 
 #[test]
+fn without_credentials_for_a_fleet_elsewhere_each_command_names_whose_it_takes() {
+    let lab = Lab::new();
+    let nats = ["--nats", "nats://127.0.0.1:1"];
+    for (command, who) in [
+        (&["status"][..], "an operator's"),
+        (&["archive", "f", "--to", "to"], "an archivist's"),
+        (&["migrate", "save", "to"], "a migrator's"),
+    ] {
+        lab.run(&[command, &nats].concat()).refuses(2, &["credentials", who, "--creds"]);
+    }
+}
+
+#[test]
 fn keys_become_secrets_of_a_cluster_without_those_of_the_authority_and_of_people() {
     let lab = Lab::new();
     lab.run(&INIT);
