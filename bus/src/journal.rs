@@ -232,12 +232,13 @@ impl Journal {
         last_of(&self.bus, streams::JOURNAL, &key.filter()).await
     }
 
-    /// The last entry under `filter` (a subject with wildcards), as the stream's leader has it.
+    /// Where the last entry of all is, as the stream's leader has it.
     ///
     /// # Errors
     /// The broker does not answer.
-    pub async fn last_under(&self, filter: &str) -> Result<Option<Stored>, ReadError> {
-        last_of(&self.bus, streams::JOURNAL, filter).await
+    pub async fn end(&self) -> Result<Sequence, ReadError> {
+        let last = last_of(&self.bus, streams::JOURNAL, ">").await?;
+        Ok(last.map_or(Sequence(0), |last| last.sequence))
     }
 
     /// The first entry under `filter` behind a sequence, as the stream's leader has it.

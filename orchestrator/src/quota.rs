@@ -4,12 +4,12 @@
 //! stand that are in memory here, and, before anybody is refused, by reading the flights that others may have ended.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use holdpoint_bus::{api::ApiFailure, journal::ReadError};
+use holdpoint_bus::{Stored, api::ApiFailure, journal::ReadError};
 use holdpoint_core::quota::{Ledger, Quota, QuotaExcess};
 use holdpoint_protocol::{
     ids::{AgentName, FlightId},
@@ -36,8 +36,8 @@ pub(crate) struct OpenFlights {
     known: Mutex<Known>,
     /// Whether the journals were read since the start.
     read: watch::Sender<bool>,
-    /// Held by the reader of flights that were submitted elsewhere.
-    reading: AsyncMutex<()>,
+    /// When the last reading of flights that were submitted elsewhere began; held by the reader.
+    reading: AsyncMutex<Option<Instant>>,
     /// When each operator's flights were read again; held by the reader.
     recounted: AsyncMutex<BTreeMap<AgentName, Instant>>,
 }
@@ -47,6 +47,15 @@ struct Known {
     ledger: Ledger,
     /// Up to where submissions are counted.
     until: Sequence,
+    /// Submissions behind that which are counted as well: those that were taken here.
+    beyond: BTreeSet<Sequence>,
+}
+
+impl Known {
+    fn read_until(&mut self, until: Sequence) {
+        self.until = self.until.max(until);
+        self.beyond = self.beyond.split_off(&Sequence(self.until.0 + 1));
+    }
 }
 
 impl OpenFlights {
@@ -88,8 +97,12 @@ impl OpenFlights {
     /// Journals say that a flight is open.
     pub(crate) fn opened(&self, books: &Books) {
         let submitted = &books.flight.submitted;
-        let waypoints = submitted.plan.waypoints.len();
-        self.known().ledger.opened(books.id(), submitted.by.as_ref(), waypoints, books.begun());
+        let (waypoints, begun) = (submitted.plan.waypoints.len(), books.begun());
+        let mut known = self.known();
+        known.ledger.opened(books.id(), submitted.by.as_ref(), waypoints, begun);
+        if begun > known.until {
+            known.beyond.insert(begun);
+        }
     }
 
     /// A flight is over.
@@ -99,9 +112,7 @@ impl OpenFlights {
 
     /// All flights that are open and were submitted up to this place are counted.
     pub(crate) fn read_until(&self, until: Sequence) {
-        let mut known = self.known();
-        known.until = known.until.max(until);
-        drop(known);
+        self.known().read_until(until);
         self.read.send_replace(true);
     }
 
@@ -110,26 +121,40 @@ impl OpenFlights {
         Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
     }
 
-    /// Counts what was submitted since, to any orchestrator.
+    /// Counts what was submitted until now, to any orchestrator. Of those who ask meanwhile the first reads for all.
     async fn read_on(&self, shell: &Shell) -> Result<(), ReadError> {
-        let _one_at_a_time = self.reading.lock().await;
-        let Some(last) = shell.journal.last_under(&subjects::journal_submissions()).await? else { return Ok(()) };
-        loop {
-            let until = self.known().until;
-            if until >= last.sequence {
-                return Ok(());
-            }
+        let asked = Instant::now();
+        let mut last = self.reading.lock().await;
+        if last.is_some_and(|begun| begun >= asked) {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        // Not the last submission: to find that, the broker looks at the subjects of all flights.
+        let end = shell.journal.end().await?;
+        let mut until = self.known().until;
+        while until < end {
             let next = shell.journal.next_under(&subjects::journal_submissions(), until).await?;
-            let Some(stored) = next else { return Ok(()) };
-            let (sequence, checked) = (stored.sequence, Checked::of(&shell.trust.roots(), &stored));
-            // One that cannot be read is not flown, and the scan raises the alarm.
-            if let Some(flight) = checked.key.as_ref().map(|key| key.flight.clone())
-                && let Ok(Some(books)) = Books::begin(&flight, checked)
-            {
-                self.opened(&books);
-            }
-            let mut known = self.known();
-            known.until = known.until.max(sequence);
+            let Some(stored) = next else { break };
+            self.submitted(shell, &stored);
+            until = stored.sequence;
+            self.known().read_until(until);
+        }
+        *last = Some(begun);
+        Ok(())
+    }
+
+    /// Counts a flight that was submitted.
+    fn submitted(&self, shell: &Shell, stored: &Stored) {
+        // It was when it was taken here, and may be over since.
+        if self.known().beyond.contains(&stored.sequence) {
+            return;
+        }
+        let checked = Checked::of(&shell.trust.roots(), stored);
+        // One that cannot be read is not flown, and the scan raises the alarm.
+        if let Some(flight) = checked.key.as_ref().map(|key| key.flight.clone())
+            && let Ok(Some(books)) = Books::begin(&flight, checked)
+        {
+            self.opened(&books);
         }
     }
 
