@@ -118,11 +118,9 @@ impl TurnQueue {
         }
         while let Some(priority) = self.looks.next() {
             let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
+            let asked = Instant::now();
             match self.pulls.pull(&consumer).await {
-                Pulled::Nothing => {
-                    let now = Instant::now();
-                    self.looks.nothing(priority, now, self.share(now));
-                }
+                Pulled::Nothing => self.looks.nothing(priority, asked, self.share(asked)),
                 Pulled::Failed => self.looks.failed(priority, Instant::now()),
                 Pulled::Turn(delivery) => {
                     self.looks.turn(priority);

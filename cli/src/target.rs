@@ -11,6 +11,9 @@ use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, ground,
 /// The variable that names a fleet elsewhere, as `--nats` does.
 const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
 
+/// Whose credentials commands take, unless they say otherwise.
+const OPERATOR: &str = "an operator";
+
 /// A fleet elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
@@ -42,7 +45,7 @@ impl Remote {
 
     /// Connects to it, as an operator or a person.
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
-        self.connect_as("an operator").await
+        Box::pin(self.connect_as(OPERATOR)).await
     }
 
     /// Connects to it. `who` is whose credentials it takes, for a hint.
@@ -106,11 +109,11 @@ impl Target {
 
     async fn find_as(place: &Place, who: As<'_>) -> Result<Option<Self>, Failure> {
         if let Some(remote) = Remote::named(place)? {
-            let client = match who {
-                As::Operator | As::Person(_) => remote.connect().await?,
-                As::Archivist => remote.connect_as("an archivist").await?,
+            let who = match who {
+                As::Operator | As::Person(_) => OPERATOR,
+                As::Archivist => "an archivist",
             };
-            return Ok(Some(Self { client, fleet: None }));
+            return Ok(Some(Self { client: Box::pin(remote.connect_as(who)).await?, fleet: None }));
         }
         let state = StateDir::of(&ground::find(&place.repo).await?)?;
         if !state.path("broker.json").is_file() {

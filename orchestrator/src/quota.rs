@@ -139,6 +139,7 @@ impl OpenFlights {
             until = stored.sequence;
             self.known().read_until(until);
         }
+        self.known().read_until(end);
         *last = Some(begun);
         Ok(())
     }

@@ -63,7 +63,7 @@ impl Looks {
             if self.prompt {
                 chance.now = true;
             } else {
-                chance.again.get_or_insert(later(now, share));
+                chance.again.get_or_insert_with(|| later(now, share));
             }
         }
     }
@@ -86,13 +86,13 @@ impl Looks {
         self.chances.iter().zip(Priority::ALL).find_map(due)
     }
 
-    /// There was no turn. `share` is as for a hint.
-    pub(super) fn nothing(&mut self, at: Priority, now: Instant, share: u8) {
+    /// There was no turn when the broker was asked at `asked`. `share` is as for a hint.
+    pub(super) fn nothing(&mut self, at: Priority, asked: Instant, share: u8) {
         let chance = self.of(at);
         chance.now = false;
         let Some(hinted) = chance.hinted.take() else { return };
-        if now < hinted + LATER.start {
-            chance.again = Some(later(now, share));
+        if asked < hinted + LATER.start {
+            chance.again = Some(later(asked, share));
         }
         self.prompt = false;
     }

@@ -42,7 +42,7 @@ impl Fleet {
         let binary = ServerBinary::find(&[hint]).await.expect("a nats-server: see HOLDPOINT_NATS_SERVER");
         let dir = rig.temp.path().join("broker");
         let spec = LocalSpec::bound(binary, dir);
-        let broker = LocalBroker::start(spec).await.unwrap();
+        let broker = Box::pin(LocalBroker::start(spec)).await.unwrap();
         let name = "v1".parse().unwrap();
         let credentials = broker.authority.mint_agent(&role::id(role::VERIFIER), &name, &streams::fleet_pool(), None);
         let verifier = broker.connect(&credentials.unwrap()).await.unwrap();
