@@ -1,9 +1,12 @@
 //! At which priorities an agent looks for turns, and when. It asks nobody.
 //!
-//! A hint goes to every agent of a role, and one of them gets the turn. Would all the others look at once each time, a fleet with many
+//! A hint goes to every agent of a role, and one of them gets the turn. If all the others looked at once each time, a fleet with many
 //! idle agents would keep the broker busy with saying no. So an agent that followed a hint in vain follows the next ones a few
 //! milliseconds later, each agent at a moment of its own, and all that came until then with one look. Agents that just ended a turn are
 //! ahead of it.
+//!
+//! A broker that says that a turn is stored counts it for those who pull a moment later, so that a hint may be faster than its turn, and
+//! nobody else may look for seconds. Each hint is followed until a look comes long enough after it.
 
 use std::{ops::Range, time::Duration};
 
@@ -12,10 +15,10 @@ use tokio::time::Instant;
 
 /// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
 const POLL_EVERY: Duration = Duration::from_secs(5);
-/// When an agent looks that does not at once: after a hint that led to nothing, and after further hints. Never before the first: a
-/// broker that says that a turn is stored counts it for those who pull a moment later, so that a hint may be faster than its turn, and nobody
-/// else may look for seconds.
+/// How long after a hint an agent looks that does not look at once.
 const LATER: Range<Duration> = Duration::from_millis(4)..Duration::from_millis(20);
+/// How long after a hint the broker counts its turn at the latest.
+const SETTLED_AFTER: Duration = LATER.end;
 /// How long after the broker did not say an agent asks again.
 const FAILED_PAUSE: Duration = Duration::from_secs(2);
 
@@ -24,7 +27,7 @@ const FAILED_PAUSE: Duration = Duration::from_secs(2);
 struct Chance {
     /// Hinted at, or not looked at for a while.
     now: bool,
-    /// The last hint since it was looked at.
+    /// The last hint that no look came long enough after.
     hinted: Option<Instant>,
     /// When to look once more.
     again: Option<Instant>,
@@ -34,7 +37,7 @@ struct Chance {
 #[derive(Debug)]
 pub(super) struct Looks {
     chances: [Chance; Priority::ALL.len()],
-    /// A hint is followed at once: the last one did not lead to nothing.
+    /// Hints are followed at once: the last one led to a turn, or was long ago.
     prompt: bool,
     /// When all priorities were last looked at: hints get lost, and what comes again has none.
     looked_at_all: Instant,
@@ -63,7 +66,8 @@ impl Looks {
             if self.prompt {
                 chance.now = true;
             } else {
-                chance.again.get_or_insert_with(|| later(now, share));
+                let later = later(now, share);
+                chance.again = Some(chance.again.map_or(later, |again| again.min(later)));
             }
         }
     }
@@ -90,9 +94,13 @@ impl Looks {
     pub(super) fn nothing(&mut self, at: Priority, asked: Instant, share: u8) {
         let chance = self.of(at);
         chance.now = false;
-        let Some(hinted) = chance.hinted.take() else { return };
+        let Some(hinted) = chance.hinted else { return };
         if asked < hinted + LATER.start {
             chance.again = Some(later(asked, share));
+        } else if asked < hinted + SETTLED_AFTER {
+            chance.again = Some(later(hinted + SETTLED_AFTER - LATER.start, share));
+        } else {
+            chance.hinted = None;
         }
         self.prompt = false;
     }
@@ -169,77 +177,97 @@ mod tests {
         assert_eq!(looks.next(), Some(Priority::Critical));
     }
 
+    /// Looks at the moments for which it is planned, in vain, until only a regular look is left; when that was, from `from`.
+    fn in_vain(looks: &mut Looks, from: Instant, share: u8) -> Vec<Duration> {
+        let mut moments = Vec::new();
+        loop {
+            let moment = looks.wait_until();
+            if moment >= from + POLL_EVERY / 2 {
+                return moments;
+            }
+            looks.tick(moment);
+            assert_eq!(looks.next(), Some(Priority::Medium));
+            looks.nothing(Priority::Medium, moment, share);
+            moments.push(moment - from);
+        }
+    }
+
     #[test]
-    fn a_hint_that_was_faster_than_its_turn_is_followed_once_more_and_no_further() {
+    fn a_hint_that_was_faster_than_its_turn_is_followed_until_it_is_settled_and_no_further() {
         let now = Instant::now();
-        let mut looks = looked(now);
-        looks.hint(b"medium", now, FIRST);
-        looks.nothing(Priority::Medium, now, FIRST);
-        assert_eq!((looks.next(), looks.wait_until()), (None, now + LATER.start));
-        looks.tick(now + LATER.start / 2);
-        assert_eq!(looks.next(), None);
-        looks.tick(now + LATER.start);
-        assert_eq!(looks.next(), Some(Priority::Medium));
-        looks.nothing(Priority::Medium, now + LATER.start, FIRST);
-        assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
+        for share in [FIRST, 100, u8::MAX] {
+            let mut looks = looked(now);
+            looks.hint(b"medium", now, share);
+            assert_eq!(looks.next(), Some(Priority::Medium), "at once");
+            looks.nothing(Priority::Medium, now, share);
+            let moments = in_vain(&mut looks, now, share);
+            let [first, last] = moments[..] else { panic!("{moments:?}") };
+            assert!(LATER.contains(&first) && last >= SETTLED_AFTER && last < SETTLED_AFTER + LATER.end);
+        }
     }
 
     #[test]
     fn hints_after_one_that_led_to_nothing_are_followed_together_and_each_agent_has_its_moment() {
         let now = Instant::now();
-        let moments = [0, 100, u8::MAX].map(|share| {
+        let firsts = [FIRST, 100, u8::MAX].map(|share| {
             let mut looks = looked(now);
             looks.hint(b"medium", now, share);
             looks.nothing(Priority::Medium, now, share);
-            looks.tick(now + LATER.end);
-            looks.nothing(Priority::Medium, now + LATER.end, share);
-            let hinted = now + LATER.end * 2;
+            in_vain(&mut looks, now, share);
+            let hinted = now + 2 * SETTLED_AFTER + LATER.end;
             looks.hint(b"medium", hinted, share);
             let moment = looks.wait_until();
             looks.hint(b"medium", moment - LATER.start, share);
             assert_eq!((looks.next(), looks.wait_until()), (None, moment), "one look for both");
-            looks.tick(moment);
-            assert_eq!(looks.next(), Some(Priority::Medium));
-            looks.nothing(Priority::Medium, moment, share);
-            assert_eq!((looks.next(), looks.wait_until()), (None, now + POLL_EVERY));
-            moment - hinted
+            let moments = in_vain(&mut looks, hinted, share);
+            assert!(moments.len() == 2 && moments[1] >= moments[0] - LATER.start + SETTLED_AFTER, "{moments:?}");
+            moments[0]
         });
-        assert!(moments.is_sorted() && moments[0] == LATER.start && moments[0] < moments[1]);
-        assert!(moments.iter().all(|moment| LATER.contains(moment)), "{moments:?}");
+        assert!(firsts.is_sorted() && firsts[0] == LATER.start && firsts[0] < firsts[1]);
+        assert!(firsts.iter().all(|first| LATER.contains(first)), "{firsts:?}");
     }
 
     #[test]
-    fn a_hint_right_before_a_look_has_another_one_after_it() {
+    fn a_hint_right_before_a_look_has_others_after_it() {
         let now = Instant::now();
         let mut looks = looked(now);
         looks.hint(b"medium", now, FIRST);
         looks.nothing(Priority::Medium, now, u8::MAX);
         let moment = looks.wait_until();
-        looks.hint(b"medium", moment, FIRST);
-        looks.tick(moment);
-        looks.nothing(Priority::Medium, moment, FIRST);
-        assert_eq!((looks.next(), looks.wait_until()), (None, moment + LATER.start));
+        looks.hint(b"medium", moment, u8::MAX);
+        let moments = in_vain(&mut looks, moment, FIRST);
+        assert_eq!(moments, [Duration::ZERO, LATER.start, SETTLED_AFTER]);
+    }
+
+    #[test]
+    fn a_hint_ends_the_pause_after_a_broker_that_did_not_say() {
+        let now = Instant::now();
+        let mut looks = looked(now);
+        looks.hint(b"medium", now, FIRST);
+        looks.nothing(Priority::Medium, now, FIRST);
+        looks.failed(Priority::Medium, now);
+        looks.hint(b"medium", now, FIRST);
+        assert_eq!((looks.next(), looks.wait_until()), (None, now + LATER.start));
     }
 
     #[test]
     fn hints_are_followed_at_once_after_a_turn_and_after_a_while_without_one() {
         let now = Instant::now();
         let mut looks = looked(now);
-        let in_vain = |looks: &mut Looks| {
+        let miss = |looks: &mut Looks| {
             looks.hint(b"medium", now, FIRST);
             looks.nothing(Priority::Medium, now, FIRST);
             looks.hint(b"medium", now, FIRST);
             assert_eq!(looks.next(), None);
-            looks.tick(now + LATER.start);
-            looks.nothing(Priority::Medium, now + LATER.start, FIRST);
+            in_vain(looks, now, FIRST);
         };
-        in_vain(&mut looks);
+        miss(&mut looks);
         looks.turn(Priority::Medium);
         looks.nothing(Priority::Medium, now, FIRST);
         looks.hint(b"medium", now, FIRST);
         assert_eq!(looks.next(), Some(Priority::Medium));
         let mut looks = looked(now);
-        in_vain(&mut looks);
+        miss(&mut looks);
         looks.tick(now + POLL_EVERY);
         Priority::ALL.into_iter().for_each(|priority| looks.nothing(priority, now + POLL_EVERY, FIRST));
         looks.hint(b"medium", now + POLL_EVERY, FIRST);

@@ -46,6 +46,7 @@ class Agent:
                 else:
                     with contextlib.suppress(asyncio.TimeoutError):
                         await asyncio.wait_for(self.news.wait(), 5)  # Then look again: hints get lost.
+                        await asyncio.sleep(0.02)  # A hint can be faster than the broker counts its turn.
             except Exception as error:
                 print(self.name, "goes on after", repr(error), file=sys.stderr)
                 await asyncio.sleep(1)
