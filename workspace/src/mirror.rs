@@ -55,7 +55,15 @@ const IN_USE: &str = "in-use";
 pub struct Mirror {
     inner: Arc<Inner>,
     /// Besides what ignore files name.
-    ignored: Arc<[String]>,
+    ignored: Option<Arc<Ignored>>,
+}
+
+/// Files that captures take as ignored.
+#[derive(Debug)]
+struct Ignored {
+    patterns: Vec<String>,
+    /// The commit (or tree) whose files are not.
+    unless: ObjectId,
 }
 
 #[derive(Debug)]
@@ -92,7 +100,7 @@ impl Mirror {
         }
         let objects = Objects { dir: dir.join("objects"), format };
         let inner = Arc::new(Inner { dir, objects, limits, cache: ObjectCache::default(), in_use });
-        Ok(Self { inner, ignored: Arc::default() })
+        Ok(Self { inner, ignored: None })
     }
 
     /// Where it is.
@@ -265,9 +273,11 @@ impl Mirror {
     }
 
     /// The same repository, whose captures take files that these patterns (gitignore(5)) match as ignored, whatever ignore files say.
+    /// Those that the base or this commit (or tree) has count.
     #[must_use]
-    pub fn ignoring(&self, patterns: &[String]) -> Self {
-        Self { inner: self.inner.clone(), ignored: patterns.into() }
+    pub fn ignoring(&self, patterns: &[String], unless: &ObjectId) -> Self {
+        let ignored = Ignored { patterns: patterns.to_vec(), unless: unless.clone() };
+        Self { inner: self.inner.clone(), ignored: (!patterns.is_empty()).then(|| Arc::new(ignored)) }
     }
 
     fn limits(&self) -> &InputLimits {

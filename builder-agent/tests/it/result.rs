@@ -45,6 +45,19 @@ async fn what_a_program_leaves_for_itself_is_no_work() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_attempt_handed_off_is_work_whatever_this_program_leaves_for_itself() {
+    let shop = Shop::new().await;
+    let earlier = shop.run("mkdir .cache; echo work > .cache/made").await;
+    let start = to_wire(commit(ready(&earlier)));
+    let program = "echo x > .cache/tags.db; echo two >> a.txt";
+    let workbench = shop.bench_with(program, |program| program.ignore = vec!["/.cache".to_owned()]).await;
+    let turn = shop.turn_with(|request| request.start = start);
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let touched: Vec<_> = ready(&built).touched.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!(touched, [".cache/made", "a.txt"]);
+}
+
+#[tokio::test]
 async fn the_bundle_brings_the_commit_to_whoever_has_the_base() {
     let shop = Shop::new().await;
     let built = shop.run("echo two >> a.txt").await;

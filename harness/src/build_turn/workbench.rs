@@ -205,7 +205,9 @@ impl<B: Backend> Workbench<B> {
         };
         let files = files.unwrap_or_else(|| Files::Clone(&clone, folder.clone_dir()));
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
-        let (mirror, bundle) = (&mirror.ignoring(self.backend.ignored()), folder.own().join("handoff.bundle"));
+        // What earlier attempts handed off is work, whatever this program leaves for itself.
+        let mirror = &mirror.ignoring(self.backend.ignored(), &from_wire(&request.start));
+        let bundle = folder.own().join("handoff.bundle");
         let capture = Capture { turn, request, agent, mirror, bundle, files };
         let outcome = Box::pin(outcome(&capture, said, &result, settled, rules.settings.quit_too_quickly_below));
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;

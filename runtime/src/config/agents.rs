@@ -141,7 +141,7 @@ pub struct ProgramConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Files that the program leaves in its clone and that are no work, as patterns of gitignore(5): caches of its own. Files that the
-    /// base has always count.
+    /// base or an earlier attempt has always count. A preset adds its own.
     #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
     /// Names of variables that the program gets from the environment of its agent process.

@@ -227,11 +227,10 @@ impl Config {
             if program.settings_dir.as_ref().is_some_and(|dir| !dir.is_absolute()) {
                 return wrong(format!("agents.{role}.settings_dir"), "has to be an absolute path");
             }
-            if program.ignore.iter().any(|pattern| pattern.is_empty() || pattern.contains(['\0', '\n'])) {
-                return wrong(
-                    format!("agents.{role}.ignore"),
-                    "has to be patterns of one line each, as in a .gitignore",
-                );
+            if !program.ignore.iter().all(|pattern| is_ignorable(pattern)) {
+                let problem =
+                    "has to be patterns as in a .gitignore, none of which begins with `!` or names everything";
+                return wrong(format!("agents.{role}.ignore"), problem);
             }
             if program.count.is_some_and(|count| !(1..=AGENTS_MAX).contains(&count)) {
                 return wrong(format!("agents.{role}.count"), &format!("must be 1 to {AGENTS_MAX}"));
@@ -239,6 +238,12 @@ impl Config {
         }
         notify(&self.notify)
     }
+}
+
+/// Whether a program may leave files of this pattern for itself.
+fn is_ignorable(pattern: &str) -> bool {
+    let one_line = !pattern.contains(['\0', '\n']) && pattern.trim() == pattern;
+    one_line && !pattern.starts_with(['!', '#']) && !pattern.chars().all(|letter| "*/.?".contains(letter))
 }
 
 fn wrong(key: impl Into<String>, problem: &str) -> Result<(), ConfigError> {

@@ -156,7 +156,8 @@ pub const PRESETS: [Preset; 5] = [
         judge_resume: None,
         version: "--version",
         ignore: &["/.aider.tags.cache.v*"],
-        env: &[],
+        // Its library would fetch a list of prices at each start.
+        env: &[("LITELLM_LOCAL_MODEL_COST_MAP", "True")],
         pass_env: &[
             "AIDER_MODEL",
             "ANTHROPIC_API_KEY",

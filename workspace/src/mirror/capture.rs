@@ -67,7 +67,7 @@ impl Mirror {
             Some(index) => copy(&index, &scratch.path().join(INDEX))?,
             None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
         }
-        let new = untracked(&scratch, &dir, &self.ignored, self.limits()).await?;
+        let new = self.new_files(&scratch, &dir, &base_entries).await?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
         let place = Place { dir, known, limits: self.limits().clone() };
         let make = move |odb: &Odb| {
@@ -75,6 +75,26 @@ impl Mirror {
             odb.edit(&base_entries, &differences(&base_entries, hash(odb, &place.dir, found)?))
         };
         self.inner.objects.at_length(make).await
+    }
+
+    /// Files that the base does not have and that are not ignored.
+    async fn new_files(
+        &self,
+        scratch: &Scratch,
+        dir: &Path,
+        base: &[TreeEntry],
+    ) -> Result<Vec<RepoPath>, WorkspaceError> {
+        let Some(ignored) = &self.ignored else { return untracked(scratch, dir, &[], self.limits()).await };
+        let mut new = untracked(scratch, dir, &ignored.patterns, self.limits()).await?;
+        let known: HashSet<&RepoPath> = base.iter().map(|entry| &entry.path).chain(&new).collect();
+        let earlier = self.list_tree(&ignored.unless).await?;
+        let missing: HashSet<&RepoPath> =
+            earlier.iter().map(|entry| &entry.path).filter(|path| !known.contains(path)).collect();
+        if !missing.is_empty() {
+            let all = untracked(scratch, dir, &[], self.limits()).await?;
+            new.extend(all.into_iter().filter(|path| missing.contains(path)));
+        }
+        Ok(new)
     }
 }
 

@@ -120,12 +120,19 @@ async fn what_a_program_leaves_for_itself_counts_only_if_the_base_has_it() {
     put(&clone, ".cache/tags.db", "noise\n");
     put(&clone, "src/.cache/made", "work\n");
     put(&clone, ".gitignore", "!.cache/\n");
-    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()]);
+    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()], &workbench.base);
     let names = workbench.names(&mirror.capture(&clone, &workbench.base).await.unwrap()).await;
     let has = |name: &str| names.iter().any(|found| found == name);
     assert!(has(".cache/kept") && has("src/.cache/made") && !has(".cache/tags.db"), "{names:?}");
     let names = workbench.names(&captured(&workbench, &clone).await).await;
     assert!(names.contains(&".cache/tags.db".to_owned()), "only who ignores it does: {names:?}");
+    let earlier =
+        workbench.commit(&workbench.base, &[(".cache/tags.db", Some("work\n")), (".cache/gone", Some("x\n"))]).await;
+    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()], &earlier);
+    put(&clone, ".cache/more", "noise\n");
+    let names = workbench.names(&mirror.capture(&clone, &workbench.base).await.unwrap()).await;
+    let cached: Vec<&String> = names.iter().filter(|name| name.starts_with(".cache/")).collect();
+    assert_eq!(cached, [".cache/kept", ".cache/tags.db"], "what an earlier attempt handed off is work");
 }
 
 #[tokio::test]
