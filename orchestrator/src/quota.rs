@@ -136,8 +136,8 @@ impl OpenFlights {
             let next = shell.journal.next_under(&subjects::journal_submissions(), until).await?;
             let Some(stored) = next else { break };
             self.submitted(shell, &stored);
-            until = stored.sequence;
-            self.known().read_until(until);
+            self.known().read_until(stored.sequence);
+            until = self.known().until;
         }
         self.known().read_until(end);
         *last = Some(begun);
@@ -146,8 +146,9 @@ impl OpenFlights {
 
     /// Counts a flight that was submitted.
     fn submitted(&self, shell: &Shell, stored: &Stored) {
-        // It was when it was taken here, and may be over since.
-        if self.known().beyond.contains(&stored.sequence) {
+        // It may have been when it was taken here, or by a scan since, and be over.
+        let is_counted = |known: &Known| stored.sequence <= known.until || known.beyond.contains(&stored.sequence);
+        if is_counted(&self.known()) {
             return;
         }
         let checked = Checked::of(&shell.trust.roots(), stored);
