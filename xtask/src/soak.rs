@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: builds what the long runs need, and runs them. They are listed in `tests/src/soak.rs`.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::Context as _;
 
@@ -21,22 +22,29 @@ const FORMER_COMMIT: &str = "3f51b4f094dc39d5129349360055abb7b05dc7cc";
 pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     let tools = tools::prepare(layout)?;
     process::run(&mut process::cargo(&layout.root, &["build", "--workspace", "--bins", "--locked"]), "")?;
-    let soak = || {
-        let mut command = process::command(layout.target.join("debug/holdpoint-soak"), &[], &layout.root);
+    let soak = |flags: &[&str]| {
+        let mut command = process::command(layout.target.join("debug/holdpoint-soak"), flags, &layout.root);
         command.args(arguments);
         command
     };
-    let chosen = process::output(soak().arg("--list"), "")?;
-    let mut command = soak();
+    let chosen = process::output(&mut soak(&["--list"]), "")?;
+    let mut command = soak(&[]);
     command.env(SERVER_VARIABLE, &tools.nats_server);
-    // Downloads and builds for the parts that need them.
     if chosen.lines().any(|part| part == AGENTS) {
-        command.envs(agents::find_or_get(layout)?);
+        agents::find_or_get(layout).into_iter().for_each(|got| set(&mut command, got));
     }
     if chosen.lines().any(|part| part == UPGRADE) && std::env::var_os(FORMER).is_none() {
-        command.env(FORMER, former(layout)?);
+        set(&mut command, former(layout).map(|program| (FORMER, program)));
     }
     process::run(&mut command, "").map(drop)
+}
+
+/// Tells the run where a program is. Without it the part that needs it fails, and the others run.
+fn set(command: &mut Command, got: anyhow::Result<(&str, PathBuf)>) {
+    match got {
+        Ok((variable, program)) => drop(command.env(variable, program)),
+        Err(error) => eprintln!("warning: {error:#}"),
+    }
 }
 
 /// The program of the earlier build, in a work tree of its own.

@@ -27,15 +27,15 @@ const AIDER_REMEDY: &str =
     "Aider needs python3 of 3.10 to 3.12 with venv and pip, and a way to the Python package index.";
 
 /// The variables with the programs' paths. They are downloaded where they are not there in these versions: some 500 MB, 1.5 GB
-/// unpacked.
-///
-/// # Errors
-/// They cannot be had here; what to do.
-pub(crate) fn find_or_get(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
-    let python = python::environment(layout, "aider", &AIDER_REQUIREMENTS, AIDER_REMEDY)?;
-    let mut programs = from_wheels(layout)?;
-    programs.push((AIDER, python.with_file_name("aider")));
-    Ok(programs)
+/// unpacked. An error says which cannot be had here, and what to do.
+pub(crate) fn find_or_get(layout: &Layout) -> Vec<anyhow::Result<(&'static str, PathBuf)>> {
+    let mut programs = match from_wheels(layout) {
+        Ok(programs) => programs.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
+    };
+    let python = python::environment(layout, "aider", &AIDER_REQUIREMENTS, AIDER_REMEDY);
+    programs.push(python.map(|python| (AIDER, python.with_file_name("aider"))));
+    programs
 }
 
 fn from_wheels(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
