@@ -103,8 +103,8 @@ impl Submitter {
     /// Asked again for a while as long as no orchestrator is there yet, or it is starting.
     async fn ask(&self, endpoint: &str, question: &impl Serialize, action: &'static str) -> Result<Bytes, BenchError> {
         let payload = Bytes::from(serde_json::to_vec(question).doing(action)?);
-        let deadline = Instant::now() + PATIENCE;
         let _place = self.places.acquire().await.doing(action)?;
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let call = Call { endpoint, payload: payload.clone(), timeout: PATIENCE, traceparent: None };
             match api::request(&self.operator, call).await {

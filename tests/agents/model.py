@@ -10,7 +10,7 @@ It understands nothing.
     say TEXT        a text; the agent's turn ends with it
     fail N [TEXT]   an error with the status N
     stall S         nothing for S seconds, then a closed connection
-    cut             a stream that breaks off in its middle
+    cut             a stream that breaks off in its middle; of Chat Completions an answer that ends at its token limit
 
 With --port 0 the port is the system's choice; the first line on standard output is the port. Each request is one line of
 --log: its step, its path, and how many messages it has.

@@ -85,7 +85,7 @@ impl From<workspace::WorkspaceError> for Failure {
                 "--repo has to name the repository that the flight started from",
             ),
             WorkspaceError::Objects { .. } => {
-                let hint = "`git fsck` in that folder names what is damaged; in a `mirrors` folder it is a copy: delete that one, and it is made again";
+                let hint = "`git fsck` in that folder names what is damaged; below a `mirrors` folder it is a copy: delete that mirror's folder, and it is made again";
                 Self::environment("objects_damaged", message, hint)
             }
             _ => Self::environment("git", message, "`holdpoint doctor` looks at the machine part by part"),

@@ -1,5 +1,5 @@
 //! The programs of real coding agents through whole flights, with their presets as they are, against a model that
-//! says what it is asked to: `tests/agents/model.py` on the loopback. No network is used, and no account.
+//! says what it is asked to: `tests/agents/model.py` on the loopback. No network is needed, and no account.
 
 #![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
 

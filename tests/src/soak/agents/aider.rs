@@ -27,7 +27,13 @@ const SCENARIOS: [Scenario; 5] = [
         attempts: 1,
         looks: |_| Ok(()),
     },
-    Scenario { name: "an answer that breaks off", steps: &["cut", RIGHT], calls: None, attempts: 2, looks: |_| Ok(()) },
+    Scenario {
+        name: "an answer cut at its token limit",
+        steps: &["cut", RIGHT],
+        calls: None,
+        attempts: 2,
+        looks: |_| Ok(()),
+    },
     Scenario {
         name: "a model that stalls, no attempt used",
         steps: &["stall 120", RIGHT],
