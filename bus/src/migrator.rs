@@ -7,9 +7,9 @@
 mod content;
 mod copying;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use async_nats::{Message, Request};
+use async_nats::{Message, Request, RequestErrorKind};
 use bytes::Bytes;
 use futures::TryStreamExt as _;
 use holdpoint_protocol::{Digest, journal::Sequence};
@@ -158,7 +158,7 @@ impl Migrator {
         let ping = Request::new().timeout(Some(PING_TIMEOUT)).inbox(self.bus.client().new_inbox());
         match self.bus.client().send_request(format!("$SRV.PING.{SERVICE}"), ping).await {
             Ok(_) => Ok(true),
-            Err(error) if error.kind() == async_nats::RequestErrorKind::NoResponders => Ok(false),
+            Err(error) if error.kind() == RequestErrorKind::NoResponders => Ok(false),
             Err(source) => Err(MigrateError::List(source.into())),
         }
     }
@@ -183,13 +183,32 @@ impl Migrator {
         payload: Bytes,
         timeout: Duration,
     ) -> Result<Message, MigrateError> {
-        // An inbox of its own: a multiplexed one would see answers of requests that were given up.
-        let request = Request::new().payload(payload).timeout(Some(timeout)).inbox(self.bus.client().new_inbox());
-        let sent = self.bus.client().send_request(subject, request).await;
-        sent.map_err(|source| MigrateError::Silent { what, stream: stream.to_owned(), source: source.into() })
+        let client = self.bus.client();
+        let deadline = Instant::now() + HEARD_WITHIN;
+        loop {
+            // An inbox of its own: a multiplexed one would see answers of requests that were given up.
+            let request = Request::new().payload(payload.clone()).timeout(Some(timeout)).inbox(client.new_inbox());
+            match client.send_request(subject.clone(), request).await {
+                // Nobody got it. In a cluster our server may not know yet that another one listens.
+                Err(error) if error.kind() == RequestErrorKind::NoResponders && Instant::now() < deadline => {
+                    tokio::time::sleep(HEARD_PAUSE).await;
+                }
+                sent => {
+                    return sent.map_err(|source| MigrateError::Silent {
+                        what,
+                        stream: stream.to_owned(),
+                        source: source.into(),
+                    });
+                }
+            }
+        }
     }
 }
 
+/// How long it may take until a server that listens is known to all of its cluster.
+const HEARD_WITHIN: Duration = Duration::from_secs(10);
+/// The pause before it is tried again.
+const HEARD_PAUSE: Duration = Duration::from_millis(50);
 /// How long an orchestrator may take to say that it is there.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
