@@ -237,8 +237,7 @@ impl Journal {
     /// # Errors
     /// The broker does not answer.
     pub async fn end(&self) -> Result<Sequence, ReadError> {
-        let last = last_of(&self.bus, streams::JOURNAL, ">").await?;
-        Ok(last.map_or(Sequence(0), |last| last.sequence))
+        end_of(&self.bus, streams::JOURNAL, ">").await
     }
 
     /// The first entry under `filter` behind a sequence, as the stream's leader has it.
@@ -341,6 +340,11 @@ pub(crate) async fn stream(bus: &Bus, name: &str) -> Result<jetstream::stream::S
 pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
     let last = stream(bus, name).await?.raw_message_builder().last_by_subject(filter).send().await;
     found(name, last)
+}
+
+/// Where that one is; 0 where there is none.
+pub(crate) async fn end_of(bus: &Bus, name: &str, filter: &str) -> Result<Sequence, ReadError> {
+    Ok(last_of(bus, name, filter).await?.map_or(Sequence(0), |last| last.sequence))
 }
 
 /// One message by its sequence, as the stream's leader has it.

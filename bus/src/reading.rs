@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use holdpoint_protocol::journal::Sequence;
 use serde_json::json;
 
-use crate::{Bus, journal::last_of, message::header};
+use crate::{Bus, journal::end_of, message::header};
 
 /// Messages of one answer, and their bytes.
 const BATCH_LEN: u64 = 1_000;
@@ -35,7 +35,7 @@ pub(crate) async fn read_stream(
     take: &mut impl FnMut(&Message),
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     // As the stream's leader has it: any server may answer for the rest, and some may be behind.
-    let end = last_of(bus, name, ">").await?.map_or(Sequence(0), |last| last.sequence);
+    let end = end_of(bus, name, ">").await?;
     let mut tries = 0;
     while *after < end {
         let before = *after;

@@ -61,7 +61,7 @@ pub const PARTS: &[SoakPart] = &[
     },
     SoakPart {
         name: "agents",
-        about: "real coding agents against a scripted model, without a network (320 MB to get)",
+        about: "real coding agents against a scripted model, without a network (500 MB to get)",
         run: agents::run,
     },
     SoakPart {

@@ -6,7 +6,7 @@ use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy, pull};
 use futures::StreamExt as _;
 use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
-use super::{ReadError, last_of, stream};
+use super::{ReadError, end_of, stream};
 use crate::{Bus, message::Stored};
 
 /// Entries per pull, and their bytes. Bounds what is in memory at once.
@@ -45,7 +45,7 @@ pub struct Replay {
 
 impl Replay {
     pub(crate) async fn start(bus: &Bus, stream: &str, filter: &str, known: Sequence) -> Result<Self, ReadError> {
-        let end = last_of(bus, stream, filter).await?.map_or(Sequence(0), |last| last.sequence);
+        let end = end_of(bus, stream, filter).await?;
         Ok(Self {
             bus: bus.clone(),
             stream: stream.to_owned(),
