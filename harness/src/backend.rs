@@ -31,7 +31,7 @@ use holdpoint_protocol::{
     artifact::HelpEvent,
     ids::{FlightId, RoleId, WaypointId},
 };
-use holdpoint_sandbox::{Ended, Tap};
+use holdpoint_sandbox::{Ended, Standby, Tap};
 
 use crate::{
     ask::{Access, AskLine},
@@ -138,6 +138,11 @@ pub trait Backend: Send + Sync + 'static {
         task: BackendTask,
         end: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+
+    /// Begins to set up the sandbox of the next program, as long as the result lives; `None`: it is set up when the program runs.
+    fn stand_by(&self) -> impl Future<Output = Option<Standby<'_>>> + Send {
+        std::future::ready(None)
+    }
 
     /// The time and bytes of output that a task may use up.
     fn limits(&self, task: &BackendTask) -> (Duration, u64);

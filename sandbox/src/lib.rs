@@ -35,6 +35,6 @@ pub use error::SandboxError;
 pub use process::ProcessId;
 pub use profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 pub use property::{Property, PropertyReport};
-pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Tap};
+pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Standby, Tap};
 pub use tool::{AnsweringTool, Confinement, Limit, Tool, ToolAnswer, ToolError, ToolOutput};
 pub use toolchain::{ToolchainPaths, toolchain_paths};

@@ -4,9 +4,9 @@
 mod tests;
 
 use crate::layout::Layout;
-use crate::profile::{Network, Profile};
+use crate::profile::{Network, Profile, RunLimits};
 use crate::property::{Property, PropertyReport};
-use crate::wire::{GroupVersion, Groups, Sockets};
+use crate::wire::{Budget, GroupVersion, Groups, Sockets, Stage};
 
 /// Landlock handles truncation from here on; before, a file outside could be emptied.
 const LANDLOCK_TRUNCATE: u32 = 3;
@@ -61,8 +61,24 @@ impl Platform {
         limit.or_else(|| self.machine_memory.map(|bytes| bytes / MEMORY_PART.1 * MEMORY_PART.0))
     }
 
+    /// What a whole tree with these limits may use up.
+    pub(crate) fn budget(&self, limits: &RunLimits) -> Budget {
+        let memory_bytes = self.memory_bytes(limits.memory_bytes);
+        Budget { memory_bytes, processes: limits.processes, disk_bytes: limits.disk_bytes }
+    }
+
+    /// What is set up for a program with this network and budget before all of it is known.
+    pub(crate) fn stage(&self, network: Network, budget: &Budget) -> Stage {
+        let groups = self.groups();
+        let groups = Groups {
+            memory: groups.memory && budget.memory_bytes.is_some(),
+            processes: groups.processes && budget.processes.is_some(),
+        };
+        Stage { namespaces: self.namespaces, own_network: self.uses_own_network(network), groups }
+    }
+
     /// The control groups to be made. Where the process namespace limits processes already, a group would only cost time.
-    pub(crate) fn groups(&self) -> Groups {
+    fn groups(&self) -> Groups {
         let namespace = self.namespaces && self.process_namespace_limit;
         Groups { memory: self.memory_group.is_some(), processes: self.process_group.is_some() && !namespace }
     }

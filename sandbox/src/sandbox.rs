@@ -6,6 +6,7 @@
 mod drain;
 mod probe;
 mod session;
+mod standby;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,13 +18,15 @@ use nix::unistd::{getegid, geteuid};
 use tokio::sync::OnceCell;
 
 pub use drain::{OutputStream, Tap};
+pub use standby::Standby;
+use standby::{Shim, Slot};
 
 use crate::error::SandboxError;
 use crate::layout::Layout;
 use crate::platform::Platform;
 use crate::profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 use crate::property::{Property, PropertyReport};
-use crate::wire::{Budget, Program, Rlimits, STDIN_BYTES_MAX, Sockets, Spec, Stdin};
+use crate::wire::{Program, Rlimits, STDIN_BYTES_MAX, Sockets, Spec, Stdin};
 
 /// How a sandboxed program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,7 @@ pub struct Sandbox {
     groups: bool,
     bounds: Bounds,
     platform: OnceCell<Platform>,
+    standby: Slot,
 }
 
 impl Sandbox {
@@ -80,6 +84,7 @@ impl Sandbox {
             groups: true,
             bounds: Bounds::default(),
             platform: OnceCell::new(),
+            standby: Slot::default(),
         }
     }
 
@@ -138,6 +143,21 @@ impl Sandbox {
         Ok(platform.reports(&profile, &layout))
     }
 
+    /// Begins to set up what the next program with this network needs, while its caller gets the rest of it ready. It is ended
+    /// when the result is dropped, unless a program took it.
+    ///
+    /// Nothing comes of it where the platform gives no sandbox, or one waits already; the program is then set up when it runs.
+    pub async fn stand_by(&self, network: Network) -> Standby<'_> {
+        let standby = Standby::of(&self.standby);
+        if let Ok(platform) = self.platform().await {
+            let limits = RunLimits::default();
+            let profile = Profile { read: vec![], write: vec![], deny: vec![], network, limits };
+            let budget = platform.budget(&self.bounds.complete(&profile).limits);
+            standby.begin(&self.shim, platform.stage(network, &budget));
+        }
+        standby
+    }
+
     /// Runs a program to its end and ends everything it started. When the future is dropped, the same happens.
     ///
     /// `tap` sees the output as it comes.
@@ -168,7 +188,8 @@ impl Sandbox {
         self.refuse_weaker(&properties)?;
         let (program, stdin) = program(command, shown.unwrap_or(&command.dir))?;
         let spec = spec(&platform, &profile, layout, Some(program));
-        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tap, end).await?;
+        let shim = self.standby.take(spec.stage).map_or_else(|| Shim::start(&self.shim, spec.stage), Ok)?;
+        let ended = session::run(shim, &spec, stdin, &profile.limits, tap, end).await?;
         Ok(RunOutcome {
             ended: ended.ended,
             stdout: ended.stdout,
@@ -238,10 +259,10 @@ fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), 
 }
 
 fn spec(platform: &Platform, profile: &Profile, layout: Layout, program: Option<Program>) -> Spec {
+    let budget = platform.budget(&profile.limits);
     Spec {
-        namespaces: platform.namespaces,
+        stage: platform.stage(profile.network, &budget),
         own_proc: platform.own_proc,
-        own_network: platform.uses_own_network(profile.network),
         user: geteuid().as_raw(),
         group: getegid().as_raw(),
         sockets: platform.sockets(profile.network),
@@ -253,12 +274,7 @@ fn spec(platform: &Platform, profile: &Profile, layout: Layout, program: Option<
             processes: profile.limits.processes,
             address_space_bytes: profile.limits.address_space_bytes,
         },
-        groups: platform.groups(),
-        budget: Budget {
-            memory_bytes: platform.memory_bytes(profile.limits.memory_bytes),
-            processes: profile.limits.processes,
-            disk_bytes: profile.limits.disk_bytes,
-        },
+        budget,
         program,
     }
 }

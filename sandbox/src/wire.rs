@@ -1,8 +1,9 @@
 //! What the harness and the two stages of the shim say to each other over a socket.
 //!
-//! Towards the program's side goes one frame: a JSON spec and the bytes of standard input, each with its length before
-//! it. After that the socket stays open and silent: its end means that the harness is gone. Back come events, one JSON
-//! object a line. Both ends are the same executable, so there are no versions.
+//! Towards the program's side go a stage, which may come long before there is anything to run, and one frame: a JSON spec
+//! and the bytes of standard input. Each part has its length before it. After that the socket stays open and silent: its
+//! end means that the harness is gone. Back come events, one JSON object a line. Both ends are the same executable, so
+//! there are no versions.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,20 +13,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
 
+/// A stage is a few words.
+const STAGE_BYTES_MAX: u64 = 1 << 10;
 /// A spec is some hundred paths and an environment; more is a mistake.
 const SPEC_BYTES_MAX: u64 = 16 << 20;
 /// Standard input is a prompt. It is held in memory on its way.
 pub(crate) const STDIN_BYTES_MAX: u64 = 256 << 20;
 
+/// What the shim sets up before it knows what to run, so that this can be done ahead of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stage {
+    /// Use user, mount, process, IPC and host name namespaces.
+    pub(crate) namespaces: bool,
+    /// Use a network namespace.
+    pub(crate) own_network: bool,
+    /// Which parts of the budget control groups shall keep.
+    pub(crate) groups: Groups,
+}
+
 /// What the shim shall set up and run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Spec {
-    /// Use user, mount, process, IPC and host name namespaces.
-    pub(crate) namespaces: bool,
+    /// The stage that it was started with.
+    pub(crate) stage: Stage,
     /// Mount a process file system of its own, instead of showing the one outside.
     pub(crate) own_proc: bool,
-    /// Use a network namespace.
-    pub(crate) own_network: bool,
     /// User and group of the harness: the program sees these, unless they are root's.
     pub(crate) user: u32,
     pub(crate) group: u32,
@@ -36,8 +48,6 @@ pub(crate) struct Spec {
     /// What is reachable.
     pub(crate) layout: Layout,
     pub(crate) limits: Rlimits,
-    /// Which parts of the budget control groups shall keep.
-    pub(crate) groups: Groups,
     pub(crate) budget: Budget,
     /// What to run; `None`: only set up, for a probe.
     pub(crate) program: Option<Program>,
@@ -160,15 +170,23 @@ pub(crate) struct Frame {
     pub(crate) stdin: Vec<u8>,
 }
 
+impl Stage {
+    /// The bytes on the wire.
+    pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
+        Ok(part(&serde_json::to_vec(self)?))
+    }
+
+    /// Reads it; an error when the other side goes before it is whole.
+    pub(crate) fn read(from: &mut impl Read) -> std::io::Result<Self> {
+        Ok(serde_json::from_slice(&read_part(from, STAGE_BYTES_MAX)?)?)
+    }
+}
+
 impl Frame {
     /// The bytes on the wire.
     pub(crate) fn encode(spec: &Spec, stdin: &[u8]) -> std::io::Result<Vec<u8>> {
-        let spec = serde_json::to_vec(spec)?;
-        let mut bytes = Vec::with_capacity(spec.len() + stdin.len() + 16);
-        bytes.extend_from_slice(&(spec.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&spec);
-        bytes.extend_from_slice(&(stdin.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(stdin);
+        let mut bytes = part(&serde_json::to_vec(spec)?);
+        bytes.extend(part(stdin));
         Ok(bytes)
     }
 
@@ -178,6 +196,11 @@ impl Frame {
         let stdin = read_part(from, STDIN_BYTES_MAX)?;
         Ok(Self { spec, stdin })
     }
+}
+
+/// Some bytes with their length before them.
+fn part(bytes: &[u8]) -> Vec<u8> {
+    [&(bytes.len() as u64).to_le_bytes(), bytes].concat()
 }
 
 fn read_part(from: &mut impl Read, max: u64) -> std::io::Result<Vec<u8>> {

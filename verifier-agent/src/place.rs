@@ -79,9 +79,14 @@ pub(crate) fn profile(
     let mut deny = toolchains.deny;
     deny.extend(settings.deny_paths.iter().cloned());
     deny.push(settings.state_dir.clone());
-    let network = if allowed.network { Network::Host } else { Network::Loopback };
+    let network = network(allowed.network);
     let limits = RunLimits { wall: allowed.wall, output_bytes: CHECK_OUTPUT_BYTES_MAX, ..RunLimits::default() };
     Profile { read, write, deny, network, limits }
+}
+
+/// The network of a run that may use the machine's, or not.
+pub(crate) fn network(machines: bool) -> Network {
+    if machines { Network::Host } else { Network::Loopback }
 }
 
 /// The environment of one run: exactly this. What settings add never replaces what is set here.

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     plan::Criterion,
 };
 use holdpoint_runtime::mirror::{from_wire, to_wire};
-use holdpoint_sandbox::{Command, Network, Profile, PropertyReport, RunLimits, Sandbox};
+use holdpoint_sandbox::{Command, Network, Profile, PropertyReport, RunLimits, Sandbox, Standby};
 use holdpoint_workspace::{Mirror, WorkspaceError};
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
     judge::About,
-    mutants,
+    mutants, place,
     runs::{Record, Runs},
     settings::VerifierSettings,
     unrun,
@@ -94,6 +94,13 @@ impl VerifierWorkbench {
         let mut command = Command::shell("true", "/", profile);
         command.env.insert("PATH".to_owned(), self.settings.path.clone());
         Ok(self.sandbox.run(&command, None).await?.properties)
+    }
+
+    /// Begins to set up the sandbox of the first check of a request, as long as the result lives.
+    pub(crate) async fn stand_by(&self, request: &VerificationRequest) -> Option<Standby<'_>> {
+        let of_criteria = asked(request).filter_map(|criterion| criterion.check.as_ref());
+        let first = of_criteria.chain(request.guards.iter().map(|guard| &guard.check)).next()?;
+        Some(self.sandbox.stand_by(place::network(first.network)).await)
     }
 
     /// Judges what a request names, in a folder called `name` that goes afterwards. The judge's questions wait at the desk.

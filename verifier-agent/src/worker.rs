@@ -118,6 +118,7 @@ impl VerifyWorker {
     }
 
     async fn findings(&self, job: &Job, request: &VerificationRequest) -> Result<Findings, WorkError> {
+        let _standby = self.workbench.stand_by(request).await;
         job.note("fetching the tree");
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
         let mirror = match fetched.instrument(info_span!(target: TRACE, "fetch")).await {

@@ -12,7 +12,8 @@ use std::{
 
 use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
 use holdpoint_sandbox::{
-    Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, ToolchainPaths, toolchain_paths,
+    Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, Standby, ToolchainPaths,
+    toolchain_paths,
 };
 
 use super::{
@@ -316,6 +317,10 @@ impl Backend for CommandBackend {
             duration: outcome.duration,
             tree_ended: outcome.tree_ended,
         })
+    }
+
+    async fn stand_by(&self) -> Option<Standby<'_>> {
+        Some(self.sandbox.stand_by(network(&self.settings.program)).await)
     }
 
     fn limits(&self, task: &BackendTask) -> (Duration, u64) {

@@ -152,6 +152,7 @@ impl<B: Backend> BuildWorker<B> {
     async fn complete(&self, job: &Job, request: &CompletionRequest) -> Result<Final, WorkError> {
         // Between rounds of advice.
         tokio::time::sleep(complete_turn::pause(request, clock::now())).await;
+        let _standby = self.workbench.backend.stand_by().await;
         let mirror = if request.bundles.is_empty() {
             None
         } else {
@@ -173,6 +174,7 @@ impl<B: Backend> BuildWorker<B> {
     }
 
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
+        let _standby = self.workbench.backend.stand_by().await;
         job.note("fetching the repository");
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
         let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;

@@ -6,6 +6,7 @@ use nix::unistd::geteuid;
 
 use super::session;
 use super::spec;
+use super::standby::Shim;
 use crate::error::SandboxError;
 use crate::layout::Layout;
 use crate::platform::Platform;
@@ -38,7 +39,8 @@ pub(super) async fn probe(shim: &Path, namespaces: bool, groups: bool) -> Result
         // With limits, so that what keeps them is tried too.
         let profile = Bounds::default().complete(&profile);
         let layout = Layout::of(&profile, platform.namespaces)?;
-        let events = session::set_up(shim, &spec(&platform, &profile, layout, None)).await?;
+        let spec = spec(&platform, &profile, layout, None);
+        let events = session::set_up(Shim::start(shim, spec.stage)?, &spec).await?;
         if let Some((step, reason)) = events.failure() {
             tracing::debug!(?step, reason, "the platform refuses a part of the sandbox");
             platform = without(platform, *step).ok_or_else(|| SandboxError::NoSandbox { reason: reason.clone() })?;

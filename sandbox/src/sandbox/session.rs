@@ -1,9 +1,6 @@
 //! One run of the shim: its socket, its output, its time.
 
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -11,13 +8,13 @@ use nix::sys::signal::Signal;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 
 use super::Ended;
 use super::drain::{Allowance, OutputStream, Tap, drain};
+use super::standby::Shim;
 use crate::error::SandboxError;
 use crate::profile::RunLimits;
-use crate::shim;
 use crate::wire::{Event, Excess, Frame, GroupVersion, Spec, Step};
 
 /// Time for the shim to end a tree once asked to: its own limit for that, and some.
@@ -34,9 +31,9 @@ pub(super) struct Run {
     pub(super) tree_ended: bool,
 }
 
-/// Runs a program through the shim.
+/// Runs a program through a shim at the spec's stage.
 pub(super) async fn run(
-    shim: &Path,
+    shim: Shim,
     spec: &Spec,
     stdin: &[u8],
     limits: &RunLimits,
@@ -44,7 +41,7 @@ pub(super) async fn run(
     end: impl Future<Output = ()>,
 ) -> Result<Run, SandboxError> {
     let start = Instant::now();
-    let (mut child, socket) = start_shim(shim)?;
+    let Shim { mut child, socket, .. } = shim;
     let (reader, stop) = split(socket)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let allowance = Allowance::new(limits.output_bytes);
@@ -71,8 +68,8 @@ pub(super) async fn run(
 }
 
 /// Only sets up, and says how far that went.
-pub(super) async fn set_up(shim: &Path, spec: &Spec) -> Result<Events, SandboxError> {
-    let (child, socket) = start_shim(shim)?;
+pub(super) async fn set_up(shim: Shim, spec: &Spec) -> Result<Events, SandboxError> {
+    let Shim { child, socket, .. } = shim;
     let (reader, stop) = split(socket)?;
     let events = async {
         let sent = stop.send(&Frame::encode(spec, &[])?).await;
@@ -125,16 +122,6 @@ async fn watched(
         let _ = tokio::time::timeout(OUTPUT_GRACE, output).await;
     }
     Ok(events)
-}
-
-fn start_shim(shim: &Path) -> Result<(Child, std::os::unix::net::UnixStream), SandboxError> {
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-    ours.set_nonblocking(true)?;
-    let mut command = Command::new(shim);
-    command.args(shim::args()).env_clear().current_dir("/");
-    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().map_err(|source| SandboxError::Shim { shim: shim.to_owned(), source })?;
-    Ok((child, ours))
 }
 
 fn split(socket: std::os::unix::net::UnixStream) -> std::io::Result<(OwnedReadHalf, Stop)> {

@@ -37,19 +37,28 @@ struct Group {
 }
 
 impl Made {
-    /// Makes the wanted groups with their limits.
-    pub(super) fn make(wanted: Groups, budget: &Budget) -> Result<Self, Failure> {
+    /// Makes the wanted groups, without limits.
+    pub(super) fn make(wanted: Groups) -> Result<Self, Failure> {
         let mut made = Self::default();
-        if let Some(bytes) = budget.memory_bytes.filter(|_| wanted.memory) {
+        if wanted.memory {
             made.memory = Some(make(Controller::Memory, None).map_err(Failure::at(Step::MemoryGroup, "make"))?);
-            made.limit_memory(bytes).map_err(Failure::at(Step::MemoryGroup, "limit"))?;
         }
-        if let Some(processes) = budget.processes.filter(|_| wanted.processes) {
+        if wanted.processes {
             let group = make(Controller::Processes, made.memory.as_ref());
             made.processes = Some(group.map_err(Failure::at(Step::ProcessGroup, "make"))?);
-            made.limit_processes(processes).map_err(Failure::at(Step::ProcessGroup, "limit"))?;
         }
         Ok(made)
+    }
+
+    /// Gives the groups that there are their limits.
+    pub(super) fn limit(&self, budget: &Budget) -> Result<(), Failure> {
+        if let Some(bytes) = budget.memory_bytes {
+            self.limit_memory(bytes).map_err(Failure::at(Step::MemoryGroup, "limit"))?;
+        }
+        if let Some(processes) = budget.processes {
+            self.limit_processes(processes).map_err(Failure::at(Step::ProcessGroup, "limit"))?;
+        }
+        Ok(())
     }
 
     fn limit_memory(&self, bytes: u64) -> std::io::Result<()> {

@@ -49,7 +49,7 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
     // Fails only where the harness itself is to go first already.
     let _ = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     let mut processes_limited = false;
-    if spec.namespaces {
+    if spec.stage.namespaces {
         let at = |what| Failure::at(Step::Namespaces, what);
         // Not by the outer stage: it goes on seeing the machine's own root.
         unshare(CloneFlags::CLONE_NEWNS).map_err(Failure::at(Step::Namespaces, "unshare"))?;
@@ -60,13 +60,13 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
         // A change of credentials takes the earlier request back.
         die_with_parent()?;
     }
-    limits::limit(&spec.limits, spec.namespaces)?;
+    limits::limit(&spec.limits, spec.stage.namespaces)?;
     prctl::set_no_new_privs().map_err(Failure::at(Step::Seccomp, "no new privileges"))?;
     let landlock_abi = landlock::confine(&spec.layout.rules)?;
     if landlock_abi < spec.landlock_abi {
         return Err(Failure::new(Step::Landlock, "it gives less than was found before"));
     }
-    seccomp::Filter::new(spec.sockets, spec.namespaces)?.apply()?;
+    seccomp::Filter::new(spec.sockets, spec.stage.namespaces)?.apply()?;
     let processes_bound = spec.program.is_none() && limits::processes_are_bound();
     Ok(Event::Ready { landlock_abi, processes_limited, processes_bound })
 }

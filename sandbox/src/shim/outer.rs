@@ -17,7 +17,7 @@ use nix::unistd::{Pid, setsid};
 use super::group::Made;
 use super::watch::Watch;
 use super::{ARG, Failure, INNER, SELF, control, loopback, tree, users};
-use crate::wire::{Event, Excess, Frame, GO, Spec, Step};
+use crate::wire::{Event, Excess, Frame, GO, Stage, Step};
 
 /// First file descriptor that is not one of the standard three.
 const FIRST_STRAY: i32 = 3;
@@ -27,8 +27,8 @@ pub(super) fn run() -> Result<(), Failure> {
     // Out of the terminal's reach: a Ctrl-C is for the harness. Fails only for a group leader, which has that already.
     let _ = setsid();
     let mut control = control()?;
-    let frame = Frame::read(&mut control).map_err(Failure::at(Step::Control, "read the spec"))?;
-    let result = supervise(&mut control, &frame);
+    let stage = Stage::read(&mut control).map_err(Failure::at(Step::Control, "read the stage"))?;
+    let result = supervise(&mut control, stage);
     if let Err(failure) = &result {
         let event = Event::SetUpFailed { step: failure.step, reason: failure.reason.clone() };
         event.write(&mut control).map_err(Failure::at(Step::Control, "report"))?;
@@ -46,50 +46,70 @@ fn close_stray_files() {
     }
 }
 
-fn supervise(control: &mut UnixStream, frame: &Frame) -> Result<(), Failure> {
-    let groups = Made::make(frame.spec.groups, &frame.spec.budget)?;
+fn supervise(control: &mut UnixStream, stage: Stage) -> Result<(), Failure> {
+    let groups = Made::make(stage.groups)?;
     let (memory, processes) = groups.versions();
     let grouped = Event::Grouped { memory, processes };
     grouped.write(control).map_err(Failure::at(Step::Control, "report"))?;
-    if frame.spec.namespaces {
-        enter_namespaces(&frame.spec)?;
+    if stage.namespaces {
+        enter_namespaces(stage)?;
     }
     prctl::set_child_subreaper(true).map_err(Failure::at(Step::Control, "become subreaper"))?;
     let (mut ours, theirs) = UnixStream::pair().map_err(Failure::at(Step::Control, "make a socket"))?;
     let inner = start_inner(theirs)?;
-    let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
-    let mut watch = Watch::new(&groups, &frame.spec.budget, &frame.spec.layout);
-    // If anything fails from here on, the tree has to be ended: errors of the sockets mean that one side is gone.
-    let mut joined = Ok(());
-    let mut excess = None;
-    if ours.write_all(&bytes).is_ok() {
-        // While it confines itself: the kernel takes its time for moving a process.
-        joined = groups.join(inner);
-        if joined.is_ok() && ours.write_all(&[GO]).is_ok() {
-            excess = relay(&mut ours, control, &mut watch).unwrap_or_default();
-        }
-    }
+    // From here on the tree has to be ended, whatever fails.
+    let begun = begin(control, &mut ours, &groups, inner);
+    let mut watch = match &begun {
+        Ok(Some(frame)) => Some(Watch::new(&groups, &frame.spec.budget, &frame.spec.layout)),
+        Ok(None) | Err(_) => None,
+    };
+    let excess = watch.as_mut().and_then(|watch| relay(&mut ours, control, watch).unwrap_or_default());
     groups.stop_forks();
     // It was not waited for yet, so the number is still its own.
     let _ = kill(inner, Signal::SIGKILL);
-    let ended = if frame.spec.namespaces { tree::reap(inner) } else { tree::end_descendants() };
-    if let Some(what) = excess.or_else(|| watch.at_end()) {
+    let ended = if stage.namespaces { tree::reap(inner) } else { tree::end_descendants() };
+    if let Some(what) = excess.or_else(|| watch?.at_end()) {
         let _ = Event::Exceeded { what }.write(control);
     }
     let _ = Event::TreeEnded { ended }.write(control);
-    joined
+    begun.map(drop)
 }
 
-fn enter_namespaces(spec: &Spec) -> Result<(), Failure> {
+/// Waits for the frame, hands it to the inner stage and lets the program start; `None` when the harness goes before that.
+fn begin(control: &mut UnixStream, ours: &mut UnixStream, groups: &Made, inner: Pid) -> Result<Option<Frame>, Failure> {
+    // The kernel takes its time for moving a process: while nobody waits for it, or else while the inner stage confines itself.
+    let wanted = is_readable(control);
+    if !wanted {
+        groups.join(inner)?;
+    }
+    let Ok(frame) = Frame::read(control) else { return Ok(None) };
+    groups.limit(&frame.spec.budget)?;
+    let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
+    // An error of the sockets means that one side is gone, which the relay finds.
+    if ours.write_all(&bytes).is_ok() {
+        if wanted {
+            groups.join(inner)?;
+        }
+        let _ = ours.write_all(&[GO]);
+    }
+    Ok(Some(frame))
+}
+
+/// Whether there is something to read now.
+fn is_readable(socket: &UnixStream) -> bool {
+    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}
+
+fn enter_namespaces(stage: Stage) -> Result<(), Failure> {
     let ids = users::Ids::outside();
     let mut flags =
         CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
-    if spec.own_network {
+    if stage.own_network {
         flags |= CloneFlags::CLONE_NEWNET;
     }
     unshare(flags).map_err(Failure::at(Step::Namespaces, "unshare"))?;
     users::map_as_root(ids).map_err(Failure::at(Step::Namespaces, "map users"))?;
-    if spec.own_network {
+    if stage.own_network {
         loopback::bring_up().map_err(Failure::at(Step::Loopback, "bring it up"))?;
     }
     Ok(())

@@ -10,3 +10,4 @@ mod limits;
 mod network;
 mod processes;
 mod programs;
+mod standby;
