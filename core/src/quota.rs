@@ -125,6 +125,14 @@ impl Ledger {
         Ok(true)
     }
 
+    /// Whether an operator would have at most half of what it may have open, with so many more waypoints in a flight more. What
+    /// other orchestrators took in the last moment does not matter then.
+    #[must_use]
+    pub fn has_plenty(&self, by: &AgentName, waypoints: usize, quota: Quota) -> bool {
+        let load = self.loads.get(by).copied().unwrap_or_default();
+        load.flights < quota.flights / 2 && load.waypoints.saturating_add(waypoints) <= quota.waypoints / 2
+    }
+
     /// The submission that a flight was counted for came to nothing. One that was begun meanwhile still counts.
     pub fn release(&mut self, flight: &FlightId) {
         if self.flights.get(flight).is_some_and(|counted| counted.begun.is_none()) {

@@ -27,6 +27,9 @@ use crate::{
 
 /// How long a submission waits for the first reading of the journals after a start.
 const FIRST_READING: Duration = Duration::from_secs(20);
+/// How old a count may be for an operator with plenty of room: one reading serves all submissions of a busy moment, and nobody gets
+/// half of what it may have open through other orchestrators in that time.
+const PLENTY_FOR: Duration = Duration::from_millis(50);
 /// How often the flights of one operator are read again to see which are over: that reads journals.
 const RECOUNT_PERIOD: Duration = Duration::from_secs(10);
 
@@ -82,7 +85,8 @@ impl OpenFlights {
         if !matches!(tokio::time::timeout(FIRST_READING, read.wait_for(|read| *read)).await, Ok(Ok(_))) {
             return Err(ApiFailure::new(503, "the orchestrator is reading the open flights: try again"));
         }
-        self.read_on(shell).await.map_err(unread)?;
+        let plenty = self.known().ledger.has_plenty(by, waypoints, self.quota);
+        self.read_on(shell, if plenty { PLENTY_FOR } else { Duration::ZERO }).await.map_err(unread)?;
         if let Ok(room) = self.reserve(flight, by, waypoints) {
             return Ok(room);
         }
@@ -121,11 +125,12 @@ impl OpenFlights {
         Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
     }
 
-    /// Counts what was submitted until now, to any orchestrator. Of those who ask meanwhile the first reads for all.
-    async fn read_on(&self, shell: &Shell) -> Result<(), ReadError> {
+    /// Counts what was submitted until now, or until so long ago, to any orchestrator. Of those who ask meanwhile the first reads
+    /// for all.
+    async fn read_on(&self, shell: &Shell, ago: Duration) -> Result<(), ReadError> {
         let asked = Instant::now();
         let mut last = self.reading.lock().await;
-        if last.is_some_and(|begun| begun >= asked) {
+        if last.is_some_and(|begun| begun + ago >= asked) {
             return Ok(());
         }
         let begun = Instant::now();

@@ -80,3 +80,11 @@ fn a_flight_is_whose_journal_says_so_and_one_that_names_nobody_counts_for_nobody
     ledger.over(&flight(0));
     assert!(ledger.loads.is_empty() && ledger.flights.is_empty(), "nothing is kept of flights that are over");
 }
+
+#[test]
+fn plenty_is_at_most_half_of_either_bound_with_what_is_asked_for() {
+    for (open, wanted, plenty) in [(0, 5, true), (0, 6, false), (1, 1, false)] {
+        assert_eq!(with(open).has_plenty(&ann(), wanted, QUOTA), plenty, "{open} open, {wanted} wanted");
+    }
+    assert!(with(3).has_plenty(&bob(), 1, QUOTA), "what others have open is nothing to it");
+}
