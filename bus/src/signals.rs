@@ -4,7 +4,12 @@
 use async_nats::{HeaderMap, Subscriber};
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use holdpoint_protocol::{Timestamp, headers, ids::RoleId, plan::Priority, subjects};
+use holdpoint_protocol::{
+    Timestamp, headers,
+    ids::{PoolId, RoleId},
+    plan::Priority,
+    subjects,
+};
 
 use crate::{Bus, auth::TrustRoots, message::header};
 
@@ -38,6 +43,14 @@ pub enum SignalError {
 /// [`SignalError::Send`]. Agents look by themselves every few seconds, so nothing is lost.
 pub async fn wake(bus: &Bus, role: &RoleId, priority: Priority) -> Result<(), SignalError> {
     tell(bus, subjects::wake(role), Bytes::from_static(priority.as_str().as_bytes())).await
+}
+
+/// As [`wake`], to one agent of the pool, as the broker chooses: perhaps one that is busy, or hangs.
+///
+/// # Errors
+/// As there.
+pub async fn wake_one(bus: &Bus, role: &RoleId, pool: &PoolId, priority: Priority) -> Result<(), SignalError> {
+    tell(bus, subjects::wake_one(role, pool), Bytes::from_static(priority.as_str().as_bytes())).await
 }
 
 /// Sends a signal that is not signed: its hearer has to know it by what it says.
@@ -114,6 +127,23 @@ impl Signals {
     /// [`SignalError::Listen`].
     pub async fn listen(bus: &Bus, subject: String) -> Result<Self, SignalError> {
         let subscriber = bus.client().subscribe(subject.clone()).await;
+        Self::of(bus, subject, subscriber).await
+    }
+
+    /// As [`Signals::listen`], in a queue group: each signal goes to one of its members.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn share(bus: &Bus, subject: String, group: &str) -> Result<Self, SignalError> {
+        let subscriber = bus.client().queue_subscribe(subject.clone(), group.to_owned()).await;
+        Self::of(bus, subject, subscriber).await
+    }
+
+    async fn of(
+        bus: &Bus,
+        subject: String,
+        subscriber: Result<Subscriber, async_nats::SubscribeError>,
+    ) -> Result<Self, SignalError> {
         let subscriber = subscriber.map_err(|source| SignalError::Listen { subject, source })?;
         // Else it waits in the client's buffer for company.
         if let Err(error) = bus.client().flush().await {

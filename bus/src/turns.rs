@@ -38,7 +38,10 @@ pub struct TurnQueue {
     trust: Trust,
     role: RoleId,
     pool: PoolId,
+    /// To all agents of the role.
     hints: Signals,
+    /// To this one of the pool's agents.
+    calls: Signals,
     pulls: Pulls,
     looks: Looks,
     /// Numbers that no two queues have in common.
@@ -56,9 +59,10 @@ impl TurnQueue {
         let pulls = Pulls::open(bus).await;
         let pulls = pulls.map_err(|source| SignalError::Listen { subject: "an inbox".to_owned(), source })?;
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
+        let calls = Signals::share(bus, subjects::wake_one(role, pool), subjects::WAKE_GROUP).await?;
         let (role, pool, looks) = (role.clone(), pool.clone(), Looks::new(Instant::now()));
         let dice = RandomState::new();
-        Ok(Self { trust: trust.into(), role, pool, hints, pulls, looks, dice, others_first: None })
+        Ok(Self { trust: trust.into(), role, pool, hints, calls, pulls, looks, dice, others_first: None })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -69,19 +73,19 @@ impl TurnQueue {
             while let Some(hint) = self.hints.next_now() {
                 self.hinted(&hint.payload);
             }
+            while let Some(call) = self.calls.next_now() {
+                self.looks.call(&call.payload, Instant::now());
+            }
             self.looks.tick(Instant::now());
             if let Some(delivery) = self.look().await {
                 return delivery;
             }
             // A closed connection gives no hints, and must not make this a busy loop.
-            let hint = async {
-                match self.hints.next().await {
-                    Some(hint) => hint,
-                    None => std::future::pending().await,
-                }
-            };
-            if let Ok(hint) = tokio::time::timeout_at(self.looks.wait_until(), hint).await {
-                self.hinted(&hint.payload);
+            let until = self.looks.wait_until();
+            tokio::select! {
+                Some(hint) = self.hints.next() => self.hinted(&hint.payload),
+                Some(call) = self.calls.next() => self.looks.call(&call.payload, Instant::now()),
+                () = tokio::time::sleep_until(until) => {}
             }
         }
     }

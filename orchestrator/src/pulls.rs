@@ -67,7 +67,7 @@ impl Args {
         );
         match topology::renew_turn_consumer(bus, role, &pool, priority, stands, &self.shell.settings).await {
             // Agents that asked meanwhile got no answer.
-            Ok(()) => self.shell.hints.send(role, priority).await,
+            Ok(()) => self.shell.hints.to_all(role, priority).await,
             Err(error) => {
                 let why = ErrorChain(&error).to_string();
                 self.recreate(role, &why).await;

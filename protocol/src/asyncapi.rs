@@ -134,7 +134,7 @@ fn message_names(subject: &Subject) -> Vec<&'static str> {
         "pull" => vec!["pull_request"],
         "acknowledge" => vec!["acknowledgement"],
         "blob" => vec!["chunk"],
-        "wake" => vec!["hint"],
+        "wake" | "wake_one" => vec!["hint"],
         _ => vec!["empty"],
     }
 }

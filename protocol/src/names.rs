@@ -337,6 +337,14 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
             "a turn of this priority may be waiting",
         ),
         plain(
+            "wake_one",
+            format!("{}.{{pool}}", subjects::wake(&stand.role)),
+            ORCHESTRATOR,
+            AGENTS,
+            vec![],
+            "a turn of this priority is waiting, to one of the pool's agents: listen in the queue group `agents`",
+        ),
+        plain(
             "refused",
             subjects::refused(&stand.role, &stand.agent),
             ORCHESTRATOR,

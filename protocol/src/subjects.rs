@@ -214,11 +214,20 @@ pub fn direct_get(stream: &str, subject: &str) -> String {
     format!("$JS.API.DIRECT.GET.{stream}.{subject}")
 }
 
-/// The hint that a turn for `role` may be waiting.
+/// The hint to all agents of `role` that a turn may be waiting, in whichever pool.
 #[must_use]
 pub fn wake(role: &RoleId) -> String {
     format!("{ROOT}.wake.{role}")
 }
+
+/// The hint to one agent of a role and pool that a turn is waiting: agents listen in the queue group [`WAKE_GROUP`].
+#[must_use]
+pub fn wake_one(role: &RoleId, pool: &PoolId) -> String {
+    format!("{ROOT}.wake.{role}.{pool}")
+}
+
+/// The queue group of the agents that hear a hint to one of them.
+pub const WAKE_GROUP: &str = "agents";
 
 /// Where an agent hears that a handoff was refused, and why.
 #[must_use]

@@ -75,7 +75,8 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
         publish.allow.extend(OF_AGENTS.map(subjects::api));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
         publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));
-        subscribe.allow.extend([subjects::wake(role), format!("{root}.progress.{role}.{{{{name()}}}}")]);
+        let wake_one = format!("{}.{{{{tag({POOL_TAG})}}}}", subjects::wake(role));
+        subscribe.allow.extend([subjects::wake(role), wake_one, format!("{root}.progress.{role}.{{{{name()}}}}")]);
     } else {
         publish.allow.push(subjects::api(">"));
         publish.deny.extend([PROGRESS, RETIRE].map(subjects::api));

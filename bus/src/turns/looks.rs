@@ -1,6 +1,7 @@
 //! At which priorities an agent looks for turns, and when. It asks nobody.
 //!
-//! A hint goes to every agent of a role, and one of them gets the turn. If all the others looked at once each time, a fleet with many
+//! A turn is called out to one agent of its pool, which looks at once. If that agent is busy, or hangs, a hint goes to every agent of
+//! the role, and one of them gets the turn. If all the others looked at once each time, a fleet with many
 //! idle agents would keep the broker busy with saying no. So an agent that followed a hint in vain follows the next ones a few
 //! milliseconds later, each agent at a moment of its own, and all that came until then with one look. Agents that just ended a turn are
 //! ahead of it.
@@ -57,19 +58,32 @@ impl Looks {
         (self.prompt, self.looked_at_all) = (true, now);
     }
 
-    /// A hint names the priority of the turn; one that does not may mean any. `share` of 256 is how late it is followed, if not at once.
+    /// A hint to all. `share` of 256 is how late it is followed, if not at once.
     pub(super) fn hint(&mut self, payload: &[u8], now: Instant, share: u8) {
-        let named = Priority::ALL.iter().position(|priority| priority.as_str().as_bytes() == payload);
-        let hinted = self.chances.iter_mut().enumerate().filter(|(index, _)| named.is_none_or(|named| named == *index));
-        for (_, chance) in hinted {
+        let prompt = self.prompt;
+        for chance in self.named(payload) {
             chance.hinted = Some(now);
-            if self.prompt {
+            if prompt {
                 chance.now = true;
             } else {
                 let later = later(now, share);
                 chance.again = Some(chance.again.map_or(later, |again| again.min(later)));
             }
         }
+    }
+
+    /// A turn was called out to this agent alone.
+    pub(super) fn call(&mut self, payload: &[u8], now: Instant) {
+        for chance in self.named(payload) {
+            (chance.now, chance.hinted) = (true, Some(now));
+        }
+    }
+
+    /// What a payload names; one that names no priority may mean any.
+    fn named(&mut self, payload: &[u8]) -> impl Iterator<Item = &mut Chance> {
+        let named = Priority::ALL.iter().position(|priority| priority.as_str().as_bytes() == payload);
+        let of = self.chances.iter_mut().enumerate();
+        of.filter(move |(index, _)| named.is_none_or(|named| named == *index)).map(|(_, chance)| chance)
     }
 
     /// Time has passed.
@@ -175,6 +189,21 @@ mod tests {
         assert_eq!(looks.next(), Some(Priority::Low));
         looks.hint(b"whatever", now, FIRST);
         assert_eq!(looks.next(), Some(Priority::Critical));
+    }
+
+    #[test]
+    fn a_call_is_followed_at_once_also_after_hints_in_vain() {
+        let now = Instant::now();
+        let mut looks = looked(now);
+        looks.hint(b"medium", now, FIRST);
+        looks.nothing(Priority::Medium, now, FIRST);
+        let called = now + Duration::from_secs(1);
+        looks.call(b"high", called);
+        assert_eq!(looks.next(), Some(Priority::High));
+        looks.nothing(Priority::High, called, FIRST);
+        assert_eq!((looks.next(), looks.wait_until()), (None, now + LATER.start));
+        looks.tick(called + SETTLED_AFTER);
+        assert!(looks.next().is_some(), "the call may have been faster than its turn");
     }
 
     /// Looks at the moments for which it is planned, in vain, until only a regular look is left; when that was, from `from`.

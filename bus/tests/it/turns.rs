@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use holdpoint_bus::{
-    Bus, signals,
+    Bus, blobs,
+    signals::{self, Signals},
     topology::{self, TopologySettings},
     turns::{Delivery, TurnQueue},
 };
 use holdpoint_protocol::{
+    Digest,
     ids::{PoolId, role},
     journal::EntryKind,
     plan::Priority,
@@ -65,6 +68,46 @@ async fn a_waiting_agent_is_woken_by_a_hint() {
     signals::wake(&broker.orchestrator, &role::id(role::BUILDER), Priority::High).await.unwrap();
     let delivery = tokio::time::timeout(SOON, waiting).await.unwrap().unwrap();
     assert_eq!(delivery.number, 1);
+}
+
+#[tokio::test]
+async fn a_turn_is_called_out_to_one_agent_of_its_pool_and_hinted_at_to_all_of_its_role() {
+    const CALLS: usize = 40;
+    let broker = TestBroker::start().await;
+    let (builder, fleet, other) =
+        (role::id(role::BUILDER), streams::fleet_pool(), streams::flight_pool(&flight("other")));
+    let mut agents = Vec::new();
+    for (name, pool) in [("b1", &fleet), ("b2", &fleet), ("b3", &other)] {
+        let bus = broker.local.connect(&broker.mint(role::BUILDER, name, pool)).await.unwrap();
+        let calls = Signals::share(&bus, subjects::wake_one(&builder, pool), subjects::WAKE_GROUP).await.unwrap();
+        // Not allowed to it, unless it is its own pool: nothing comes of it.
+        let foreign = Signals::listen(&bus, subjects::wake_one(&builder, &other)).await.unwrap();
+        let hints = Signals::listen(&bus, subjects::wake(&builder)).await.unwrap();
+        // The answer shows that the broker knows of the subscriptions.
+        blobs::missing(&bus, &builder, vec![Digest::of(b"nothing")]).await.unwrap();
+        agents.push((bus, calls, foreign, hints));
+    }
+    for _ in 0..CALLS {
+        signals::wake_one(&broker.orchestrator, &builder, &fleet, Priority::High).await.unwrap();
+    }
+    signals::wake_one(&broker.orchestrator, &builder, &other, Priority::Low).await.unwrap();
+    signals::wake(&broker.orchestrator, &builder, Priority::High).await.unwrap();
+    let mut heard = Vec::new();
+    for (_, calls, foreign, hints) in &mut agents {
+        // It was sent last, and comes last.
+        let hint = tokio::time::timeout(SOON, hints.next()).await.unwrap().unwrap();
+        assert_eq!(&*hint.payload, b"high");
+        heard.push((count(calls), count(foreign)));
+    }
+    assert_eq!(heard[0].0 + heard[1].0, CALLS, "each call once");
+    assert!(heard[0].0 > 0 && heard[1].0 > 0, "not always the same agent");
+    assert_eq!((heard[0].1, heard[1].1), (0, 0), "none of another pool");
+    assert_eq!(heard[2], (1, 1));
+}
+
+/// How many signals have come.
+fn count(signals: &mut Signals) -> usize {
+    std::iter::from_fn(|| signals.next().now_or_never().flatten()).count()
 }
 
 #[tokio::test]

@@ -136,6 +136,7 @@ impl State {
             };
             trace::note(step_input, &entry);
             let kind = books.kind(&entry);
+            let opened = if let Entry::Turn(turn) = &entry { Some(turn.turn_id.clone()) } else { None };
             let appended = telemetry::is_recording().then(|| entry.clone());
             let (traceparent, sending) = (trace::context_of(trace, &entry).traceparent(), telemetry::now());
             match books.append(&shell, Some(waypoint), entry, Some(traceparent)).await {
@@ -153,8 +154,8 @@ impl State {
                         decision.tell(step_input, &entry);
                         trace::tell_if_over(books, waypoint);
                     }
-                    if let EntryKind::Turn { role, priority, .. } = kind {
-                        shell.hints.send(&role, priority).await;
+                    if let (EntryKind::Turn { role, priority, pool }, Some(turn)) = (kind, opened) {
+                        shell.hints.opened(&turn, &role, &pool, priority).await;
                     }
                     if moves {
                         conditions.clear();

@@ -111,6 +111,7 @@ impl State {
         let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, body: () };
         match body {
             Handed::Plan => {
+                self.shell.hints.taken(&turn);
                 // Plans for turns that never were push no open turn out of what is remembered.
                 let state = self.books.as_ref().map(|books| books.state(&subject.waypoint));
                 let open = state.as_ref().and_then(|state| state.open_turn(&turn));

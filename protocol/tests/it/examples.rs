@@ -90,7 +90,7 @@ const PARTS: [Part; 6] = [
     },
     Part {
         heading: "Signals",
-        subject: "Not stored. `presence` goes to `hp.v1.presence.<role>.<name>`, lines to `hp.v1.log.<role>.<name>.<flight>.<waypoint>`; refusals come on `hp.v1.refused.<role>.<name>`, and hints on `hp.v1.wake.<role>`, whose payload is the priority as plain text.",
+        subject: "Not stored. `presence` goes to `hp.v1.presence.<role>.<name>`, lines to `hp.v1.log.<role>.<name>.<flight>.<waypoint>`; refusals come on `hp.v1.refused.<role>.<name>`, and hints on `hp.v1.wake.<role>` and `hp.v1.wake.<role>.<pool>`, whose payload is the priority as plain text.",
         messages: &[
             ("presence", "You are there, and what you work on."),
             ("live_line", "A line for people who watch."),
