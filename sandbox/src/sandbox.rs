@@ -148,7 +148,7 @@ impl Sandbox {
     ///
     /// Nothing comes of it where the platform gives no sandbox, or one waits already; the program is then set up when it runs.
     pub async fn stand_by(&self, network: Network) -> Standby<'_> {
-        let standby = Standby::of(&self.standby);
+        let mut standby = Standby::of(&self.standby);
         if let Ok(platform) = self.platform().await {
             let limits = RunLimits::default();
             let profile = Profile { read: vec![], write: vec![], deny: vec![], network, limits };

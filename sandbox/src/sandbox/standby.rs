@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::process::{Child, Command};
 
@@ -34,6 +34,10 @@ impl Shim {
         let child = command.spawn().map_err(|source| SandboxError::Shim { shim: executable.to_owned(), source })?;
         Ok(Self { stage, child, socket })
     }
+
+    fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
 }
 
 /// The place of the shim that waits.
@@ -43,9 +47,12 @@ pub(super) struct Slot(Mutex<Option<Shim>>);
 impl Slot {
     /// The shim that waits at this stage, if it still lives.
     pub(super) fn take(&self, stage: Stage) -> Option<Shim> {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut shim = slot.take_if(|shim| shim.stage == stage)?;
-        matches!(shim.child.try_wait(), Ok(None)).then_some(shim)
+        let mut shim = self.shim().take_if(|shim| shim.stage == stage)?;
+        shim.lives().then_some(shim)
+    }
+
+    fn shim(&self) -> MutexGuard<'_, Option<Shim>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,24 +61,35 @@ impl Slot {
 #[must_use = "what waits ends when this is dropped"]
 pub struct Standby<'a> {
     slot: &'a Slot,
+    /// The number of its process; `None`: it began none.
+    pid: Option<u32>,
 }
 
 impl<'a> Standby<'a> {
     pub(super) fn of(slot: &'a Slot) -> Self {
-        Self { slot }
+        Self { slot, pid: None }
     }
 
-    pub(super) fn begin(&self, executable: &Path, stage: Stage) {
-        let mut slot = self.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_none() {
-            // What fails here fails with words where the program is to run.
-            *slot = Shim::start(executable, stage).ok();
+    pub(super) fn begin(&mut self, executable: &Path, stage: Stage) {
+        let mut waits = self.slot.shim();
+        if waits.as_mut().is_some_and(Shim::lives) {
+            return;
         }
+        // What fails here fails with words where the program is to run.
+        *waits = Shim::start(executable, stage).ok();
+        self.pid = waits.as_ref().and_then(|shim| shim.child.id());
+    }
+
+    /// The process that this set up and that waits still.
+    #[must_use]
+    pub fn waits(&self) -> Option<u32> {
+        let id = self.slot.shim().as_ref()?.child.id();
+        id.filter(|_| id == self.pid)
     }
 }
 
 impl Drop for Standby<'_> {
     fn drop(&mut self) {
-        drop(self.slot.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.slot.shim().take_if(|shim| self.pid.is_some() && shim.child.id() == self.pid));
     }
 }

@@ -59,10 +59,7 @@ fn supervise(control: &mut UnixStream, stage: Stage) -> Result<(), Failure> {
     let inner = start_inner(theirs)?;
     // From here on the tree has to be ended, whatever fails.
     let begun = begin(control, &mut ours, &groups, inner);
-    let mut watch = match &begun {
-        Ok(Some(frame)) => Some(Watch::new(&groups, &frame.spec.budget, &frame.spec.layout)),
-        Ok(None) | Err(_) => None,
-    };
+    let (mut watch, begun) = begun.map_or_else(|failure| (None, Err(failure)), |watch| (watch, Ok(())));
     let excess = watch.as_mut().and_then(|watch| relay(&mut ours, control, watch).unwrap_or_default());
     groups.stop_forks();
     // It was not waited for yet, so the number is still its own.
@@ -72,32 +69,50 @@ fn supervise(control: &mut UnixStream, stage: Stage) -> Result<(), Failure> {
         let _ = Event::Exceeded { what }.write(control);
     }
     let _ = Event::TreeEnded { ended }.write(control);
-    begun.map(drop)
+    begun
 }
 
-/// Waits for the frame, hands it to the inner stage and lets the program start; `None` when the harness goes before that.
-fn begin(control: &mut UnixStream, ours: &mut UnixStream, groups: &Made, inner: Pid) -> Result<Option<Frame>, Failure> {
+/// Waits for the frame, hands it to the inner stage and lets the program start, with what watches it; `None` when the harness or the
+/// inner stage goes before that.
+fn begin<'a>(
+    control: &mut UnixStream,
+    ours: &mut UnixStream,
+    groups: &'a Made,
+    inner: Pid,
+) -> Result<Option<Watch<'a>>, Failure> {
     // The kernel takes its time for moving a process: while nobody waits for it, or else while the inner stage confines itself.
-    let wanted = is_readable(control);
-    if !wanted {
+    let is_wanted = is_readable(control);
+    if !is_wanted {
         groups.join(inner)?;
+        if !frame_comes(control, ours) {
+            return Ok(None);
+        }
     }
     let Ok(frame) = Frame::read(control) else { return Ok(None) };
     groups.limit(&frame.spec.budget)?;
+    let watch = Watch::new(groups, &frame.spec.budget, &frame.spec.layout);
     let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
     // An error of the sockets means that one side is gone, which the relay finds.
     if ours.write_all(&bytes).is_ok() {
-        if wanted {
+        if is_wanted {
             groups.join(inner)?;
         }
         let _ = ours.write_all(&[GO]);
     }
-    Ok(Some(frame))
+    Ok(Some(watch))
 }
 
 /// Whether there is something to read now.
 fn is_readable(socket: &UnixStream) -> bool {
     poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}
+
+/// Waits for the harness; `false` when the inner stage goes first.
+fn frame_comes(control: &UnixStream, ours: &UnixStream) -> bool {
+    let mut watched = [control, ours].map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN));
+    while poll(&mut watched, PollTimeout::NONE) == Err(Errno::EINTR) {}
+    let [there, _] = watched;
+    there.any().unwrap_or(true)
 }
 
 fn enter_namespaces(stage: Stage) -> Result<(), Failure> {
