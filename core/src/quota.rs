@@ -125,8 +125,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Whether an operator would have at most half of what it may have open, with so many more waypoints in a flight more. What
-    /// other orchestrators took in the last moment does not matter then.
+    /// Whether an operator would have at most half of what it may have open, with so many more waypoints in a flight more.
     #[must_use]
     pub fn has_plenty(&self, by: &AgentName, waypoints: usize, quota: Quota) -> bool {
         let load = self.loads.get(by).copied().unwrap_or_default();

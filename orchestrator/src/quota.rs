@@ -27,8 +27,8 @@ use crate::{
 
 /// How long a submission waits for the first reading of the journals after a start.
 const FIRST_READING: Duration = Duration::from_secs(20);
-/// How old a count may be for an operator with plenty of room: one reading serves all submissions of a busy moment, and nobody gets
-/// half of what it may have open through other orchestrators in that time.
+/// How old a count may be for an operator with plenty of room: one reading serves all submissions of a busy moment. Each orchestrator
+/// may give away half of what an operator may have open without seeing what others did in this time.
 const PLENTY_FOR: Duration = Duration::from_millis(50);
 /// How often the flights of one operator are read again to see which are over: that reads journals.
 const RECOUNT_PERIOD: Duration = Duration::from_secs(10);
@@ -85,8 +85,11 @@ impl OpenFlights {
         if !matches!(tokio::time::timeout(FIRST_READING, read.wait_for(|read| *read)).await, Ok(Ok(_))) {
             return Err(ApiFailure::new(503, "the orchestrator is reading the open flights: try again"));
         }
-        let plenty = self.known().ledger.has_plenty(by, waypoints, self.quota);
-        self.read_on(shell, if plenty { PLENTY_FOR } else { Duration::ZERO }).await.map_err(unread)?;
+        self.read_on(shell, PLENTY_FOR).await.map_err(unread)?;
+        if let Some(room) = self.reserve_of_plenty(flight, by, waypoints) {
+            return Ok(room);
+        }
+        self.read_on(shell, Duration::ZERO).await.map_err(unread)?;
         if let Ok(room) = self.reserve(flight, by, waypoints) {
             return Ok(room);
         }
@@ -120,9 +123,23 @@ impl OpenFlights {
         self.read.send_replace(true);
     }
 
+    /// As [`Self::reserve`], for an operator that has plenty of room.
+    fn reserve_of_plenty(self: &Arc<Self>, flight: &FlightId, by: &AgentName, waypoints: usize) -> Option<Room> {
+        let mut known = self.known();
+        if !known.ledger.has_plenty(by, waypoints, self.quota) {
+            return None;
+        }
+        let new = known.ledger.reserve(flight, by, waypoints, self.quota).ok()?;
+        Some(self.room(flight, new))
+    }
+
     fn reserve(self: &Arc<Self>, flight: &FlightId, by: &AgentName, waypoints: usize) -> Result<Room, QuotaExcess> {
         let new = self.known().ledger.reserve(flight, by, waypoints, self.quota)?;
-        Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
+        Ok(self.room(flight, new))
+    }
+
+    fn room(self: &Arc<Self>, flight: &FlightId, new: bool) -> Room {
+        Room { reserved: new.then(|| (self.clone(), flight.clone())) }
     }
 
     /// Counts what was submitted until now, or until so long ago, to any orchestrator. Of those who ask meanwhile the first reads
