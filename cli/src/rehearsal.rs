@@ -43,7 +43,7 @@ pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<(), Failu
         let message = format!("cannot make a temporary folder: {error}");
         Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
     })?;
-    let findings = findings(ready, config, &red_first, dir.path()).await?;
+    let findings = Box::pin(findings(ready, config, &red_first, dir.path())).await?;
     for report in &findings.guards {
         if report.result.verdict != Verdict::Pass {
             return Err(red_guard(ready, report, &findings));

@@ -2,7 +2,8 @@
 //!
 //! A turn that was opened is called out to one agent of its pool, as the broker chooses. That one may be busy, or hang, or keep the
 //! call for itself: where no agent plans for the turn within a moment, a hint goes to every agent of the role. Of many such turns one
-//! hint says as much as all of them.
+//! hint says as much as all of them. Plans go to the orchestrator that has the flight's partition: a turn that another one opened, as it
+//! does when it takes a submission, is hinted at although an agent has it.
 
 mod untaken;
 

@@ -124,7 +124,7 @@ impl Stage {
         self.dir.path().join(name)
     }
 
-    /// Opens a turn, and hints at it. Gives its place in the journal.
+    /// Opens a turn, calls it out and hints at it. Gives its place in the journal.
     pub(super) async fn open(&self, turn: &Turn, priority: Priority) -> Result<u64, Failure> {
         let key = JournalKey::waypoint(&turn.flight, &turn.waypoint);
         let kind = EntryKind::Turn { role: turn.role.clone(), priority, pool: streams::fleet_pool() };
@@ -140,7 +140,9 @@ impl Stage {
         };
         let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
         let appended = self.journal.append(append).await.map_err(|error| self.gone(&error))?;
-        signals::wake(&self.looker.bus, &turn.role, priority).await.map_err(|error| self.gone(&error))?;
+        let (bus, pool) = (&self.looker.bus, streams::fleet_pool());
+        signals::wake_one(bus, &turn.role, &pool, priority).await.map_err(|error| self.gone(&error))?;
+        signals::wake(bus, &turn.role, priority).await.map_err(|error| self.gone(&error))?;
         Ok(appended.0)
     }
 

@@ -33,6 +33,7 @@ class Agent:
             os.environ["HOLDPOINT_NATS_URL"].split(","), max_reconnect_attempts=-1, user_jwt_cb=self.jwt.encode,
             signature_cb=lambda nonce: self.sign(nonce.encode()).encode(), inbox_prefix=f"_INBOX.{self.name}".encode())
         await self.nc.subscribe(f"hp.v1.wake.{self.role}", cb=self.hear)
+        await self.nc.subscribe(f"hp.v1.wake.{self.role}.{self.pool}", queue="agents", cb=self.hear)
         await self.nc.subscribe(f"hp.v1.refused.{self.role}.{self.name}", cb=self.hear)
         while not self.stopping:
             self.news.clear()

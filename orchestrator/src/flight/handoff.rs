@@ -111,12 +111,12 @@ impl State {
         let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, body: () };
         match body {
             Handed::Plan => {
-                self.shell.hints.taken(&turn);
                 // Plans for turns that never were push no open turn out of what is remembered.
                 let state = self.books.as_ref().map(|books| books.state(&subject.waypoint));
                 let open = state.as_ref().and_then(|state| state.open_turn(&turn));
                 let is_merge = open.is_some_and(|open| open.purpose == Purpose::Verify(VerificationPurpose::Merge));
                 if open.is_some() {
+                    self.shell.hints.taken(&turn);
                     self.planned.remember(&subject.waypoint, &turn);
                 }
                 let at = (&subject, received.stored.sequence);

@@ -233,6 +233,7 @@ fn signals() -> Vec<Family> {
     ];
     for role in ROLES {
         all.push(Family::new(format!("wake {role}"), move |_, _| format!("hp.v1.wake.{role}")));
+        all.push(Family::new(format!("calls {role}"), move |_, _| format!("hp.v1.wake.{role}.fleet")));
         all.push(Family::new(format!("refusals {role}"), move |_, _| format!("hp.v1.refused.{role}.{role}-9")));
         all.push(Family::new(format!("progress {role}"), move |_, _| format!("hp.v1.progress.{role}.{role}-9")));
         all.push(Family::new(format!("presence {role}"), move |_, _| format!("hp.v1.presence.{role}.{role}-9")));

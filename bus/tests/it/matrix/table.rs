@@ -62,6 +62,7 @@ builder verifier repair operator | own presence           | publish request mess
 builder verifier repair operator | own log                | publish request message-id schedule-* rollup ttl batch reply-* | agents holdpoint
 
 builder verifier repair          | wake <role>            | subscribe queue                                                | hears-agents hears-holdpoint
+builder verifier repair          | calls <role>           | subscribe queue                                                | hears-agents hears-holdpoint
 builder verifier repair          | own progress           | subscribe queue                                                | hears-agents hears-holdpoint
 builder verifier repair operator | own refusals           | subscribe queue                                                | hears-agents hears-holdpoint
 builder verifier repair operator | own inbox              | subscribe queue                                                | hears-agents
@@ -112,6 +113,7 @@ orchestrator                     | own log                | subscribe queue     
 orchestrator                     | log *                  | subscribe queue                                                | hears-agents
 orchestrator                     | hp.v1.log.>            | subscribe queue                                                | hears-agents
 orchestrator                     | wake *                 | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
+orchestrator                     | calls *                | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | own refusals           | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | refusals *             | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | own progress           | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
