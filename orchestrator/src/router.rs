@@ -163,6 +163,9 @@ impl Actor for Router {
                 let failed = std::mem::take(&mut state.failed);
                 state.start_all(&myself, failed).await;
                 state.scan(&myself);
+                let mirrors = state.shell.mirrors.clone();
+                // Those of flights that came to rest.
+                tokio::task::spawn_blocking(move || mirrors.prune());
             }
             Msg::Checkpoint => state.scans.want_checkpoint(),
             Msg::TakeOver => state.take_over(&myself),

@@ -193,11 +193,12 @@ impl MirrorStore {
         Ok(mirror)
     }
 
-    /// Removes all mirrors but the most recently used and those in use. A failure costs disk space and nothing else.
+    /// Removes all mirrors but the most recently used and those in use. A failure costs disk space and nothing else. Each
+    /// [`MirrorStore::ensure`] does it, while more may be in use than are kept: who has many in use does it afterwards.
     ///
-    /// Slots are handed out under the same lock, so nobody begins to use what is found unused here. Under it, folders are
+    /// It blocks. Slots are handed out under the same lock, so nobody begins to use what is found unused here. Under it, folders are
     /// only renamed.
-    fn prune(&self) {
+    pub fn prune(&self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let (gone, mut dirs): (Vec<PathBuf>, Vec<PathBuf>) = entries(&self.dir).partition(|dir| is_gone(dir));
         if !std::mem::replace(&mut open.swept, true) {

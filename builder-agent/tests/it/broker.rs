@@ -319,6 +319,23 @@ async fn only_the_latest_mirrors_are_kept() {
 }
 
 #[tokio::test]
+async fn mirrors_that_were_used_at_the_same_time_go_without_another_flight() {
+    const HELD: usize = 18;
+    let fleet = Fleet::new().await;
+    let (mirrors, bundles) = (fleet.mirrors(), [fleet.snapshot.clone()]);
+    let mut held = Vec::new();
+    for number in 0..HELD {
+        held.push(mirrors.ensure(&fleet.bus, &flight(&format!("held{number}")), &bundles).await.unwrap());
+    }
+    let in_folder = || std::fs::read_dir(fleet.shop.path("mirrors")).unwrap().count();
+    mirrors.prune();
+    assert_eq!(in_folder(), HELD, "none goes that is used");
+    drop(held);
+    mirrors.prune();
+    wait_until(|| in_folder() == 16).await;
+}
+
+#[tokio::test]
 async fn a_mirror_is_kept_while_it_is_used_however_many_flights_come() {
     const HELD: usize = 18;
     let fleet = Fleet::new().await;
