@@ -30,6 +30,8 @@ use crate::{BenchError, error::Doing as _};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The pause before an orchestrator is asked again that does not answer yet.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long it is waited for an answer that most likely does not come.
+const LOOK: Duration = Duration::from_millis(500);
 /// How long a turn waits for an agent, and a program may run: longer than a benchmark takes.
 const LONG: Millis = Millis(24 * 60 * 60 * 1000);
 
@@ -98,6 +100,22 @@ impl Submitter {
             let Some(next) = page.next else { return Ok(()) };
             query.after = Some(next);
         }
+    }
+
+    /// Waits until the broker knows that no orchestrator is there: until then it may give a request to one that was killed.
+    pub(crate) async fn nobody_there(&self) -> Result<(), BenchError> {
+        const ACTION: &str = "wait until the orchestrator is gone";
+        let query = serde_json::to_vec(&StatusQuery::first(flight_id("gone", 0)?)).doing(ACTION)?;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let payload = Bytes::from(query.clone());
+            let call = Call { endpoint: STATUS, payload, timeout: LOOK, traceparent: None };
+            if let Err(ApiError::NobodyThere { .. }) = api::request(&self.operator, call).await {
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(BenchError::timed_out(ACTION.to_owned(), PATIENCE))
     }
 
     /// Asked again for a while as long as no orchestrator is there yet, or it is starting.

@@ -135,6 +135,7 @@ impl World {
     /// Kills the orchestrator and starts another; how long until that one knows how every open flight stands.
     async fn restart(&mut self) -> Result<Duration, BenchError> {
         self.fleet.kill(ORCHESTRATOR).await?;
+        self.submitter.nobody_there().await?;
         let begin = Instant::now();
         self.fleet.start_orchestrator()?;
         let (submitter, open) = (self.submitter.clone(), self.open.clone());

@@ -116,9 +116,9 @@ async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one(
     let sleeper =
         api::serve(&broker.orchestrator, users(), &["status"], api::REQUESTS_PER_MINUTE, asleep).await.unwrap();
     let other = api::serve(&broker.orchestrator, users(), &["status"], api::REQUESTS_PER_MINUTE, awake).await.unwrap();
-    let operator = broker.bus(role::OPERATOR, "ann").await;
-    // Half of all questions go to the one that sleeps.
-    for _ in 0..8 {
+    // Half of all questions go to the one that sleeps, which has room for as many of each operator as may be in hand.
+    for name in 0..8 {
+        let operator = broker.bus(role::OPERATOR, &format!("ann-{name}")).await;
         let payload = Bytes::from_static(b"f");
         let call = Call { endpoint: "status", payload, timeout: Duration::from_secs(30), traceparent: None };
         let answer = api::request_hedged(&operator, call, Duration::from_millis(20)).await;
