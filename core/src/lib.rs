@@ -4,7 +4,7 @@
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
 //! [`written`], [`canary`], [`mutants`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
-//! the broker, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
+//! the broker, [`untaken`] when to hint at turns, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
 //! [`events`] reports it gate by gate. [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
 //! shown of a red result, and [`commit`] how it goes into commits.
@@ -50,5 +50,6 @@ pub mod store;
 pub mod telling;
 pub mod traffic;
 pub mod units;
+pub mod untaken;
 pub mod workflows;
 pub mod written;

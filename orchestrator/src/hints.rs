@@ -5,19 +5,17 @@
 //! hint says as much as all of them. Plans go to the orchestrator that has the flight's partition: a turn that another one opened, as it
 //! does when it takes a submission, is hinted at although an agent has it.
 
-mod untaken;
-
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use holdpoint_bus::{Bus, signals};
+use holdpoint_core::untaken::{HintDue, Untaken};
 use holdpoint_protocol::{
     ids::{PoolId, RoleId, TurnId},
     plan::Priority,
 };
-use untaken::{Untaken, Watch};
 
 /// Sends hints. Cheap to clone.
 #[derive(Clone)]
@@ -60,13 +58,13 @@ impl Hints {
         loop {
             let watch = self.untaken().watch(Instant::now());
             match watch {
-                Watch::Until(moment) => tokio::time::sleep_until(moment.into()).await,
-                Watch::Hint(kinds) => {
+                HintDue::Until(moment) => tokio::time::sleep_until(moment.into()).await,
+                HintDue::Hint(kinds) => {
                     for (role, priority) in kinds {
                         self.to_all(&role, priority).await;
                     }
                 }
-                Watch::Over => return,
+                HintDue::Over => return,
             }
         }
     }

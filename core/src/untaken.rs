@@ -1,4 +1,6 @@
-//! Turns that no agent has planned for yet, and when all agents are to hear of them. Pure.
+//! Turns that were called out to one agent, and when all agents of their role are to hear of them.
+//!
+//! It sends nothing, and knows of no agent: that an agent planned for a turn is all it learns.
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
@@ -17,43 +19,43 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Whose turn it is, and how urgent.
-pub(super) type Kind = (RoleId, Priority);
+pub type HintKind = (RoleId, Priority);
 
-/// What the one that watches has to do now.
+/// What to do about untaken turns now.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Watch {
+pub enum HintDue {
     /// To look once more then.
     Until(Instant),
     /// To hint to the agents of these roles.
-    Hint(BTreeSet<Kind>),
+    Hint(BTreeSet<HintKind>),
     /// Nothing: nothing is untaken, and the next turn has another one to watch it.
     Over,
 }
 
-/// See the module.
+/// The turns that no agent has planned for, each for a moment.
 #[derive(Debug, Default)]
-pub(super) struct Untaken {
+pub struct Untaken {
     turns: HashSet<TurnId>,
     /// The same turns and some that were taken, as they were opened; with the end of their time.
-    queue: VecDeque<(Instant, TurnId, Kind)>,
+    queue: VecDeque<(Instant, TurnId, HintKind)>,
     is_watched: bool,
 }
 
 impl Untaken {
     /// A turn was opened and called out. Whether the caller has to see to it that it is watched.
-    pub(super) fn opened(&mut self, turn: &TurnId, kind: Kind, now: Instant) -> bool {
+    pub fn opened(&mut self, turn: &TurnId, kind: HintKind, now: Instant) -> bool {
         self.turns.insert(turn.clone());
         self.queue.push_back((now + PATIENCE, turn.clone(), kind));
         !std::mem::replace(&mut self.is_watched, true)
     }
 
     /// An agent planned for it.
-    pub(super) fn taken(&mut self, turn: &TurnId) {
+    pub fn taken(&mut self, turn: &TurnId) {
         self.turns.remove(turn);
     }
 
     /// Forgets whose time is over.
-    pub(super) fn watch(&mut self, now: Instant) -> Watch {
+    pub fn watch(&mut self, now: Instant) -> HintDue {
         let mut kinds = BTreeSet::new();
         while let Some((_, turn, kind)) = self.queue.pop_front_if(|(until, ..)| *until <= now) {
             if self.turns.remove(&turn) {
@@ -61,13 +63,13 @@ impl Untaken {
             }
         }
         if !kinds.is_empty() {
-            return Watch::Hint(kinds);
+            return HintDue::Hint(kinds);
         }
         let Some((until, ..)) = self.queue.front() else {
             self.is_watched = false;
-            return Watch::Over;
+            return HintDue::Over;
         };
-        Watch::Until((*until).max(now + PAUSE))
+        HintDue::Until((*until).max(now + PAUSE))
     }
 }
 
@@ -77,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn kind(priority: Priority) -> Kind {
+    fn kind(priority: Priority) -> HintKind {
         (role::id(role::BUILDER), priority)
     }
 
@@ -92,8 +94,8 @@ mod tests {
         assert!(!untaken.opened(&turn("t2"), kind(Priority::Medium), now), "the second is watched with it");
         untaken.taken(&turn("t1"));
         untaken.taken(&turn("t2"));
-        assert_eq!(untaken.watch(now), Watch::Until(now + PATIENCE));
-        assert_eq!(untaken.watch(now + PATIENCE), Watch::Over);
+        assert_eq!(untaken.watch(now), HintDue::Until(now + PATIENCE));
+        assert_eq!(untaken.watch(now + PATIENCE), HintDue::Over);
         assert!(untaken.opened(&turn("t3"), kind(Priority::Medium), now + PATIENCE), "nobody watches any more");
     }
 
@@ -104,8 +106,8 @@ mod tests {
             untaken.opened(&turn(name), kind(priority), now);
         }
         let kinds = BTreeSet::from([kind(Priority::Medium), kind(Priority::Critical)]);
-        assert_eq!(untaken.watch(now + PATIENCE), Watch::Hint(kinds));
-        assert_eq!(untaken.watch(now + PATIENCE), Watch::Over, "each turn is hinted at once");
+        assert_eq!(untaken.watch(now + PATIENCE), HintDue::Hint(kinds));
+        assert_eq!(untaken.watch(now + PATIENCE), HintDue::Over, "each turn is hinted at once");
     }
 
     #[test]
@@ -115,6 +117,6 @@ mod tests {
         untaken.opened(&turn("t1"), kind(Priority::Medium), now);
         untaken.opened(&turn("t2"), kind(Priority::Medium), later);
         untaken.taken(&turn("t1"));
-        assert_eq!(untaken.watch(now + PATIENCE), Watch::Until(now + PATIENCE + PAUSE));
+        assert_eq!(untaken.watch(now + PATIENCE), HintDue::Until(now + PATIENCE + PAUSE));
     }
 }
