@@ -1,5 +1,6 @@
 //! Journals: appended to under the check that nobody else did, read back in order. For orchestrators only.
 
+mod heads;
 mod replay;
 mod signed;
 
@@ -272,6 +273,15 @@ impl Journal {
     /// The broker does not answer.
     pub async fn replay_after(&self, filter: &str, known: Sequence) -> Result<Replay, ReadError> {
         Replay::start(&self.bus, streams::JOURNAL, filter, known).await
+    }
+
+    /// All entries of all journals, from behind a sequence that is known already.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn all_after(&self, known: Sequence) -> Result<Replay, ReadError> {
+        // The broker counts what is left after each batch, and this filter alone costs it nothing.
+        self.replay_after(">", known).await
     }
 
     /// As [`Journal::replay_after`], without payloads: for callers that look at subjects only.

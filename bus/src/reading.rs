@@ -1,26 +1,34 @@
-//! Reading whole streams without a consumer: archivists and migrators may make none. The broker answers one request with many messages
-//! (direct gets in batches), each of which names the one before it in the batch.
+//! Reading stored messages without a consumer: the broker answers one request with many messages (a direct get of a batch), each of
+//! which names the one before it in the batch.
+//!
+//! A stream has room for a limited number of consumers, and each one made and given back costs the broker more than the reading of a
+//! short journal. Any server that has the stream answers, also one that is behind: callers ask the leader where their reading ends.
 
 use std::time::Duration;
 
-use async_nats::Message;
+use async_nats::{Message, jetstream::message::StreamMessage};
 use futures::StreamExt as _;
 use holdpoint_protocol::journal::Sequence;
 use serde_json::json;
 
-use crate::{Bus, journal::end_of, message::header};
+use crate::{Bus, journal::end_of};
 
-/// Messages of one answer, and their bytes.
-const BATCH_LEN: u64 = 1_000;
-const BATCH_BYTES: u64 = 16 << 20;
+/// What one answer may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) messages: usize,
+    /// The broker gives one message at least, however long it is.
+    pub(crate) bytes: usize,
+}
+
+/// For a reader that is alone.
+pub(crate) const LARGE: Room = Room { messages: 500, bytes: 16 << 20 };
 /// How long the broker may be silent within an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// How often an answer is asked for again that was cut off or came from a server that is behind.
 const TRIES_MAX: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The header with a message's place in its stream.
-const SEQUENCE: &str = "Nats-Sequence";
 /// The header with the place of the message before it in the batch.
 const LAST: &str = "Nats-Last-Sequence";
 
@@ -32,15 +40,15 @@ pub(crate) async fn read_stream(
     bus: &Bus,
     name: &str,
     after: &mut Sequence,
-    take: &mut impl FnMut(&Message),
+    take: &mut impl FnMut(&StreamMessage),
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    // As the stream's leader has it: any server may answer for the rest, and some may be behind.
     let end = end_of(bus, name, ">").await?;
     let mut tries = 0;
     while *after < end {
-        let before = *after;
-        batch(bus, name, after, take).await?;
-        if *after > before {
+        let messages = batch(bus, name, ">", *after, LARGE).await;
+        if let Some(last) = messages.last() {
+            messages.iter().for_each(&mut *take);
+            *after = Sequence(last.sequence);
             tries = 0;
             continue;
         }
@@ -53,35 +61,39 @@ pub(crate) async fn read_stream(
     Ok(())
 }
 
-/// One request: gives out what comes of it without a gap, and moves `after` on.
-async fn batch(
-    bus: &Bus,
-    name: &str,
-    after: &mut Sequence,
-    take: &mut impl FnMut(&Message),
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// One request: the messages under `filter` behind `after`, oldest first, as far as they came without a gap. None: the server has no
+/// more, is behind, or was cut off.
+pub(crate) async fn batch(bus: &Bus, stream: &str, filter: &str, after: Sequence, room: Room) -> Vec<StreamMessage> {
     let client = bus.client();
     let inbox = client.new_inbox();
-    let mut answers = client.subscribe(inbox.clone()).await?;
-    let wanted = json!({"seq": after.0 + 1, "next_by_subj": ">", "batch": BATCH_LEN, "max_bytes": BATCH_BYTES});
-    let subject = format!("$JS.API.DIRECT.GET.{name}");
-    client.publish_with_reply(subject, inbox, wanted.to_string().into()).await?;
-    let mut before = 0;
-    // The end of a batch has a status, as has the answer that there is none.
-    while let Ok(Some(message)) = tokio::time::timeout(SILENCE_MAX, answers.next()).await
-        && message.status.is_none()
-    {
-        let (Some(sequence), Some(last)) = (number(&message, SEQUENCE), number(&message, LAST)) else { break };
-        // One got lost.
-        if last != before {
-            break;
-        }
-        take(&message);
-        (before, *after) = (sequence, Sequence(sequence));
+    let Ok(mut answers) = client.subscribe(inbox.clone()).await else { return Vec::new() };
+    let wanted = json!({"seq": after.0 + 1, "next_by_subj": filter, "batch": room.messages, "max_bytes": room.bytes})
+        .to_string();
+    if client.publish_with_reply(format!("$JS.API.DIRECT.GET.{stream}"), inbox, wanted.into()).await.is_err() {
+        return Vec::new();
     }
-    Ok(())
+    let mut lost = std::pin::pin!(bus.lost());
+    let (mut messages, mut before) = (Vec::new(), 0);
+    loop {
+        let next = tokio::select! {
+            next = tokio::time::timeout(SILENCE_MAX, answers.next()) => next,
+            () = &mut lost => return messages,
+        };
+        // The end of a batch has a status, as has the answer that there is none.
+        let Ok(Some(message)) = next else { return messages };
+        if message.status.is_some() {
+            return messages;
+        }
+        // One got lost, and nothing behind it counts.
+        let Some(message) = behind(before, message) else { return messages };
+        before = message.sequence;
+        messages.push(message);
+    }
 }
 
-fn number(message: &Message, name: &str) -> Option<u64> {
-    header(message.headers.as_ref()?, name)?.parse().ok()
+/// The message, if the one before it in the batch is the one with this sequence (0: it is the first). Senders choose their headers, and
+/// the broker adds its own behind them: the last of a name is the broker's.
+fn behind(before: u64, message: Message) -> Option<StreamMessage> {
+    let last = message.headers.as_ref()?.get_last(LAST)?.as_str().parse();
+    if last == Ok(before) { StreamMessage::try_from(message).ok() } else { None }
 }

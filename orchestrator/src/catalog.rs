@@ -1,4 +1,4 @@
-//! Many flights at once: one consumer over all journals, folded as they come. Flights that are over are not kept.
+//! Many flights at once: all journals in one reading, folded as they come. Flights that are over are not kept.
 //!
 //! A flight that cannot be read is left out with an error in the log; a request for it is answered with the reason.
 
@@ -107,7 +107,7 @@ pub(crate) async fn touched(
 /// Reads all entries after a place in the stream, and folds those of the wanted flights, whose submissions have to be
 /// among them.
 pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
-    let entries = shell.journal.replay_after(&subjects::journals(), after).await?;
+    let entries = shell.journal.all_after(after).await?;
     let mut catalog = Catalog::default();
     let mut batches = Box::pin(checked(shell, entries, wanted).buffered(batches_at_once()));
     while let Some(batch) = batches.next().await {

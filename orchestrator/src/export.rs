@@ -74,7 +74,7 @@ async fn handoff_ends(shell: &Shell, flight: &FlightId) -> Result<Vec<(String, S
 
 /// The messages of a flight in one stream, from a place on.
 pub(crate) async fn page(shell: &Shell, query: &MessageQuery) -> Result<MessagePage, ApiFailure> {
-    let mut replay = replay(shell, query).await?;
+    let mut replay = replay(shell, query).await?.frugal();
     let mut page = Page::new(query);
     while page.next.is_none() {
         match replay.next().await.map_err(|error| unread(&error))? {
@@ -82,8 +82,6 @@ pub(crate) async fn page(shell: &Shell, query: &MessageQuery) -> Result<MessageP
             _ => break,
         }
     }
-    // One that ended by itself has given its consumer back.
-    replay.close().await;
     Ok(MessagePage { messages: page.messages, next: page.next })
 }
 

@@ -56,7 +56,6 @@ pub(crate) async fn page(shell: &Shell, query: &HistoryQuery) -> Result<History,
             doubtful.push((stream, stored));
         }
     }
-    sources.close().await;
     let ours = by_ours(shell, flight, waypoint, &doubtful).await?;
     let (mut lines, _) = page.finish();
     for line in &mut lines {

@@ -1,27 +1,20 @@
-//! Reading many entries in order: one short-lived consumer, pulled in batches, recreated when it was cut off.
+//! Reading many entries in order, up to where the stream's leader says that they end.
 
 use std::{collections::VecDeque, time::Duration};
 
-use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy, pull};
-use futures::StreamExt as _;
 use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
-use super::{ReadError, end_of, stream};
-use crate::{Bus, message::Stored};
+use super::{ReadError, end_of, heads::Heads};
+use crate::{
+    Bus,
+    message::Stored,
+    reading::{self, Room},
+};
 
-/// Entries per pull, and their bytes. Bounds what is in memory at once.
-const BATCH_LEN: usize = 500;
-const BATCH_BYTES: usize = 32 << 20;
-/// The same of a replay that is read together with others.
-const FRUGAL_LEN: usize = 32;
-/// What the biggest message has with its subject and headers: a pull for less would never get it.
-const FRUGAL_BYTES: usize = PAYLOAD_MAX + (64 << 10);
-/// How long the broker keeps the consumer of a replay that nobody goes on with.
-const INACTIVE_MAX: Duration = Duration::from_secs(30);
+/// The room of a frugal replay: what the biggest message has with its subject and headers.
+const FRUGAL: Room = Room { bytes: PAYLOAD_MAX + (64 << 10), ..reading::LARGE };
 /// How often a replay that was cut off is taken up again without getting further.
 const RESUMES_MAX: u32 = 10;
-/// How long the broker may be silent within a batch.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// The pause before that.
 const RESUME_PAUSE: Duration = Duration::from_millis(200);
 
@@ -36,11 +29,16 @@ pub struct Replay {
     /// The last sequence to give out; the stream's leader named it.
     end: Sequence,
     buffer: VecDeque<Stored>,
-    /// The consumer, and how many messages it delivered.
-    consumer: Option<(Consumer<pull::Config>, u64)>,
-    headers_only: bool,
-    /// Messages and bytes of a pull.
-    batch: (usize, usize),
+    source: Source,
+}
+
+/// Where messages come from.
+#[derive(Debug)]
+enum Source {
+    /// Whole, some at a time.
+    Batches(Room),
+    /// Without their payloads, which only a consumer leaves out.
+    Heads(Heads),
 }
 
 impl Replay {
@@ -53,21 +51,19 @@ impl Replay {
             seen: known,
             end,
             buffer: VecDeque::new(),
-            consumer: None,
-            headers_only: false,
-            batch: (BATCH_LEN, BATCH_BYTES),
+            source: Source::Batches(reading::LARGE),
         })
     }
 
-    /// Leaves the payloads out.
+    /// Leaves the payloads out. It needs a consumer, of which a stream has a limited number: read it to its end, or close it.
     pub(crate) fn headers_only(self) -> Self {
-        Self { headers_only: true, ..self }
+        Self { source: Source::Heads(Heads::default()), ..self }
     }
 
-    /// Holds few messages at once: for callers that read many replays together.
+    /// Holds few messages at once: for callers that read many replays together, or may stop soon.
     #[must_use]
     pub fn frugal(self) -> Self {
-        Self { batch: (FRUGAL_LEN, FRUGAL_BYTES), ..self }
+        Self { source: Source::Batches(FRUGAL), ..self }
     }
 
     /// The sequence of the last entry this replay will give.
@@ -91,8 +87,7 @@ impl Replay {
                 return Err(ReadError::Interrupted { filter: self.filter.clone() });
             }
             if !self.fill().await? {
-                // Cut off, or behind the leader: recreate the consumer from where we are.
-                self.consumer = None;
+                // Cut off, or behind the leader.
                 resumes += 1;
                 tokio::time::sleep(RESUME_PAUSE).await;
             }
@@ -126,64 +121,26 @@ impl Replay {
         Ok(entries)
     }
 
-    /// Pulls one batch into the buffer; whether it got further.
+    /// Gets some into the buffer; whether it got further.
     async fn fill(&mut self) -> Result<bool, ReadError> {
-        let (consumer, mut delivered) = match self.consumer.take() {
-            Some(consumer) => consumer,
-            None => (self.make_consumer().await?, 0),
-        };
-        // The client waits for the end of a batch without end: a broker that died with the pull never answers it.
-        let mut lost = std::pin::pin!(self.bus.lost());
-        let Ok(mut batch) = consumer.fetch().max_messages(self.batch.0).max_bytes(self.batch.1).messages().await else {
-            return Ok(false);
-        };
-        let before = self.seen;
-        let mut whole = true;
-        loop {
-            let next = tokio::select! {
-                next = tokio::time::timeout(SILENCE_MAX, batch.next()) => next,
-                () = &mut lost => return Ok(self.seen > before),
-            };
-            let Ok(Some(Ok(message))) = next else { break };
-            delivered += 1;
-            // A gap in the consumer's own count: a delivery got lost, and nothing after it may be given out.
-            whole = whole && message.info().is_ok_and(|info| info.consumer_sequence == delivered);
-            let Some((stored, _)) = Stored::from_delivery(&message).filter(|_| whole) else { break };
-            // What came after the beginning of this replay belongs to the next one.
-            if stored.sequence > self.end {
-                self.seen = self.end;
-                break;
+        let Self { bus, stream, filter, seen, .. } = self;
+        let got: Vec<Stored> = match &mut self.source {
+            Source::Batches(room) => {
+                let batch = reading::batch(bus, stream, filter, *seen, *room).await;
+                batch.into_iter().map(Stored::from_stream).collect()
             }
-            self.seen = stored.sequence;
-            self.buffer.push_back(stored);
-        }
-        if whole {
-            self.consumer = Some((consumer, delivered));
-        }
-        Ok(self.seen > before)
-    }
-
-    async fn make_consumer(&self) -> Result<Consumer<pull::Config>, ReadError> {
-        let config = pull::Config {
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: self.seen.0 + 1 },
-            ack_policy: AckPolicy::None,
-            filter_subject: self.filter.clone(),
-            inactive_threshold: INACTIVE_MAX,
-            headers_only: self.headers_only,
-            memory_storage: true,
-            num_replicas: 1,
-            ..pull::Config::default()
+            Source::Heads(heads) => heads.pull(bus, stream, filter, *seen).await?,
         };
-        let made = stream(&self.bus, &self.stream).await?.create_consumer(config).await;
-        made.map_err(|source| ReadError::Start { filter: self.filter.clone(), source })
+        let Some(last) = got.last() else { return Ok(false) };
+        // What came after the beginning of this replay belongs to the next one.
+        self.seen = last.sequence.min(self.end);
+        self.buffer.extend(got.into_iter().filter(|stored| stored.sequence <= self.end));
+        Ok(true)
     }
 
-    /// Gives the consumer back: a server has room for a limited number of them.
     async fn finish(&mut self) {
-        let Some((consumer, _)) = self.consumer.take() else { return };
-        let Ok(stream) = stream(&self.bus, &self.stream).await else { return };
-        if let Err(error) = stream.delete_consumer(&consumer.cached_info().name).await {
-            tracing::debug!(%error, "the consumer of a replay ends by itself later");
+        if let Source::Heads(heads) = &mut self.source {
+            heads.finish(&self.bus, &self.stream).await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is in a stream, as one digest: whether a copy is what it is a copy of.
 
-use async_nats::Message;
+use async_nats::jetstream::message::StreamMessage;
 use holdpoint_protocol::{Digest, journal::Sequence};
 use serde::Deserialize;
 use serde_json::json;
@@ -9,8 +9,9 @@ use sha2::{Digest as _, Sha256};
 use super::{MigrateError, Migrator, StreamContent};
 use crate::{connection::API_TIMEOUT, reading};
 
-/// Headers that the broker adds to what it gives out, and that depend on how it was asked for.
-const OF_THE_ANSWER: [&str; 3] = ["Nats-Num-Pending", "Nats-Last-Sequence", "Nats-UpTo-Sequence"];
+/// Headers that the broker adds to what it gives out, and that depend on how it was asked for. A sender's own of these names come before
+/// them.
+const OF_THE_ANSWER: [&str; 2] = ["Nats-Num-Pending", "Nats-Last-Sequence"];
 
 /// How a stream stands.
 #[derive(Debug, Deserialize)]
@@ -41,7 +42,7 @@ impl Migrator {
     pub async fn content(&self, stream: &str) -> Result<StreamContent, MigrateError> {
         let (expected, last) = self.standing(stream).await?;
         let (mut after, mut hasher, mut messages) = (Sequence(0), Sha256::new(), 0);
-        let mut take = |message: &Message| {
+        let mut take = |message: &StreamMessage| {
             messages += 1;
             hash(&mut hasher, message);
         };
@@ -58,14 +59,13 @@ impl Migrator {
 }
 
 /// Place, time and subject are headers of the answer.
-fn hash(hasher: &mut Sha256, message: &Message) {
-    let mut headers: Vec<(&str, &str)> = message
-        .headers
-        .iter()
-        .flat_map(async_nats::HeaderMap::iter)
-        .flat_map(|(name, values)| values.iter().map(move |value| (AsRef::<str>::as_ref(name), value.as_str())))
-        .filter(|(name, _)| !OF_THE_ANSWER.iter().any(|own| name.eq_ignore_ascii_case(own)))
-        .collect();
+fn hash(hasher: &mut Sha256, message: &StreamMessage) {
+    let mut headers: Vec<(&str, &str)> = Vec::new();
+    for (name, values) in message.headers.iter() {
+        let name: &str = name.as_ref();
+        let stored = values.len() - usize::from(OF_THE_ANSWER.contains(&name));
+        headers.extend(values.iter().take(stored).map(|value| (name, value.as_str())));
+    }
     // They come in any order; the values of one name in theirs.
     headers.sort_by_key(|(name, _)| *name);
     for text in headers.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]) {

@@ -1,13 +1,18 @@
 //! Headers, signatures, tokens and lengths that an attacker made up: all refused, none believed, and none takes memory.
 
+use std::collections::BTreeMap;
+
+use async_nats::HeaderMap;
 use holdpoint_bus::{
+    archivist::Archivist,
     auth::{Authority, Credentials, TrustRoots, verify_signature},
     blobs::{self, BlobError, CHUNK_LEN},
+    past,
 };
-use holdpoint_protocol::{Digest, Timestamp, ids::role, streams, subjects};
+use holdpoint_protocol::{Digest, Timestamp, ids::role, journal::Sequence, streams, subjects};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::FileFailurePersistence};
 
-use crate::support::TestBroker;
+use crate::support::{TestBroker, flight, waypoint};
 
 /// The most that a reader takes here, and what liars may claim.
 const CAP: u64 = 4 << 20;
@@ -31,6 +36,50 @@ fn changed(text: &str, at: &Index, by: char) -> String {
     text.char_indices().map(|(n, old)| if n == at { by } else { old }).collect()
 }
 
+/// What the broker adds to a message that it gives out, as a sender may write it as well.
+fn headers_of_an_answer() -> HeaderMap {
+    let written = [
+        ("Nats-Stream", "HP_JOURNAL"),
+        ("Nats-Subject", "hp.v1.journal.f.submitted"),
+        ("Nats-Sequence", "1000000"),
+        ("Nats-Time-Stamp", "2001-01-01T00:00:00Z"),
+        ("Nats-Num-Pending", "0"),
+        ("Nats-Last-Sequence", "999999"),
+        ("Nats-UpTo-Sequence", "1"),
+        ("Status", "404"),
+    ];
+    let mut headers = HeaderMap::new();
+    written.into_iter().for_each(|(name, value)| headers.insert(name, value));
+    headers
+}
+
+#[tokio::test]
+async fn headers_that_look_like_the_brokers_neither_hide_a_message_nor_end_a_reading() {
+    let broker = TestBroker::start().await;
+    let agent = broker.raw_agent(role::BUILDER, "builder-1").await;
+    let (builder, id) = (role::id(role::BUILDER), flight("f"));
+    let subject = subjects::handoff(&builder, &id, &waypoint("w"), "build_plan");
+    for (payload, headers) in
+        [("one", headers_of_an_answer()), ("two", headers_of_an_answer()), ("three", HeaderMap::new())]
+    {
+        agent.ask_with(&subject, payload, headers).await;
+    }
+
+    let read =
+        past::of_flight(&broker.orchestrator, &builder, &id, Sequence(0)).await.unwrap().collect().await.unwrap();
+    let seen = read.iter().map(|one| (one.sequence.0, one.subject.as_str(), one.payload.as_ref())).collect::<Vec<_>>();
+    let sent = [&b"one"[..], b"two", b"three"];
+    assert_eq!(seen, [(1, subject.as_str(), sent[0]), (2, &subject, sent[1]), (3, &subject, sent[2])]);
+    let before = Timestamp::from_millis(1_577_836_800_000);
+    assert!(read.iter().all(|one| one.time > before), "{read:?}");
+
+    let archivist = Archivist::open(&broker.bus(role::ARCHIVIST, "archivist-1").await).await.unwrap();
+    let (mut places, mut payloads) = (BTreeMap::new(), Vec::new());
+    archivist.each_payload(&mut places, |payload| payloads.push(payload.to_vec())).await.unwrap();
+    assert_eq!(payloads, sent);
+    assert_eq!(places[&streams::handoff(&builder)], Sequence(3), "what comes later is behind it");
+}
+
 #[tokio::test]
 async fn a_blob_whose_length_is_a_lie_is_refused() {
     let broker = TestBroker::start().await;
@@ -42,7 +91,7 @@ async fn a_blob_whose_length_is_a_lie_is_refused() {
         ["", "-1", "+3", "3.0", "0x3", " 3", "abc", "18446744073709551616", "2", "4", "0", "262145", "4194304"];
     for (n, claim) in claims.into_iter().enumerate() {
         let digest = Digest::of(&[u8::try_from(n).unwrap()]);
-        let mut headers = async_nats::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         headers.insert(blobs::SIZE, claim);
         liar.ask_with(&subjects::blob_chunk(&owner, &digest, 0), "xyz", headers).await;
         let told = blobs::get(&reader, digest, std::slice::from_ref(&owner), CAP).await.unwrap_err();
@@ -50,7 +99,7 @@ async fn a_blob_whose_length_is_a_lie_is_refused() {
     }
     for claim in ["4194305", "18446744073709551615"] {
         let digest = Digest::of(claim.as_bytes());
-        let mut headers = async_nats::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         headers.insert(blobs::SIZE, claim);
         liar.ask_with(&subjects::blob_chunk(&owner, &digest, 0), &chunk, headers).await;
         let told = blobs::get(&reader, digest, std::slice::from_ref(&owner), CAP).await.unwrap_err();

@@ -153,7 +153,7 @@ async fn the_server_takes_a_filter_that_does_not_match_so_subject_and_filter_hav
 }
 
 #[tokio::test]
-async fn a_replay_gives_all_entries_in_order_and_leaves_no_consumer_behind() {
+async fn a_replay_gives_all_entries_in_order_and_takes_up_no_consumer_also_where_nobody_ends_it() {
     let broker = TestBroker::start().await;
     let journal = broker.journal();
     let raw = broker.raw(&broker.local.orchestrator).await;
@@ -176,8 +176,49 @@ async fn a_replay_gives_all_entries_in_order_and_leaves_no_consumer_behind() {
     let rest = journal.replay_after(&subjects::journal_of_flight(&flight("f")), known).await.unwrap();
     assert_eq!(rest.collect().await.unwrap(), replayed[901..]);
     assert_eq!(journal.replay("hp.v1.journal.none.>").await.unwrap().collect().await.unwrap(), []);
+    assert_eq!(journal.all_after(Sequence(0)).await.unwrap().collect().await.unwrap().len(), 1301);
 
+    let mut begun = Vec::new();
+    for _ in 0..20 {
+        let mut replay = journal.replay(&subjects::journal_of_flight(&flight("f"))).await.unwrap();
+        assert_eq!(replay.next().await.unwrap().as_ref(), replayed.first());
+        begun.push(replay);
+    }
     let info = context.get_stream("HP_JOURNAL").await.unwrap();
     let durable = 3 * Priority::ALL.len();
     assert_eq!(info.cached_info().state.consumer_count, durable);
+}
+
+#[tokio::test]
+async fn subjects_alone_are_read_without_payloads_and_leave_no_consumer_behind() {
+    let broker = TestBroker::start().await;
+    let journal = broker.journal();
+    let context = jetstream::new(broker.raw(&broker.local.orchestrator).await.0);
+    let key = JournalKey::flight(&flight("f"));
+    for n in 0..700 {
+        context.publish(key.entry(&EntryKind::Decided), n.to_string().into()).await.unwrap();
+    }
+    let last = context.publish(key.entry(&EntryKind::Landed), "end".into()).await.unwrap().await.unwrap().sequence;
+    let heads = journal.replay_subjects(&subjects::journals(), Sequence(1)).await.unwrap().collect().await.unwrap();
+    assert_eq!(heads.iter().map(|head| head.sequence.0).collect::<Vec<_>>(), (2..=last).collect::<Vec<_>>());
+    assert!(heads.iter().all(|head| head.payload.is_empty()));
+    let mut begun = journal.replay_subjects(&subjects::journals(), Sequence(0)).await.unwrap();
+    assert!(begun.next().await.unwrap().is_some());
+    begun.close().await;
+    let info = context.get_stream("HP_JOURNAL").await.unwrap();
+    assert_eq!(info.cached_info().state.consumer_count, 3 * Priority::ALL.len());
+}
+
+#[tokio::test]
+async fn a_frugal_replay_reads_on_over_entries_that_fill_its_room() {
+    let broker = TestBroker::start().await;
+    let context = jetstream::new(broker.raw(&broker.local.orchestrator).await.0);
+    let key = JournalKey::flight(&flight("f"));
+    let lens = [1, PAYLOAD_MAX - (8 << 10), PAYLOAD_MAX - (8 << 10), 10, 700_000, 700_000, 1];
+    for len in lens {
+        context.publish(key.entry(&EntryKind::Decided), "x".repeat(len).into()).await.unwrap().await.unwrap();
+    }
+    let replay = broker.journal().replay(&key.filter()).await.unwrap().frugal();
+    let read = replay.collect().await.unwrap();
+    assert_eq!(read.iter().map(|entry| entry.payload.len()).collect::<Vec<_>>(), lens);
 }

@@ -118,11 +118,4 @@ impl Sources {
         let place = |source: &Source| StreamPlace { stream: source.stream.clone(), sequence: source.read };
         self.0.iter().map(place).collect()
     }
-
-    /// Gives the consumers back.
-    pub(crate) async fn close(self) {
-        for (replay, _) in self.0.into_iter().flat_map(|source| source.replays) {
-            replay.close().await;
-        }
-    }
 }

@@ -146,7 +146,7 @@ pub(crate) async fn watch_for_ever(shell: Shell) -> TaskFailed {
 
 /// Takes what was appended since. Journals that were read before an error are not read again.
 async fn read_on(shell: &Shell, tracked: &mut Tracked, after: &mut Sequence) -> Result<(), ReadError> {
-    let mut entries = shell.journal.replay_after(&subjects::journals(), *after).await?;
+    let mut entries = shell.journal.all_after(*after).await?;
     loop {
         let batch = entries.next_batch().await?;
         let Some(last) = batch.last().map(|stored| stored.sequence) else { return Ok(()) };
