@@ -96,7 +96,7 @@ fn taken(state: &WaypointState) -> Amounts {
 pub fn committed(flight: &FlightState, waypoints: &Waypoints) -> Amounts {
     let reserved = |id: &WaypointId, step: u32| flight.budget.waiting(id, step);
     let begun = waypoints.iter().map(|(id, state)| taken(state).plus(reserved(id, state.spent.step)));
-    let pending = flight.budget.reserved_for().filter(|id| !waypoints.contains_key(*id)).map(|id| reserved(id, 0));
+    let pending = flight.budget.reserved_for().filter(|id| waypoints.get(id).is_none()).map(|id| reserved(id, 0));
     begun.chain(pending).fold(Amounts::default(), Amounts::plus)
 }
 

@@ -16,6 +16,7 @@ mod retiring;
 mod steering;
 mod train;
 mod view;
+mod waypoints;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -25,7 +26,7 @@ use holdpoint_protocol::{
     ids::{RoleId, WaypointId, role},
     journal::{Landed, Steered, Submitted},
     roles::Roles,
-    state::{OpenTurn, WaypointState},
+    state::OpenTurn,
 };
 
 use crate::gates::Workflow;
@@ -46,6 +47,7 @@ pub use steering::{Steering, steer};
 pub use train::{DEPTH_MAX, Tail, Yard, tail};
 pub(crate) use view::is_ready;
 pub use view::{branch, flight_status, status, view};
+pub use waypoints::Waypoints;
 
 /// The state of a flight.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,9 +65,6 @@ pub struct FlightState {
     /// Where each waypoint is in the plan.
     pub(crate) places: Places,
 }
-
-/// The states of a flight's waypoints. A waypoint without entries is not in it.
-pub type Waypoints = BTreeMap<WaypointId, WaypointState>;
 
 impl FlightState {
     /// A flight as it begins.

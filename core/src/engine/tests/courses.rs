@@ -131,7 +131,7 @@ fn every_bound_holds() {
         story.calm_down();
         let max_reworks = story.fixture.flight.submitted.plan.policy.max_reworks;
         let max_rounds = story.fixture.flight.submitted.plan.policy.max_clarifications;
-        for (name, state) in &story.fixture.waypoints {
+        for (name, state) in story.fixture.waypoints.iter() {
             let used = state.counters;
             let count = |is: fn(&Input) -> bool| {
                 let steps = story.fixture.trace.iter().filter(|t| &t.waypoint == name && is(&t.input));

@@ -1,6 +1,6 @@
 //! What holds in every history (spec "Invariants"), however agents behave.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     artifact::{Disposition, OrchestratorDecision, StatusMutation},
@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     ids::{WaypointId, role},
     journal::{Cause, Entry},
     reason::ReasonCode,
-    state::{Phase, Status, WaypointState},
+    state::{Phase, Status},
     turn::Turn,
 };
 use proptest::{
@@ -20,7 +20,10 @@ use super::{
     fixture::Transition,
     histories::{NAMES, Story, events, setup},
 };
-use crate::engine::{Input, transition::phase_status};
+use crate::{
+    engine::{Input, transition::phase_status},
+    flight::Waypoints,
+};
 
 /// Histories per property: each is dozens of transitions, and a debug build stays within seconds.
 const CASES: u32 = 24;
@@ -61,7 +64,7 @@ fn acceptances(story: &Story) -> impl Iterator<Item = &Transition> {
 fn invariant_1_only_the_orchestrators_entries_change_a_waypoint() {
     in_every_history(|story| {
         story.fixture.crash();
-        let mut states: BTreeMap<WaypointId, WaypointState> = BTreeMap::new();
+        let mut states = Waypoints::new();
         for transition in &story.fixture.trace {
             let before = states.insert(transition.waypoint.clone(), transition.after.clone());
             prop_assert_eq!(before.unwrap_or_default(), transition.before.clone());

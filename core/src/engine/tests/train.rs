@@ -428,7 +428,7 @@ fn two_works_that_racing_orchestrators_put_behind_the_same_one_go_on_behind_each
     let mut fixture = begun(&["a", "b", "c", "d"]);
     let before = fixture.waypoints.clone();
     fixture.stack("c").turn();
-    let c = fixture.waypoints.insert(id("c"), before[&id("c")].clone()).unwrap();
+    let c = fixture.waypoints.insert(id("c"), before.get(&id("c")).unwrap().clone()).unwrap();
     fixture.stack("d").turn();
     fixture.waypoints.insert(id("c"), c);
     assert_eq!(due(&fixture), [Due::Stack(id("d"))], "c came first");
