@@ -4,6 +4,7 @@
 //! opened, handed off, judged and accepted by the processes of the product over a broker with their accounts and keys.
 //! Builders change nothing and verifiers run nothing, so what is left is the protocol.
 
+mod raw;
 mod report;
 mod table;
 
@@ -21,9 +22,10 @@ use crate::{
     stats::{Sample, count, ratio},
     streams::Shape,
     usage::{ProcessUsage, Snapshot},
-    yardstick::{self, Step, Yardstick},
+    yardstick,
 };
 
+use raw::Raw;
 pub use report::{Figures, HandoffReport, MessageSize};
 
 /// Most waypoints of one run: a closed loop of them takes minutes.
@@ -138,11 +140,9 @@ async fn measure(args: &HandoffArgs, host: &Host, sync: Sync) -> Result<Figures,
     host.say(&format!("{name}: {alone} waypoints, one at a time"));
     let single = fly(host, sync, alone, 1, 1).await?;
     let steps = yardstick::chain(&many.shapes);
-    host.say(&format!("{name}: the yardstick, {} messages a waypoint", steps.len()));
-    let raw = yardstick(host, sync, &steps, args.waypoints, args.concurrency).await?;
-    host.say(&format!("{name}: the yardstick, one waypoint at a time"));
-    let raw_single = yardstick(host, sync, &steps, alone, 1).await?;
-    Ok(Figures::of(sync, &many, &single, &raw, &raw_single))
+    host.say(&format!("{name}: the yardstick three times, {} messages a waypoint", steps.len()));
+    let raw = Raw::measure(args, host, sync, &steps).await?;
+    Ok(Figures::of(sync, &many, &single, &raw))
 }
 
 /// Flies waypoints on a fleet of its own.
@@ -195,26 +195,6 @@ async fn fly_on(fleet: &mut Fleet, dir: &Path, waypoints: usize, concurrency: us
         })
     };
     fleet.during(work).await
-}
-
-async fn yardstick(
-    host: &Host,
-    sync: Sync,
-    steps: &[Step],
-    waypoints: usize,
-    concurrency: usize,
-) -> Result<Measured, BenchError> {
-    const ACTION: &str = "read what processes use up";
-    host.in_folder(async |dir| {
-        let mut yardstick = Yardstick::start(host, dir, sync == Sync::Always, steps.to_vec()).await?;
-        yardstick.fly(share(waypoints, WARM_UP), concurrency).await?;
-        let before = Snapshot::take(&yardstick.processes()).doing(ACTION)?;
-        let sample = yardstick.fly(waypoints, concurrency).await?;
-        let usage = before.since().doing(ACTION)?;
-        yardstick.stop().await?;
-        Ok(Measured { sample, usage })
-    })
-    .await
 }
 
 /// A part of all waypoints, within these bounds.

@@ -3,7 +3,10 @@
 //! As many messages a waypoint as the protocol stores, of the same sizes, in a chain: each is published with an awaited
 //! acknowledgement, pulled by another process, answered there by the next one, and double-acknowledged. Messages that
 //! the protocol does not wait for are stored along with the next one of the chain. There is one account without
-//! permissions, one connection a process, one consumer a process; nothing is signed, encoded, checked or decided.
+//! permissions, one consumer a process; nothing is signed, encoded, checked or decided.
+//!
+//! The other process has one connection with all messages under way on it, or one per agent with one message at a time, as agents hold
+//! turns: that costs the broker most of what sets the two apart, and a fleet whose agents have keys of their own cannot do without it.
 
 mod peer;
 mod run;
@@ -31,6 +34,18 @@ pub(crate) struct YardstickSpec {
     pub(crate) url: String,
     /// What a waypoint is made of.
     pub(crate) steps: Vec<Step>,
+    /// How it is connected.
+    pub(crate) connections: Connections,
+}
+
+/// How the far side is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Connections {
+    /// By one connection for everything.
+    One,
+    /// By so many, each of which has one message at a time.
+    PerAgent(usize),
 }
 
 /// One message of a waypoint.

@@ -22,17 +22,31 @@ pub(super) fn write(report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Resul
 }
 
 fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
-    writeln!(f, "\n{name:<34}{:>12}{:>12}{:>9}", "holdpoint", "yardstick", "ratio")?;
+    writeln!(f, "\n{name:<34}{:>12}{:>12}{:>9}{:>12}{:>9}", "holdpoint", "yardstick", "ratio", "per agent", "ratio")?;
     let at_once = report.concurrency;
     let lines = [
-        ("waypoints/s".to_owned(), figures.throughput, figures.yardstick_throughput),
-        (format!("p50 ms, {at_once} at once"), figures.p50_ms, figures.yardstick_p50_ms),
-        (format!("p99 ms, {at_once} at once"), figures.p99_ms, figures.yardstick_p99_ms),
-        ("p50 ms, alone".to_owned(), figures.p50_ms_c1, figures.yardstick_p50_ms_c1),
-        ("CPU s per 1,000 waypoints".to_owned(), figures.cpu_s_per_1000, figures.yardstick_cpu_s_per_1000),
+        (
+            "waypoints/s".to_owned(),
+            figures.throughput,
+            figures.yardstick_throughput,
+            Some(figures.yardstick_agents_throughput),
+        ),
+        (format!("p50 ms, {at_once} at once"), figures.p50_ms, figures.yardstick_p50_ms, None),
+        (format!("p99 ms, {at_once} at once"), figures.p99_ms, figures.yardstick_p99_ms, None),
+        ("p50 ms, alone".to_owned(), figures.p50_ms_c1, figures.yardstick_p50_ms_c1, None),
+        (
+            "CPU s per 1,000 waypoints".to_owned(),
+            figures.cpu_s_per_1000,
+            figures.yardstick_cpu_s_per_1000,
+            Some(figures.yardstick_agents_cpu_s_per_1000),
+        ),
     ];
-    for (what, ours, raw) in lines {
-        writeln!(f, "  {what:<32}{ours:>12.2}{raw:>12.2}{:>9.2}", ratio(ours, raw))?;
+    for (what, ours, raw, agents) in lines {
+        write!(f, "  {what:<32}{ours:>12.2}{raw:>12.2}{:>9.2}", ratio(ours, raw))?;
+        match agents {
+            Some(agents) => writeln!(f, "{agents:>12.2}{:>9.2}", ratio(ours, agents))?,
+            None => writeln!(f)?,
+        }
     }
     writeln!(f, "  {:<32}{:>12.2}", "messages a waypoint", figures.messages_per_waypoint)?;
     writeln!(f, "  {:<32}{:>12.0}", "bytes on disk a waypoint", figures.bytes_per_waypoint)?;
@@ -42,6 +56,7 @@ fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter
     }
     processes("process", &figures.processes, report.waypoints, f)?;
     processes("process of the yardstick", &figures.yardstick_processes, report.waypoints, f)?;
+    processes("process of the one per agent", &figures.yardstick_agents_processes, report.waypoints, f)?;
     target::write(&figures.targets, f)
 }
 

@@ -1,38 +1,77 @@
 //! The far side: pulls, publishes what follows, acknowledges.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use async_nats::jetstream::{self, Message, consumer::pull};
+use async_nats::jetstream::{
+    self, Message,
+    consumer::{PullConsumer, pull},
+};
 use bytes::Bytes;
 use futures::{StreamExt as _, future};
 use holdpoint_sandbox::service;
+use tokio::task::JoinSet;
 
-use super::{BATCH_LEN, PEER, STREAM, Step, YardstickSpec, parse, subject};
+use super::{BATCH_LEN, Connections, PEER, STREAM, Step, YardstickSpec, parse, subject};
 use crate::{BenchError, error::Doing as _};
+
+const PULL: &str = "pull messages of the yardstick";
+/// How long a pull waits at the broker.
+const PULL_WAIT: Duration = Duration::from_secs(30);
 
 /// Serves until the process that started this one is gone.
 pub(crate) async fn serve(spec: YardstickSpec) -> Result<(), BenchError> {
-    let mut messages = messages(&spec.url, PEER).await?.1;
     let steps: Arc<[Step]> = spec.steps.into();
-    let pulling = async {
-        while let Some(Ok(message)) = messages.next().await {
-            tokio::spawn(answer(message, steps.clone()));
+    let mut serving = JoinSet::new();
+    match spec.connections {
+        Connections::One => drop(serving.spawn(all_at_once(spec.url, steps))),
+        Connections::PerAgent(agents) => {
+            (0..agents).for_each(|_| drop(serving.spawn(one_at_a_time(spec.url.clone(), steps.clone()))));
         }
-    };
+    }
     tokio::select! {
         () = service::starter_gone() => Ok(()),
-        () = pulling => Err(BenchError::failed("pull messages of the yardstick", "the flow of messages broke")),
+        Some(ended) = serving.join_next() => match ended.doing(PULL)? {
+            Ok(()) => Err(BenchError::failed(PULL, "the flow of messages broke")),
+            Err(error) => Err(error),
+        },
     }
 }
 
-/// A connection of its own, and what this consumer is given.
-pub(super) async fn messages(url: &str, consumer: &str) -> Result<(jetstream::Context, pull::Stream), BenchError> {
+async fn all_at_once(url: String, steps: Arc<[Step]>) -> Result<(), BenchError> {
+    let mut messages = messages(&url, PEER).await?.1;
+    while let Some(Ok(message)) = messages.next().await {
+        tokio::spawn(answer(message, steps.clone()));
+    }
+    Ok(())
+}
+
+async fn one_at_a_time(url: String, steps: Arc<[Step]>) -> Result<(), BenchError> {
+    let (_, consumer) = consumer(&url, PEER).await?;
+    loop {
+        let mut batch = consumer.batch().max_messages(1).expires(PULL_WAIT).messages().await.doing(PULL)?;
+        while let Some(message) = batch.next().await {
+            match message {
+                Ok(message) => answer(message, steps.clone()).await,
+                Err(error) => return Err(BenchError::failed(PULL, error.to_string())),
+            }
+        }
+    }
+}
+
+/// A connection of its own, and the consumer.
+async fn consumer(url: &str, name: &str) -> Result<(jetstream::Context, PullConsumer), BenchError> {
     const ACTION: &str = "open a consumer of the yardstick";
     let client = async_nats::connect(url).await.doing(ACTION)?;
     let jetstream = jetstream::new(client);
     let stream = jetstream.get_stream(STREAM).await.doing(ACTION)?;
-    let consumer = stream.get_consumer::<pull::Config>(consumer).await.doing(ACTION)?;
-    let messages = consumer.stream().max_messages_per_batch(BATCH_LEN).messages().await.doing(ACTION)?;
+    let consumer = stream.get_consumer::<pull::Config>(name).await.doing(ACTION)?;
+    Ok((jetstream, consumer))
+}
+
+/// A connection of its own, and what this consumer is given.
+pub(super) async fn messages(url: &str, name: &str) -> Result<(jetstream::Context, pull::Stream), BenchError> {
+    let (jetstream, consumer) = consumer(url, name).await?;
+    let messages = consumer.stream().max_messages_per_batch(BATCH_LEN).messages().await.doing(PULL)?;
     Ok((jetstream, messages))
 }
 

@@ -23,7 +23,7 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use super::{DRIVER, PEER, STREAM, Step, YardstickSpec, parse, peer};
+use super::{Connections, DRIVER, PEER, STREAM, Step, YardstickSpec, parse, peer};
 use crate::{
     BenchError, Host,
     error::Doing as _,
@@ -63,6 +63,7 @@ impl Yardstick {
         dir: &Path,
         sync_always: bool,
         steps: Vec<Step>,
+        connections: Connections,
     ) -> Result<Self, BenchError> {
         let spec = BrokerSpec {
             binary: host.server()?,
@@ -76,7 +77,7 @@ impl Yardstick {
         };
         let broker = Broker::start(spec).await.map_err(BenchError::Broker)?;
         set_up(&broker.url()).await?;
-        let spec = PeerSpec::Yardstick(YardstickSpec { url: broker.url(), steps: steps.clone() });
+        let spec = PeerSpec::Yardstick(YardstickSpec { url: broker.url(), steps: steps.clone(), connections });
         let peer = vec![Member::start_peer("yardstick", dir, &spec)?];
         let (jetstream, messages) = peer::messages(&broker.url(), DRIVER).await?;
         let waiting = Waiting::default();

@@ -61,7 +61,8 @@ pub(crate) struct BenchPlace {
     One waypoint is submit, build, verify, decision: a flight of its own. Orchestrator, broker, builders and verifiers \
     are processes of their own, with the accounts, keys and turn loop that every flight has; only the work of a turn is \
     nothing. The yardstick is a minimal program on the raw client that publishes and consumes as many messages of the \
-    same sizes: awaited acknowledgements, pull consumers in another process, double acknowledgements.")]
+    same sizes: awaited acknowledgements, pull consumers in another process, double acknowledgements. It runs with one \
+    connection for that process, and with one per agent: the targets are against the second.")]
 pub(crate) struct HandoffArgs {
     /// Waypoints of each measurement
     #[arg(long, value_name = "N", default_value_t = 2_000)]
