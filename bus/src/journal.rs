@@ -246,9 +246,7 @@ impl Journal {
     /// # Errors
     /// The broker does not answer.
     pub async fn next_under(&self, filter: &str, after: Sequence) -> Result<Option<Stored>, ReadError> {
-        let stream = stream(&self.bus, streams::JOURNAL).await?;
-        let next = stream.raw_message_builder().sequence(after.0 + 1).next_by_subject(filter).send().await;
-        found(streams::JOURNAL, next)
+        next_of(&self.bus, streams::JOURNAL, filter, after).await
     }
 
     /// All entries of a journal, in order.
@@ -350,6 +348,12 @@ pub(crate) async fn stream(bus: &Bus, name: &str) -> Result<jetstream::stream::S
 pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
     let last = stream(bus, name).await?.raw_message_builder().last_by_subject(filter).send().await;
     found(name, last)
+}
+
+/// The first message under a filter behind a sequence, as the stream's leader has it.
+async fn next_of(bus: &Bus, name: &str, filter: &str, after: Sequence) -> Result<Option<Stored>, ReadError> {
+    let builder = stream(bus, name).await?.raw_message_builder();
+    found(name, builder.sequence(after.0 + 1).next_by_subject(filter).send().await)
 }
 
 /// Where that one is; 0 where there is none.

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
-use super::{ReadError, end_of, heads::Heads};
+use super::{ReadError, end_of, heads::Heads, next_of};
 use crate::{
     Bus,
     message::Stored,
@@ -87,7 +87,7 @@ impl Replay {
                 return Err(ReadError::Interrupted { filter: self.filter.clone() });
             }
             if !self.fill().await? {
-                // Cut off, or behind the leader.
+                // Nobody answers.
                 resumes += 1;
                 tokio::time::sleep(RESUME_PAUSE).await;
             }
@@ -124,14 +124,28 @@ impl Replay {
     /// Gets some into the buffer; whether it got further.
     async fn fill(&mut self) -> Result<bool, ReadError> {
         let Self { bus, stream, filter, seen, .. } = self;
-        let got: Vec<Stored> = match &mut self.source {
+        let mut got: Vec<Stored> = match &mut self.source {
             Source::Batches(room) => {
                 let batch = reading::batch(bus, stream, filter, *seen, *room).await;
                 batch.into_iter().map(Stored::from_stream).collect()
             }
             Source::Heads(heads) => heads.pull(bus, stream, filter, *seen).await?,
         };
-        let Some(last) = got.last() else { return Ok(false) };
+        if got.is_empty() {
+            // A server that is behind was asked, or the answer was cut off: the leader has the next one.
+            match next_of(bus, stream, filter, *seen).await {
+                Ok(Some(mut next)) => {
+                    if matches!(self.source, Source::Heads(_)) {
+                        next.payload.clear();
+                    }
+                    got.push(next);
+                }
+                // What was the end has left.
+                Ok(None) => self.seen = self.end,
+                Err(error) => tracing::debug!(error = &error as &dyn std::error::Error, "reading again"),
+            }
+        }
+        let Some(last) = got.last() else { return Ok(self.seen >= self.end) };
         // What came after the beginning of this replay belongs to the next one.
         self.seen = last.sequence.min(self.end);
         self.buffer.extend(got.into_iter().filter(|stored| stored.sequence <= self.end));

@@ -103,6 +103,23 @@ async fn a_retired_flight_leaves_one_entry_that_fences_its_id_and_no_other_fligh
 }
 
 #[tokio::test]
+async fn a_reading_ends_where_the_rest_was_deleted_meanwhile() {
+    let broker = TestBroker::start().await;
+    let agent = broker.raw_agent(role::BUILDER, "builder-1").await;
+    let id = flight("f");
+    let handed = fly(&broker, &agent, &id, 1_000).await;
+    let journal = broker.journal();
+    let mut of_waypoint = journal.replay(&JournalKey::waypoint(&id, &waypoint("w")).filter()).await.unwrap();
+    let mut heads = journal.replay_subjects(&subjects::journal_of_flight(&id), Sequence(0)).await.unwrap();
+    assert!(of_waypoint.next().await.unwrap().is_some() && heads.next().await.unwrap().is_some());
+    let entry = retire(&broker, &id).await;
+    archivist(&broker).await.delete_flight(&id, entry, &until(handed)).await.unwrap();
+    // What came with the first is given out, and nothing is waited for that will not come.
+    assert!(of_waypoint.collect().await.unwrap().len() < 999);
+    assert!(heads.collect().await.unwrap().len() < 1_000);
+}
+
+#[tokio::test]
 async fn every_payload_is_read_over_gaps_and_batches_and_then_only_what_is_new() {
     let broker = TestBroker::start().await;
     let agent = broker.raw_agent(role::BUILDER, "builder-1").await;
