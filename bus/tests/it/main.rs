@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod forging;
 mod handoffs;
+mod headers;
 mod hostile;
 mod journal;
 mod keys;

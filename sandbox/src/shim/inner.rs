@@ -61,6 +61,8 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
         die_with_parent()?;
     }
     limits::limit(&spec.limits, spec.stage.namespaces)?;
+    // This program's allocator turned them off for itself. What it starts decides by itself.
+    prctl::set_thp_disable(false).map_err(Failure::at(Step::Limits, "allow huge pages"))?;
     prctl::set_no_new_privs().map_err(Failure::at(Step::Seccomp, "no new privileges"))?;
     let landlock_abi = landlock::confine(&spec.layout.rules)?;
     if landlock_abi < spec.landlock_abi {

@@ -91,6 +91,14 @@ async fn no_capability_and_no_file_is_handed_on() {
 }
 
 #[tokio::test]
+async fn huge_pages_are_the_programs_to_choose_also_where_its_starter_has_none() {
+    nix::sys::prctl::set_thp_disable(true).unwrap();
+    for lab in Lab::both() {
+        assert_eq!(lab.ok("grep THP_enabled /proc/self/status").await.split_whitespace().last(), Some("1"));
+    }
+}
+
+#[tokio::test]
 async fn tracing_is_refused() {
     for lab in Lab::both() {
         let code = "import ctypes; l=ctypes.CDLL(None); exit(l.ptrace(0,0,0,0) == 0)";

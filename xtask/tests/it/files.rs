@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 /// Folders that hold nothing that we wrote.
-const SKIPPED_FOLDERS: [&str; 4] = [".git", "target", "node_modules", "__pycache__"];
+const SKIPPED_FOLDERS: [&str; 5] = [".git", "target", "vendor", "node_modules", "__pycache__"];
 
 /// A text file of the repository.
 pub(crate) struct TextFile {
