@@ -351,7 +351,7 @@ pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Optio
 }
 
 /// The first message under a filter behind a sequence, as the stream's leader has it.
-async fn next_of(bus: &Bus, name: &str, filter: &str, after: Sequence) -> Result<Option<Stored>, ReadError> {
+pub(crate) async fn next_of(bus: &Bus, name: &str, filter: &str, after: Sequence) -> Result<Option<Stored>, ReadError> {
     let builder = stream(bus, name).await?.raw_message_builder();
     found(name, builder.sequence(after.0 + 1).next_by_subject(filter).send().await)
 }

@@ -141,9 +141,9 @@ impl Stored {
 /// read goes into pages, refusals and lines of the log.
 const HEADER_LEN_MAX: usize = 8 << 10;
 
-/// One header's value. One that is too long is passed over, as if it were not there: what needs it is refused for its lack.
+/// One header's value: the last where a sender wrote several, as the broker's own answers have it. One that is too long is passed over, as if it were not there: what needs it is refused for its lack.
 pub(crate) fn header(map: &HeaderMap, name: &str) -> Option<String> {
-    map.get(name).map(|value| value.as_str()).filter(|value| value.len() <= HEADER_LEN_MAX).map(str::to_owned)
+    map.get_last(name).map(|value| value.as_str()).filter(|value| value.len() <= HEADER_LEN_MAX).map(str::to_owned)
 }
 
 fn millis(nanos: i128) -> Timestamp {

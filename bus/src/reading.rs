@@ -11,13 +11,15 @@ use futures::StreamExt as _;
 use holdpoint_protocol::journal::Sequence;
 use serde_json::json;
 
-use crate::{Bus, journal::end_of};
+use crate::{
+    Bus,
+    journal::{end_of, next_of},
+};
 
-/// What one answer may have.
+/// What one answer may have: the broker ends it with the message that goes over it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
     pub(crate) messages: usize,
-    /// The broker gives one message at least, however long it is.
     pub(crate) bytes: usize,
 }
 
@@ -45,12 +47,14 @@ pub(crate) async fn read_stream(
     let end = end_of(bus, name, ">").await?;
     let mut tries = 0;
     while *after < end {
-        let messages = batch(bus, name, ">", *after, LARGE).await;
-        if let Some(last) = messages.last() {
-            messages.iter().for_each(&mut *take);
-            *after = Sequence(last.sequence);
+        if let Some(last) = batch(bus, name, ">", *after, LARGE, |message| take(&message)).await {
+            *after = last;
             tries = 0;
             continue;
+        }
+        if next_of(bus, name, ">", *after).await?.is_none() {
+            // What was the end has left.
+            *after = end;
         }
         tries += 1;
         if tries > TRIES_MAX {
@@ -61,39 +65,41 @@ pub(crate) async fn read_stream(
     Ok(())
 }
 
-/// One request: the messages under `filter` behind `after`, oldest first, as far as they came without a gap. None: the server has no
-/// more, is behind, or was cut off.
-pub(crate) async fn batch(bus: &Bus, stream: &str, filter: &str, after: Sequence, room: Room) -> Vec<StreamMessage> {
+/// One request: gives the messages under `filter` behind `after` to `take`, oldest first, as far as they come without a gap, and says
+/// where the last one was. `None`: the server has no more, is behind, or was cut off.
+pub(crate) async fn batch(
+    bus: &Bus,
+    stream: &str,
+    filter: &str,
+    after: Sequence,
+    room: Room,
+    mut take: impl FnMut(StreamMessage),
+) -> Option<Sequence> {
     let client = bus.client();
     let inbox = client.new_inbox();
-    let Ok(mut answers) = client.subscribe(inbox.clone()).await else { return Vec::new() };
+    let mut answers = client.subscribe(inbox.clone()).await.ok()?;
+    let mut lost = std::pin::pin!(bus.lost());
     let wanted = json!({"seq": after.0 + 1, "next_by_subj": filter, "batch": room.messages, "max_bytes": room.bytes})
         .to_string();
-    if client.publish_with_reply(format!("$JS.API.DIRECT.GET.{stream}"), inbox, wanted.into()).await.is_err() {
-        return Vec::new();
-    }
-    let mut lost = std::pin::pin!(bus.lost());
-    let (mut messages, mut before) = (Vec::new(), 0);
+    client.publish_with_reply(format!("$JS.API.DIRECT.GET.{stream}"), inbox, wanted.into()).await.ok()?;
+    let mut last = None;
     loop {
         let next = tokio::select! {
             next = tokio::time::timeout(SILENCE_MAX, answers.next()) => next,
-            () = &mut lost => return messages,
+            () = &mut lost => return last,
         };
         // The end of a batch has a status, as has the answer that there is none.
-        let Ok(Some(message)) = next else { return messages };
-        if message.status.is_some() {
-            return messages;
-        }
+        let Some(message) = next.ok().flatten().filter(|message| message.status.is_none()) else { return last };
         // One got lost, and nothing behind it counts.
-        let Some(message) = behind(before, message) else { return messages };
-        before = message.sequence;
-        messages.push(message);
+        let Some(message) = behind(last, message) else { return last };
+        last = Some(Sequence(message.sequence));
+        take(message);
     }
 }
 
-/// The message, if the one before it in the batch is the one with this sequence (0: it is the first). Senders choose their headers, and
-/// the broker adds its own behind them: the last of a name is the broker's.
-fn behind(before: u64, message: Message) -> Option<StreamMessage> {
+/// The message, if the one before it in the batch is that one. Senders choose their headers, and the broker adds its own behind them: the
+/// last of a name is the broker's.
+fn behind(before: Option<Sequence>, message: Message) -> Option<StreamMessage> {
     let last = message.headers.as_ref()?.get_last(LAST)?.as_str().parse();
-    if last == Ok(before) { StreamMessage::try_from(message).ok() } else { None }
+    if last == Ok(before.unwrap_or_default().0) { StreamMessage::try_from(message).ok() } else { None }
 }

@@ -126,23 +126,23 @@ impl Replay {
         let Self { bus, stream, filter, seen, .. } = self;
         let mut got: Vec<Stored> = match &mut self.source {
             Source::Batches(room) => {
-                let batch = reading::batch(bus, stream, filter, *seen, *room).await;
-                batch.into_iter().map(Stored::from_stream).collect()
+                let mut got = Vec::new();
+                reading::batch(bus, stream, filter, *seen, *room, |one| got.push(Stored::from_stream(one))).await;
+                got
             }
             Source::Heads(heads) => heads.pull(bus, stream, filter, *seen).await?,
         };
         if got.is_empty() {
             // A server that is behind was asked, or the answer was cut off: the leader has the next one.
-            match next_of(bus, stream, filter, *seen).await {
-                Ok(Some(mut next)) => {
+            match next_of(bus, stream, filter, *seen).await? {
+                Some(mut next) => {
                     if matches!(self.source, Source::Heads(_)) {
                         next.payload.clear();
                     }
                     got.push(next);
                 }
                 // What was the end has left.
-                Ok(None) => self.seen = self.end,
-                Err(error) => tracing::debug!(error = &error as &dyn std::error::Error, "reading again"),
+                None => self.seen = self.end,
             }
         }
         let Some(last) = got.last() else { return Ok(self.seen >= self.end) };
