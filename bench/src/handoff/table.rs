@@ -56,7 +56,7 @@ fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter
     }
     processes("process", &figures.processes, report.waypoints, f)?;
     processes("process of the yardstick", &figures.yardstick_processes, report.waypoints, f)?;
-    processes("process of the one per agent", &figures.yardstick_agents_processes, report.waypoints, f)?;
+    processes("process, connection per agent", &figures.yardstick_agents_processes, report.waypoints, f)?;
     target::write(&figures.targets, f)
 }
 

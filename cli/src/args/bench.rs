@@ -62,7 +62,7 @@ pub(crate) struct BenchPlace {
     are processes of their own, with the accounts, keys and turn loop that every flight has; only the work of a turn is \
     nothing. The yardstick is a minimal program on the raw client that publishes and consumes as many messages of the \
     same sizes: awaited acknowledgements, pull consumers in another process, double acknowledgements. It runs with one \
-    connection for that process, and with one per agent: the targets are against the second.")]
+    connection for that process, and with one per agent: what is aimed at in throughput and CPU time is against the second.")]
 pub(crate) struct HandoffArgs {
     /// Waypoints of each measurement
     #[arg(long, value_name = "N", default_value_t = 2_000)]
