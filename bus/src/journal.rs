@@ -107,7 +107,7 @@ pub enum ReadError {
         #[source]
         source: jetstream::stream::ConsumerError,
     },
-    /// A replay was cut off again and again.
+    /// A reading ended before its end: the process ends.
     #[error("the replay of {filter} does not come to its end")]
     Interrupted {
         /// What was to be replayed.

@@ -29,28 +29,31 @@ impl Heads {
         filter: &str,
         seen: Sequence,
     ) -> Result<Vec<Stored>, ReadError> {
-        let (consumer, mut delivered) = match self.0.take() {
-            Some(consumer) => *consumer,
-            None => (make(bus, name, filter, seen).await?, 0),
-        };
+        if self.0.is_none() {
+            self.0 = Some(Box::new((make(bus, name, filter, seen).await?, 0)));
+        }
+        let Some((consumer, delivered)) = self.0.as_deref_mut() else { return Ok(Vec::new()) };
         // The client waits for the end of a batch without end: a broker that died with the pull never answers it.
         let mut lost = std::pin::pin!(bus.lost());
         let Ok(mut batch) = consumer.fetch().max_messages(BATCH_LEN).messages().await else { return Ok(Vec::new()) };
         let mut heads = Vec::new();
-        loop {
+        let is_over = loop {
             let next = tokio::select! {
                 next = tokio::time::timeout(SILENCE_MAX, batch.next()) => next,
-                () = &mut lost => return Ok(heads),
+                () = &mut lost => {
+                    self.0 = None;
+                    return Ok(heads);
+                }
             };
-            let Ok(Some(Ok(message))) = next else { break };
-            delivered += 1;
+            let Ok(Some(Ok(message))) = next else { break heads.is_empty() };
+            *delivered += 1;
             // A gap in the consumer's own count: a delivery got lost, and nothing after it may be given out.
-            let whole = message.info().is_ok_and(|info| info.consumer_sequence == delivered);
-            let Some((stored, _)) = Stored::from_delivery(&message).filter(|_| whole) else { return Ok(heads) };
+            let whole = message.info().is_ok_and(|info| info.consumer_sequence == *delivered);
+            let Some((stored, _)) = Stored::from_delivery(&message).filter(|_| whole) else { break true };
             heads.push(stored);
-        }
-        if !heads.is_empty() {
-            self.0 = Some(Box::new((consumer, delivered)));
+        };
+        if is_over {
+            self.finish(bus, name).await;
         }
         Ok(heads)
     }

@@ -1,6 +1,6 @@
 //! Reading many entries in order, up to where the stream's leader says that they end.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
@@ -13,10 +13,6 @@ use crate::{
 
 /// The room of a frugal replay: what the biggest message has with its subject and headers.
 const FRUGAL: Room = Room { bytes: PAYLOAD_MAX + (64 << 10), ..reading::LARGE };
-/// How often a replay that was cut off is taken up again without getting further.
-const RESUMES_MAX: u32 = 10;
-/// The pause before that.
-const RESUME_PAUSE: Duration = Duration::from_millis(200);
 
 /// A reading of all entries under a filter, up to the one that was the last when it began.
 #[derive(Debug)]
@@ -77,20 +73,11 @@ impl Replay {
     /// # Errors
     /// The broker does not answer.
     pub async fn next(&mut self) -> Result<Option<Stored>, ReadError> {
-        let mut resumes = 0;
-        while self.buffer.is_empty() {
-            if self.seen >= self.end {
-                self.finish().await;
-                return Ok(None);
-            }
-            if resumes > RESUMES_MAX {
-                return Err(ReadError::Interrupted { filter: self.filter.clone() });
-            }
-            if !self.fill().await? {
-                // Nobody answers.
-                resumes += 1;
-                tokio::time::sleep(RESUME_PAUSE).await;
-            }
+        if self.buffer.is_empty() && self.seen < self.end {
+            self.fill().await?;
+        }
+        if self.buffer.is_empty() {
+            self.finish().await;
         }
         Ok(self.buffer.pop_front())
     }
@@ -121,8 +108,8 @@ impl Replay {
         Ok(entries)
     }
 
-    /// Gets some into the buffer; whether it got further.
-    async fn fill(&mut self) -> Result<bool, ReadError> {
+    /// Gets the next ones into the buffer, or finds that there are none.
+    async fn fill(&mut self) -> Result<(), ReadError> {
         let Self { bus, stream, filter, seen, .. } = self;
         let mut got: Vec<Stored> = match &mut self.source {
             Source::Batches(room) => {
@@ -145,11 +132,12 @@ impl Replay {
                 None => self.seen = self.end,
             }
         }
-        let Some(last) = got.last() else { return Ok(self.seen >= self.end) };
-        // What came after the beginning of this replay belongs to the next one.
-        self.seen = last.sequence.min(self.end);
-        self.buffer.extend(got.into_iter().filter(|stored| stored.sequence <= self.end));
-        Ok(true)
+        if let Some(last) = got.last() {
+            // What came after the beginning of this replay belongs to the next one.
+            self.seen = last.sequence.min(self.end);
+            self.buffer.extend(got.into_iter().filter(|stored| stored.sequence <= self.end));
+        }
+        Ok(())
     }
 
     async fn finish(&mut self) {
