@@ -51,6 +51,15 @@ pub enum Sync {
     Always,
 }
 
+impl Sync {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default sync",
+            Self::Always => "sync_interval: always",
+        }
+    }
+}
+
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct HandoffArgs {
@@ -130,17 +139,13 @@ pub async fn run(args: &HandoffArgs, host: &Host) -> Result<HandoffReport, Bench
 }
 
 async fn measure(args: &HandoffArgs, host: &Host, sync: Sync) -> Result<Figures, BenchError> {
-    let name = match sync {
-        Sync::Default => "default sync",
-        Sync::Always => "sync_interval: always",
-    };
+    let name = sync.name();
     let alone = share(args.waypoints, ALONE);
     host.say(&format!("{name}: {} waypoints, {} at once", args.waypoints, args.concurrency));
     let many = fly(host, sync, args.waypoints, args.concurrency, args.agents()).await?;
     host.say(&format!("{name}: {alone} waypoints, one at a time"));
     let single = fly(host, sync, alone, 1, 1).await?;
     let steps = yardstick::chain(&many.shapes);
-    host.say(&format!("{name}: the yardstick three times, {} messages a waypoint", steps.len()));
     let raw = Raw::measure(args, host, sync, &steps).await?;
     Ok(Figures::of(sync, &many, &single, &raw))
 }

@@ -55,6 +55,7 @@ pub(crate) async fn read_stream(
         if next_of(bus, name, ">", *after).await?.is_none() {
             // What was the end has left.
             *after = end;
+            break;
         }
         tries += 1;
         if tries > TRIES_MAX {

@@ -26,13 +26,16 @@ impl Raw {
         steps: &[Step],
     ) -> Result<Self, BenchError> {
         let HandoffArgs { waypoints, concurrency, .. } = *args;
+        let say = |what: &str| host.say(&format!("{}: the yardstick, {what}", sync.name()));
+        say(&format!("{} messages a waypoint", steps.len()));
+        let one = drive(host, sync, steps, Connections::One, (waypoints, concurrency)).await?;
+        say("a connection per agent");
         // Builders and verifiers.
-        let agents = Connections::PerAgent(2 * args.agents());
-        Ok(Self {
-            one: drive(host, sync, steps, Connections::One, (waypoints, concurrency)).await?,
-            agents: drive(host, sync, steps, agents, (waypoints, concurrency)).await?,
-            alone: drive(host, sync, steps, Connections::One, (share(waypoints, ALONE), 1)).await?,
-        })
+        let per_agent = Connections::PerAgent(2 * args.agents());
+        let agents = drive(host, sync, steps, per_agent, (waypoints, concurrency)).await?;
+        say("one waypoint at a time");
+        let alone = drive(host, sync, steps, Connections::One, (share(waypoints, ALONE), 1)).await?;
+        Ok(Self { one, agents, alone })
     }
 }
 

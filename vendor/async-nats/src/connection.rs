@@ -10,6 +10,8 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
+//
+// Changed for Holdpoint: the headers of a message are read in `block.rs`. See README.md.
 
 //! This module provides a connection implementation for communicating with a NATS server.
 

@@ -10,6 +10,8 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
+//
+// Changed for Holdpoint: the module `block`, and no warnings. See README.md.
 
 //! A Rust asynchronous client for the NATS.io ecosystem.
 //!
