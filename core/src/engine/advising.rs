@@ -6,8 +6,8 @@
 //! up, the question waits for a person as if there were no advisors.
 //!
 //! The state has references and counts only. The words ride in the advisors' turns, from which the next one is made, so
-//! that nothing has to be remembered outside the journal. Only turns that make work get advice, so nothing that an
-//! advisor says reaches a verifier (FLY-18). `turns` opens what follows.
+//! that nothing has to be remembered outside the journal. Only turns that make work get advice: who judges work does so
+//! independently (FLY-18), and is answered by people alone. `turns` opens what follows.
 
 mod turns;
 
@@ -59,12 +59,12 @@ pub(super) struct Words {
     pub(super) context: String,
 }
 
-/// Whether advisors are asked before a person: the fleet has some, the turn makes work, and it is in no fork, which has no place
-/// for the turns of others. Where gates are theirs they decide, and who decides does not advise.
-pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, state: &WaypointState, cx: &StepContext<'_>) -> bool {
+/// Whether advisors are asked before a person: the fleet has some, and the turn makes work. Where gates are theirs they decide,
+/// and who decides does not advise.
+pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -> bool {
     let advisor = role::id(role::ADVISOR);
     let asks = kind == QuestionKind::Help || cx.flight.submitted.plan.policy.advise_questions;
-    let makes = open.purpose == Purpose::Build && !open.people && state.fork.is_none();
+    let makes = open.purpose == Purpose::Build && !open.people;
     let has_gates = || cx.workflow.agent_roles().any(|(role, _)| *role == advisor);
     let is_vacant = || cx.workflow.listed.get(&advisor).is_some_and(Vec::is_empty);
     asks && makes && cx.flight.submitted.fleet.advisors > 0 && !has_gates() && !is_vacant()

@@ -83,7 +83,7 @@ pub(super) fn asked(
     if let Some(answered) = answered {
         return go_on(transition, &open, *turn, answered);
     }
-    if advising::is_wanted(kind, &open, &transition.next, cx) {
+    if advising::is_wanted(kind, &open, cx) {
         return advising::begin(transition, waiting, *turn, advising::Words { question, context });
     }
     transition.decided(Phase::Waiting(waiting), &opens(kind, &open, cx), None)

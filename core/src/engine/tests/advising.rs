@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Outcome, Phase, Purpose, QuestionKind, Status},
     turn::{AdviceRequest, Turn, TurnRequest},
-    workflow::{GateSpec, WorkflowSpec},
+    workflow::{ForkKind, ForkSpec, GateOrFork, GateSpec, JoinStrategy, WorkflowSpec},
 };
 
 use super::{
@@ -53,6 +53,13 @@ fn flown_by(spec: WorkflowSpec) -> Fixture {
 fn call(fixture: &mut Fixture) -> Turn {
     let call = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None);
     fixture.feed("w", call).turn()
+}
+
+/// A call for help goes to a person.
+fn calls_a_person(fixture: &mut Fixture) {
+    let help = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None);
+    fixture.feed("w", help).decided();
+    assert_eq!(fixture.status("w"), Status::Waiting);
 }
 
 fn asked(turn: &Turn) -> &AdviceRequest {
@@ -215,16 +222,11 @@ fn advice_without_words_is_refused_and_what_is_too_long_is_cut() {
 
 #[test]
 fn advice_is_asked_of_no_role_that_has_gates_or_whom_the_org_chart_leaves_empty() {
-    let person = |fixture: &mut Fixture| {
-        let help = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None);
-        fixture.feed("w", help).decided();
-        assert_eq!(fixture.status("w"), Status::Waiting);
-    };
-    person(&mut flown_by(WorkflowSpec {
+    calls_a_person(&mut flown_by(WorkflowSpec {
         listed: [(role::id(role::ADVISOR), Vec::new())].into(),
         ..WorkflowSpec::new("own", gates(&[]))
     }));
-    person(&mut flown_by(WorkflowSpec::new("own", gates(&[role::ADVISOR]))));
+    calls_a_person(&mut flown_by(WorkflowSpec::new("own", gates(&[role::ADVISOR]))));
 }
 
 #[test]
@@ -245,16 +247,43 @@ fn questions_go_to_advisors_only_where_the_policy_says_so_and_after_the_plans_ow
 }
 
 #[test]
-fn verifiers_and_fleets_without_advisors_ask_people() {
+fn a_fleet_without_advisors_asks_people() {
     let mut fixture = fleet_of(0);
-    let help = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None);
-    fixture.feed("w", help).decided();
-    assert_eq!(fixture.status("w"), Status::Waiting);
+    calls_a_person(&mut fixture);
+}
+
+#[test]
+fn who_judges_work_is_answered_by_people_alone_in_a_fork_too() {
     let mut fixture = fleet_of(1);
     fixture.build_ok("w").turn();
+    calls_a_person(&mut fixture);
+    let branches = gates(&["security", "docs"]).split_off(2);
+    let fork = ForkSpec {
+        id: "reviews".parse().unwrap(),
+        kind: ForkKind::Fork,
+        description: None,
+        branches,
+        join_strategy: JoinStrategy::All,
+        when: None,
+        metadata: [].into(),
+    };
+    let mut spec = WorkflowSpec::new("own", gates(&["lead"]));
+    spec.gates.push(GateOrFork::Fork(fork));
+    let mut fixture = flown_by(spec);
+    fixture.build_ok("w").turn();
+    let review = fixture.report("w", |_| {}).turn();
+    assert_eq!(review.role.as_str(), "lead");
+    calls_a_person(&mut fixture);
+    let turn = fixture.answer("w").turn();
+    assert_eq!(turn.role.as_str(), "lead");
+    fixture.fulfil("w", |completion| completion.outcome = Some(Outcome::Complete)).turn();
+    fixture.fork("w");
+    fixture.at = Some("gate-docs");
     let help = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None);
     fixture.feed("w", help).decided();
-    assert_eq!(fixture.status("w"), Status::Waiting, "no word of an advisor may reach a verifier");
+    let state = fixture.state("w");
+    let waits = state.phases().filter(|phase| matches!(phase, Phase::Waiting(_))).count();
+    assert_eq!((waits, state.open_turns().count(), state.advice), (1, 1, None), "a person is asked, and nobody else");
 }
 
 #[test]
