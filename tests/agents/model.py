@@ -3,14 +3,15 @@
 
 It answers the APIs that coding agents speak: Anthropic Messages (POST /v1/messages), OpenAI Responses (POST
 /v1/responses) and OpenAI Chat Completions (POST /v1/chat/completions). Each request takes the next of the steps, the last
-one is repeated; of the first two only requests that offer a shell do, the others (titles, summaries) get a short text.
-It understands nothing.
+one is repeated. Where a step calls a shell only requests that offer one do, and the others (titles, summaries) get a
+short text. It understands nothing.
 
     run LINE        one call of the agent's shell
     say TEXT        a text; the agent's turn ends with it
     fail N [TEXT]   an error with the status N
     stall S         nothing for S seconds, then a closed connection
-    cut             a stream that breaks off in its middle; of Chat Completions an answer that ends at its token limit
+    cut             a stream that breaks off in its middle; of Chat Completions without a stream an answer that ends at its
+                    token limit
 
 With --port 0 the port is the system's choice; the first line on standard output is the port. Each request is one line of
 --log: its step, its path, and how many messages it has.
@@ -25,6 +26,7 @@ import time
 
 TOKENS_IN, TOKENS_OUT = 1200, 34
 SHELLS = {"exec_command": "cmd", "shell_command": "command"}
+CHAT_SHELLS = ("bash",)
 
 
 class Model(http.server.ThreadingHTTPServer):
@@ -33,6 +35,7 @@ class Model(http.server.ThreadingHTTPServer):
     def __init__(self, port, steps, log):
         super().__init__(("127.0.0.1", port), Answer)
         self.steps, self.log, self.taken, self.lock = steps, log, 0, threading.Lock()
+        self.wants_shell = any(step.startswith("run ") for step in steps)
 
     def next_step(self, path, messages):
         with self.lock:
@@ -61,13 +64,12 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        tools = {tool.get("name") or tool.get("type") for tool in request.get("tools") or []}
+        tools = {name_of(tool) for tool in request.get("tools") or []}
         messages = request.get("messages") or request.get("input") or []
         if "count_tokens" in self.path:
             return self.whole(200, {"input_tokens": 100})
-        chat = "chat/completions" in self.path
-        speak = Chat if chat else Anthropic if "messages" in self.path else OpenAi
-        if not tools and not chat:
+        speak = Chat if "chat/completions" in self.path else Anthropic if "messages" in self.path else OpenAi
+        if not tools and self.server.wants_shell:
             return speak(self, request, 0).say("A title")
         step, number = self.server.next_step(self.path, len(messages))
         kind, _, rest = step.partition(" ")
@@ -96,14 +98,24 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def stream(self, events):
+        self.lines(f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events)
+
+    def chunks(self, chunks, ends):
+        self.lines([f"data: {json.dumps(chunk)}" for chunk in chunks] + (["data: [DONE]"] if ends else []))
+
+    def lines(self, lines):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for event in events:
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        for line in lines:
+            self.wfile.write(f"{line}\n\n".encode())
             self.wfile.flush()
         self.close_connection = True
+
+
+def name_of(tool):
+    return tool.get("name") or (tool.get("function") or {}).get("name") or tool.get("type")
 
 
 class Anthropic:
@@ -192,27 +204,43 @@ class OpenAi:
 
 
 class Chat(OpenAi):
-    """Agents without tools: what they are to do is in the text."""
+    """What an agent without tools is to do is in the text."""
 
     def __init__(self, answer, request, number):
         super().__init__(answer, request, number)
         self.request = request
+        self.usage = {
+            "prompt_tokens": TOKENS_IN, "completion_tokens": TOKENS_OUT, "total_tokens": TOKENS_IN + TOKENS_OUT,
+        }
 
-    def whole(self, text, reason):
-        self.answer.whole(200, {
-            "id": f"chat_{self.number}", "object": "chat.completion", "created": 0, "model": self.request.get("model"),
-            "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}],
-            "usage": {"prompt_tokens": TOKENS_IN, "completion_tokens": TOKENS_OUT, "total_tokens": TOKENS_IN + TOKENS_OUT},
-        })
+    def send(self, message, reason):
+        head = {"id": f"chat_{self.number}", "created": 0, "model": self.request.get("model")}
+        message = {"role": "assistant", **message}
+        if not self.request.get("stream"):
+            choice = {"index": 0, "finish_reason": reason, "message": message}
+            whole = {**head, "object": "chat.completion", "choices": [choice], "usage": self.usage}
+            return self.answer.whole(200, whole)
+        chunk = {**head, "object": "chat.completion.chunk"}
+        last = [
+            {**chunk, "choices": [{"index": 0, "finish_reason": reason, "delta": {}}]},
+            {**chunk, "choices": [], "usage": self.usage},
+        ]
+        first = {**chunk, "choices": [{"index": 0, "finish_reason": None, "delta": message}]}
+        self.answer.chunks([first] + (last if reason else []), ends=bool(reason))
 
     def say(self, text):
-        self.whole(text.replace("\\n", "\n"), "stop")
+        self.send({"content": text.replace("\\n", "\n")}, "stop")
 
-    def run(self, line, _tools):
-        raise ValueError(f"no shell to run this in: {line}")
+    def run(self, line, tools):
+        name = next((name for name in CHAT_SHELLS if name in tools), None)
+        if name is None:
+            raise ValueError(f"none of {sorted(tools)} is a shell to run this in: {line}")
+        call = {"name": name, "arguments": json.dumps({"command": line})}
+        calls = [{"index": 0, "id": f"call{self.number:05}", "type": "function", "function": call}]
+        self.send({"content": "", "tool_calls": calls}, "tool_calls")
 
     def cut(self):
-        self.whole("I will n", "length")
+        self.send({"content": "I will n"}, None if self.request.get("stream") else "length")
 
 
 def main():

@@ -6,8 +6,19 @@
 use std::collections::BTreeSet;
 
 /// Folders of settings, at any depth.
-pub(super) const FOLDERS: &[&str] =
-    &[".claude", ".codex", ".cursor", ".gemini", ".windsurf", ".clinerules", ".roo", ".continue", ".opencode"];
+pub(super) const FOLDERS: &[&str] = &[
+    ".agents",
+    ".claude",
+    ".clinerules",
+    ".codex",
+    ".continue",
+    ".cursor",
+    ".gemini",
+    ".opencode",
+    ".roo",
+    ".vibe",
+    ".windsurf",
+];
 
 /// Files of settings and guidance, at any depth.
 pub(super) const NAMES: &[&str] = &[

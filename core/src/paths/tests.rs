@@ -117,6 +117,8 @@ fn steering_files_are_known_by_name() {
         "CLAUDE.md",
         "sub/GEMINI.md",
         ".claude/hooks/x.sh",
+        ".vibe/tools/x.py",
+        "sub/.agents/skills/x/SKILL.md",
         ".codex/config.toml",
         ".mcp.json",
         ".cursor/rules/x.mdc",

@@ -155,7 +155,7 @@ fn converse(settings: AcpSettings, tree: &Path, ways: &Ways) -> io::Result<bool>
         if talk.patience() != patience {
             (patience, since) = (talk.patience(), Instant::now());
         }
-        let left = patience.map(|patience| patience.saturating_sub(since.elapsed()));
+        let left = patience.map(|patience| patience.time.saturating_sub(since.elapsed()));
         let reached = match left {
             Some(left) => ways.reached.recv_timeout(left),
             None => ways.reached.recv().map_err(|_| RecvTimeoutError::Disconnected),

@@ -21,8 +21,9 @@ use super::{
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
-/// How long an agent may take to say what it can, and to open a conversation.
+/// How long an agent may take to say what it can, to load a conversation, and to open one.
 const HELLO_TIME: Duration = Duration::from_secs(60);
+const LOAD_TIME: Duration = Duration::from_secs(60);
 const OPEN_TIME: Duration = Duration::from_secs(120);
 /// How long an agent may take to stop when it is asked to.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -48,6 +49,15 @@ pub struct AcpSettings {
     pub session: Option<String>,
     /// Whether a person gives permissions.
     pub asks: bool,
+}
+
+/// How long the agent may take for what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Our request that it has, so that the time of the next one begins with it.
+    request: u64,
+    /// From its beginning on.
+    pub time: Duration,
 }
 
 /// What is to be done.
@@ -121,21 +131,29 @@ impl AcpConversation {
 
     /// How long the agent may take for what it does now; `None`: as long as the turn.
     #[must_use]
-    pub fn patience(&self) -> Option<Duration> {
-        match self.stage {
-            Stage::Hello => Some(HELLO_TIME),
-            Stage::Loading | Stage::Opening => Some(OPEN_TIME),
-            Stage::Cancelled => Some(CANCEL_TIME),
-            Stage::Prompted | Stage::Over => None,
-        }
+    pub fn patience(&self) -> Option<Patience> {
+        let time = match self.stage {
+            Stage::Hello => HELLO_TIME,
+            Stage::Loading => LOAD_TIME,
+            Stage::Opening => OPEN_TIME,
+            Stage::Cancelled => CANCEL_TIME,
+            Stage::Prompted | Stage::Over => return None,
+        };
+        Some(Patience { request: self.id, time })
     }
 
     /// The agent took longer than that.
     #[must_use]
     pub fn late(&mut self) -> Vec<Do> {
-        let seconds = self.patience().unwrap_or_default().as_secs();
+        let seconds = self.patience().map_or(0, |patience| patience.time.as_secs());
         match self.stage {
             Stage::Cancelled => self.over(true),
+            // Some go on with an interrupted turn while they load it, and wait for a permission that they do not ask for.
+            Stage::Loading => {
+                let mut done = vec![self.cancel()];
+                done.extend(self.open());
+                done
+            }
             Stage::Hello => self.fail(format!("the agent did not answer `initialize` in {seconds} s"), None),
             _ => self.fail(format!("the agent did not open a conversation in {seconds} s"), None),
         }
@@ -196,7 +214,7 @@ impl AcpConversation {
             Do::Send(wire::answer(id, Ok(outcome(choice)))),
         ];
         if turn_is_over && self.stage == Stage::Prompted {
-            done.push(Do::Send(wire::notice("session/cancel", &json!({"sessionId": self.session}))));
+            done.push(self.cancel());
             self.stage = Stage::Cancelled;
         }
         done
@@ -373,6 +391,10 @@ impl AcpConversation {
     fn over(&mut self, well: bool) -> Vec<Do> {
         self.stage = Stage::Over;
         vec![Do::End { well }]
+    }
+
+    fn cancel(&self) -> Do {
+        Do::Send(wire::notice("session/cancel", &json!({"sessionId": self.session})))
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Do {

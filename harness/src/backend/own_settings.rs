@@ -40,7 +40,9 @@ pub fn lay_out(wanted: SettingsCopy<'_>, to: &Path) -> io::Result<()> {
     }
     let SettingsCopy { folder, from, with_login, sessions } = wanted;
     if let Some(sessions) = sessions {
-        symlink(sessions, to.join(folder.sessions))?;
+        let link = to.join(folder.sessions);
+        link.parent().map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
+        symlink(sessions, link)?;
     }
     let login = if with_login { folder.login } else { &[] };
     for name in folder.files.iter().chain(login) {

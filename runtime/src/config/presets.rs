@@ -25,6 +25,9 @@ pub enum PresetName {
     /// Claude Code behind an adapter to the Agent Client Protocol.
     #[serde(rename = "claude-code-acp")]
     ClaudeCodeAcp,
+    /// Mistral Vibe, over the Agent Client Protocol.
+    #[serde(rename = "vibe-acp")]
+    VibeAcp,
 }
 
 /// How it is run.
@@ -81,7 +84,7 @@ const CLAUDE_SETTINGS: SettingsFolder = SettingsFolder {
 };
 
 /// All presets.
-pub const PRESETS: [Preset; 5] = [
+pub const PRESETS: [Preset; 6] = [
     Preset {
         name: PresetName::Claude,
         program: "claude",
@@ -214,19 +217,40 @@ pub const PRESETS: [Preset; 5] = [
         ],
         settings: Some(CLAUDE_SETTINGS),
     },
+    Preset {
+        name: PresetName::VibeAcp,
+        program: "vibe-acp",
+        dialect: Dialect::Acp,
+        command: "vibe-acp",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--version",
+        ignore: &[],
+        env: &[("VIBE_ENABLE_TELEMETRY", "false"), ("VIBE_ENABLE_UPDATE_CHECKS", "false")],
+        pass_env: &["MISTRAL_API_KEY", "VIBE_ACTIVE_MODEL", "HTTPS_PROXY", "NO_PROXY"],
+        settings: Some(SettingsFolder {
+            variable: "VIBE_HOME",
+            default: ".vibe",
+            files: &["config.toml", "AGENTS.md"],
+            login: &[".env"],
+            sessions: "logs/session",
+        }),
+    },
 ];
 
 impl PresetName {
     /// What is known of it.
     #[must_use]
     pub fn preset(self) -> &'static Preset {
-        let [claude, codex, aider, gemini, claude_code_acp] = &PRESETS;
+        let [claude, codex, aider, gemini, claude_code_acp, vibe_acp] = &PRESETS;
         match self {
             Self::Claude => claude,
             Self::Codex => codex,
             Self::Aider => aider,
             Self::Gemini => gemini,
             Self::ClaudeCodeAcp => claude_code_acp,
+            Self::VibeAcp => vibe_acp,
         }
     }
 

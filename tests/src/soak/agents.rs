@@ -7,6 +7,7 @@ mod acp;
 mod aider;
 mod model;
 mod moved;
+mod vibe;
 
 use std::{
     fs,
@@ -43,7 +44,7 @@ struct Agent {
     goes_on: bool,
 }
 
-const AGENTS: [Agent; 3] = [
+const AGENTS: [Agent; 4] = [
     Agent {
         preset: "claude",
         variable: "HOLDPOINT_SOAK_CLAUDE",
@@ -61,9 +62,11 @@ const AGENTS: [Agent; 3] = [
         goes_on: true,
     },
     aider::AGENT,
+    vibe::AGENT,
 ];
 
 /// A flight, and what has to come of it.
+#[derive(Clone, Copy)]
 struct Scenario {
     name: &'static str,
     /// What the model says, request by request; `overload` stands for the agent's own kind of it.
@@ -75,6 +78,7 @@ struct Scenario {
     looks: fn(&[Request]) -> Result<(), String>,
 }
 
+const WRONG: &str = "run printf 'hullo\\n' > made.txt";
 const RIGHT: &str = "run printf 'hello\\n' > made.txt";
 const DONE: &str = "say Done.\n\n<waypoint-complete>w1</waypoint-complete>";
 
@@ -85,7 +89,7 @@ const SCENARIOS: [Scenario; 7] = [
     Scenario { name: "right the first time", steps: &[RIGHT, DONE], calls: None, attempts: 1, looks: |_| Ok(()) },
     Scenario {
         name: "wrong, then right, in one conversation",
-        steps: &["run printf 'hullo\\n' > made.txt", DONE, RIGHT, DONE],
+        steps: &[WRONG, DONE, RIGHT, DONE],
         calls: None,
         attempts: 2,
         looks: went_on,
@@ -121,7 +125,7 @@ const SCENARIOS: [Scenario; 7] = [
     // Unlimited it would be stuck, and started afresh in its turn.
     Scenario {
         name: "a budget of two tool calls for a turn",
-        steps: &["run printf 'hullo\\n' > made.txt", "run sleep 600", RIGHT, DONE],
+        steps: &[WRONG, "run sleep 600", RIGHT, DONE],
         calls: Some(2),
         attempts: 2,
         looks: |_| Ok(()),

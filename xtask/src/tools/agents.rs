@@ -1,5 +1,5 @@
-//! The coding agents that `soak agents` flies: programs of their makers from wheels with pinned digests, and Aider in a virtual
-//! environment.
+//! The coding agents that `soak agents` flies: programs of their makers from wheels with pinned digests, and those written in
+//! Python each in a virtual environment.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::python;
 use crate::layout::Layout;
+use crate::process;
 
 /// The wheels that are downloaded, with the digests of the files that are accepted.
 const REQUIREMENTS: &str = "xtask/agents.txt";
@@ -20,11 +21,39 @@ const PROGRAMS: [(&str, &str); 2] = [
 /// A copy of the requirements says that all is there, and in which versions.
 const DONE: &str = "agents.txt";
 
-/// Aider's variable, its requirements, and what it needs.
-const AIDER: &str = "HOLDPOINT_SOAK_AIDER";
-const AIDER_REQUIREMENTS: [&str; 1] = ["xtask/aider.txt"];
-const AIDER_REMEDY: &str =
-    "Aider needs python3 of 3.10 to 3.12 with venv and pip, and a way to the Python package index.";
+/// An agent that is a Python program.
+struct Packaged {
+    /// The variable that tells the long runs where its program is.
+    variable: &'static str,
+    /// Its environment.
+    name: &'static str,
+    /// Its program there.
+    program: &'static str,
+    /// Its versions, and those of all that it needs.
+    requirements: &'static str,
+    /// Pythons that it runs in: the first that is here makes the environment.
+    pythons: &'static [&'static str],
+    remedy: &'static str,
+}
+
+const PACKAGED: [Packaged; 2] = [
+    Packaged {
+        variable: "HOLDPOINT_SOAK_AIDER",
+        name: "aider",
+        program: "aider",
+        requirements: "xtask/aider.txt",
+        pythons: &["python3"],
+        remedy: "Aider needs python3 of 3.10 to 3.12 with venv and pip, and a way to the Python package index.",
+    },
+    Packaged {
+        variable: "HOLDPOINT_SOAK_VIBE",
+        name: "vibe",
+        program: "vibe-acp",
+        requirements: "xtask/vibe.txt",
+        pythons: &["python3.12", "python3.13"],
+        remedy: "Mistral Vibe needs python3.12 or python3.13 on the PATH, with venv and pip, and a way to the Python package index.",
+    },
+];
 
 /// The variables with the programs' paths. They are downloaded where they are not there in these versions: some 500 MB, 1.5 GB
 /// unpacked. An error says which cannot be had here, and what to do.
@@ -33,9 +62,16 @@ pub(crate) fn find_or_get(layout: &Layout) -> Vec<anyhow::Result<(&'static str, 
         Ok(programs) => programs.into_iter().map(Ok).collect(),
         Err(error) => vec![Err(error)],
     };
-    let python = python::environment(layout, "aider", &AIDER_REQUIREMENTS, AIDER_REMEDY);
-    programs.push(python.map(|python| (AIDER, python.with_file_name("aider"))));
+    programs.extend(PACKAGED.iter().map(|agent| packaged(layout, agent)));
     programs
+}
+
+fn packaged(layout: &Layout, agent: &Packaged) -> anyhow::Result<(&'static str, PathBuf)> {
+    let starts =
+        |python: &&&str| process::output(&mut process::command(python, &["--version"], &layout.root), "").is_ok();
+    let maker = agent.pythons.iter().find(starts).context(agent.remedy)?;
+    let python = python::environment(layout, agent.name, maker, &[agent.requirements], agent.remedy)?;
+    Ok((agent.variable, python.with_file_name(agent.program)))
 }
 
 fn from_wheels(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {

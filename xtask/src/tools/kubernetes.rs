@@ -16,5 +16,5 @@ const REMEDY: &str = "The tests of the chart and the manifests need python3 with
 /// # Errors
 /// They cannot be had here; what to do.
 pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
-    python::environment(layout, NAME, &REQUIREMENTS, REMEDY)
+    python::environment(layout, NAME, "python3", &REQUIREMENTS, REMEDY)
 }

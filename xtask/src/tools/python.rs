@@ -19,11 +19,17 @@ const DONE: &str = "requirements.txt";
 pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     let remedy = "The example agents need python3 with venv and pip (Debian: apt-get install python3-venv python3-pip) and a \
                   way to the Python package index.";
-    environment(layout, "python", &REQUIREMENTS, remedy)
+    environment(layout, "python", "python3", &REQUIREMENTS, remedy)
 }
 
-/// The Python of an environment with exactly these packages; it is made where there is none, or one of other versions.
-pub(super) fn environment(layout: &Layout, name: &str, files: &[&str], remedy: &str) -> anyhow::Result<PathBuf> {
+/// The Python of an environment with exactly these packages; it is made by `maker` where there is none, or one of other versions.
+pub(super) fn environment(
+    layout: &Layout,
+    name: &str,
+    maker: &str,
+    files: &[&str],
+    remedy: &str,
+) -> anyhow::Result<PathBuf> {
     let wanted: Vec<PathBuf> = files.iter().map(|file| layout.root.join(file)).collect();
     let mut wanted_text = Vec::new();
     for file in &wanted {
@@ -38,7 +44,7 @@ pub(super) fn environment(layout: &Layout, name: &str, files: &[&str], remedy: &
     println!("{name:<12} making an environment with pip");
     let folder_text = folder.to_string_lossy();
     let make = ["-m", "venv", "--clear", folder_text.as_ref()];
-    process::output(&mut process::command("python3", &make, &layout.root), remedy)?;
+    process::output(&mut process::command(maker, &make, &layout.root), remedy)?;
     let texts: Vec<_> = wanted.iter().map(|file| file.to_string_lossy()).collect();
     let requirements: Vec<&str> = texts.iter().flat_map(|file| ["--requirement", file.as_ref()]).collect();
     install(layout, &program, &requirements, remedy)?;

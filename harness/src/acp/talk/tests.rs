@@ -103,16 +103,29 @@ fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said
 
 #[test]
 fn where_a_conversation_is_lost_a_new_one_hears_where_its_task_is() {
-    let mut both = Vec::new();
-    // The agent cannot go on with any, or not with this one.
+    let mut all = Vec::new();
+    // The agent cannot go on with any, or not with this one, or does not come to an end with it.
     let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
     let _ = talk.result(&json!({"protocolVersion": 1}));
-    both.push(talk);
-    let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
-    let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
+    all.push(talk);
+    let loading = || {
+        let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
+        let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
+        talk
+    };
+    let mut talk = loading();
     assert_eq!(sent(&talk.refuses(-32_002, "not found"))[0]["method"], "session/new");
-    both.push(talk);
-    for mut talk in both {
+    all.push(talk);
+    let mut talk = loading();
+    let had = talk.patience().unwrap();
+    let done = talk.late();
+    let [cancelled, opened] = &*sent(&done) else { panic!("{done:?}") };
+    assert_eq!((&cancelled["method"], &cancelled["params"]["sessionId"]), (&json!("session/cancel"), &json!("s-0")));
+    assert_eq!(opened["method"], "session/new");
+    assert!(talk.patience().is_some_and(|has| has.request != had.request), "its time begins now");
+    assert!(!sent(&talk.wants("session/request_permission", &json!({"sessionId": "s-0"})))[0]["error"].is_null());
+    all.push(talk);
+    for mut talk in all {
         let done = talk.result(&json!({"sessionId": "s-1"}));
         assert!(matches!(printed(&done)[0], AcpEvent::Session { continued: false, .. }));
         let text = sent(&done)[0]["params"]["prompt"][0]["text"].as_str().unwrap().to_owned();
@@ -141,7 +154,7 @@ fn permissions_are_given_by_policy_or_by_a_person() {
     let done = talk.answered(id, asked, None, true);
     assert_eq!(sent(&done)[0]["result"]["outcome"]["outcome"], "cancelled");
     assert_eq!(sent(&done)[1]["method"], "session/cancel");
-    assert_eq!(talk.patience(), Some(CANCEL_TIME));
+    assert_eq!(talk.patience().map(|patience| patience.time), Some(CANCEL_TIME));
     assert_eq!(ends(&talk.late()), Some(true));
 }
 
