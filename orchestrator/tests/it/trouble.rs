@@ -4,16 +4,16 @@ use bytes::Bytes;
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_protocol::{
     Digest,
-    api::ProgressAnswer,
+    api::{ProgressAnswer, STATUS, SUBMIT, StatusQuery},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
     state::{Phase, Status, Verified, WaypointState},
-    view::Trouble,
+    view::{FlightView, Trouble},
 };
 use holdpoint_runtime::clock;
 
-use crate::support::{SOON, World};
+use crate::support::{SOON, World, log};
 
 const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -154,4 +154,33 @@ async fn whether_a_turn_is_open_is_not_guessed_of_a_flight_that_cannot_be_read()
     turn.flight = "unknown".parse().unwrap();
     let refused = builder.ask_progress(&turn, None).await.unwrap_err();
     assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 404), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_that_this_build_cannot_read_leaves_its_flight_alone_and_holds_up_no_other() {
+    log::keep();
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    world.crash_orchestrator();
+    let later = world.forge_of_a_later_version(&turn.waypoint).await;
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    world.start_orchestrator().await;
+
+    let flight = world.flight.to_string();
+    let line = log::line_with(&["cannot read entry", &later.0.to_string(), &flight]).await;
+    assert!(line.starts_with("ERROR") || line.starts_with("WARN"), "{line}");
+    let query = StatusQuery::first(world.flight.clone());
+    let refused = world.call::<_, FlightView>(STATUS, &query).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused}") };
+    assert!(failure.message.contains("cannot read entry"), "{failure:?}");
+
+    let mut other = world.submission(PLAN, Some(1)).await;
+    other.flight = "another".parse().unwrap();
+    let _: FlightView = world.call(SUBMIT, &other).await.unwrap();
+    let (turn_of_other, _delivery) = world.agent(role::BUILDER, "b2").await.take().await;
+    assert_eq!(turn_of_other.flight, other.flight);
+    assert_eq!(world.end_of_journal(&turn.waypoint).await, later, "nothing is decided behind what was not read");
 }

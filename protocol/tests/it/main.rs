@@ -5,6 +5,7 @@
 mod asyncapi;
 mod examples;
 mod files;
+mod frozen;
 mod golden;
 mod hostile;
 mod memory;

@@ -65,6 +65,23 @@ impl World {
         journal.append(append).await.unwrap();
     }
 
+    /// Appends to a waypoint's journal what an orchestrator of a later minor version may have decided, and says where.
+    pub(crate) async fn forge_of_a_later_version(&self, waypoint: &WaypointId) -> Sequence {
+        let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
+        let key = JournalKey::waypoint(&self.flight, waypoint);
+        let last = journal.last(&key).await.unwrap().unwrap();
+        let later = serde_json::json!({"schema_version": "1.7", "of_a_later_version": true});
+        let entry = outgoing(&later, &EntryKind::Decided);
+        let append = Append { key: &key, kind: &EntryKind::Decided, expected: last.sequence, entry };
+        journal.append(append).await.unwrap()
+    }
+
+    /// Where a waypoint's journal ends.
+    pub(crate) async fn end_of_journal(&self, waypoint: &WaypointId) -> Sequence {
+        let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
+        journal.last(&JournalKey::waypoint(&self.flight, waypoint)).await.unwrap().unwrap().sequence
+    }
+
     /// Opens the last turn of a waypoint again, with a deadline that passes soon. Those of agents' turns are minutes away.
     pub(crate) async fn forge_deadline(&self, waypoint: &WaypointId, soon: Duration) -> Timestamp {
         let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
