@@ -1,5 +1,7 @@
 //! What an agent may do without a person: inside the sandbox everything, unless its role is configured to ask. Pure.
 
+use std::collections::VecDeque;
+
 use serde_json::{Value, json};
 
 use super::event::beginning;
@@ -7,6 +9,56 @@ use crate::{
     ask::message::{PATIENCE_DEFAULT, RequestKind},
     backend::question::{CONTEXT_BYTES_MAX, OPTION_BYTES_MAX, OPTIONS_MAX, QUESTION_BYTES_MAX},
 };
+
+/// Calls that are remembered.
+const CALLS_MAX: usize = 64;
+/// Bytes of what a call is for, and of its input.
+const TITLE_BYTES_MAX: usize = QUESTION_BYTES_MAX / 2;
+const INPUT_BYTES_MAX: usize = CONTEXT_BYTES_MAX / 4;
+
+/// A tool call as the agent reported it.
+#[derive(Debug)]
+struct ToolCall {
+    id: String,
+    title: String,
+    input: String,
+}
+
+/// The last tool calls that an agent reported: some name only the call's id when they ask for its permission.
+#[derive(Debug, Default)]
+pub struct ToolCalls(VecDeque<ToolCall>);
+
+impl ToolCalls {
+    /// Takes note of an update, if it is about a tool call.
+    pub fn note(&mut self, update: &Value) {
+        let text = |name: &str| update.get(name).and_then(Value::as_str);
+        let (Some("tool_call" | "tool_call_update"), Some(id)) = (text("sessionUpdate"), text("toolCallId")) else {
+            return;
+        };
+        let id = beginning(id, OPTION_BYTES_MAX);
+        let at = self.0.iter().position(|call| call.id == id);
+        let known = at.and_then(|at| self.0.remove(at));
+        let mut call = known.unwrap_or(ToolCall { id, title: String::new(), input: String::new() });
+        if let Some(title) = text("title") {
+            call.title = beginning(title, TITLE_BYTES_MAX);
+        }
+        if let Some(input) = input_of(update) {
+            call.input = beginning(&input, INPUT_BYTES_MAX);
+        }
+        self.0.push_back(call);
+        if self.0.len() > CALLS_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    fn of(&self, id: &str) -> Option<&ToolCall> {
+        self.0.iter().find(|call| call.id == beginning(id, OPTION_BYTES_MAX))
+    }
+}
+
+fn input_of(call: &Value) -> Option<String> {
+    call.get("rawInput").filter(|input| !input.is_null()).map(Value::to_string)
+}
 
 /// One of the answers that an agent can work with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +92,15 @@ pub enum PermissionDecision {
 }
 
 impl PermissionRequest {
-    /// What a request asks for; `None`: it offers no answer.
+    /// What a request asks for, as it says or as the call was reported before; `None`: it offers no answer.
     #[must_use]
-    pub fn of(params: &Value) -> Option<Self> {
+    pub fn of(params: &Value, calls: &ToolCalls) -> Option<Self> {
         let call = params.get("toolCall").unwrap_or(&Value::Null);
         let text = |name: &str| call.get(name).and_then(Value::as_str);
-        let tool = text("title").or_else(|| text("kind")).or_else(|| text("toolCallId")).unwrap_or("a tool");
-        let details = call.get("rawInput").filter(|input| !input.is_null()).map(Value::to_string).unwrap_or_default();
+        let known = text("toolCallId").and_then(|id| calls.of(id));
+        let title = text("title").or_else(|| known.map(|known| known.title.as_str()).filter(|title| !title.is_empty()));
+        let tool = title.or_else(|| text("kind")).or_else(|| text("toolCallId")).unwrap_or("a tool");
+        let details = input_of(call).or_else(|| known.map(|known| known.input.clone())).unwrap_or_default();
         let mut choices: Vec<(bool, Choice)> = Vec::new();
         for option in params.get("options")?.as_array()?.iter().take(OPTIONS_MAX) {
             let text = |name: &str| option.get(name).and_then(Value::as_str);
@@ -66,8 +120,8 @@ impl PermissionRequest {
         }
         choices.sort_by_key(|(always, _)| *always);
         let choices: Vec<Choice> = choices.into_iter().map(|(_, choice)| choice).collect();
-        let tool = beginning(tool, QUESTION_BYTES_MAX / 2);
-        (!choices.is_empty()).then(|| Self { tool, details: beginning(&details, CONTEXT_BYTES_MAX / 4), choices })
+        let (tool, details) = (beginning(tool, TITLE_BYTES_MAX), beginning(&details, INPUT_BYTES_MAX));
+        (!choices.is_empty()).then_some(Self { tool, details, choices })
     }
 
     /// What becomes of it. A request that offers no way to allow is a question of another kind.
@@ -122,6 +176,7 @@ mod tests {
             kinds.iter().map(|kind| json!({"optionId": kind, "name": format!("{kind}!"), "kind": kind})).collect();
         PermissionRequest::of(
             &json!({"toolCall": {"title": "Run ls", "rawInput": {"command": "ls"}}, "options": options}),
+            &ToolCalls::default(),
         )
     }
 
@@ -146,9 +201,24 @@ mod tests {
     }
 
     #[test]
+    fn of_calls_the_last_are_known_by_all_that_was_reported_of_them() {
+        let mut calls = ToolCalls::default();
+        calls.note(&json!({"sessionUpdate": "plan", "toolCallId": "c"}));
+        assert!(calls.of("c").is_none());
+        calls.note(&json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "t", "rawInput": {"text": "x".repeat(1 << 20)}}));
+        calls.note(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"}));
+        let call = calls.of("c").unwrap();
+        assert_eq!((call.title.as_str(), call.input.len()), ("t", INPUT_BYTES_MAX));
+        for n in 0..CALLS_MAX {
+            calls.note(&json!({"sessionUpdate": "tool_call", "toolCallId": n.to_string()}));
+        }
+        assert!(calls.of("c").is_none() && calls.of("0").is_some() && calls.0.len() == CALLS_MAX);
+    }
+
+    #[test]
     fn requests_without_a_usable_answer_are_none() {
         assert_eq!(asked(&[]), None);
-        assert_eq!(PermissionRequest::of(&json!({"options": [{"optionId": 7}]})), None);
+        assert_eq!(PermissionRequest::of(&json!({"options": [{"optionId": 7}]}), &ToolCalls::default()), None);
         let many: Vec<String> = (0..100).map(|n| format!("o{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(asked(&many).unwrap().choices.len(), OPTIONS_MAX);

@@ -15,7 +15,7 @@ use super::{
     chunks::{ChunkKind, Chunks},
     event::{self, AcpEvent, beginning},
     files,
-    permission::{PermissionDecision, PermissionRequest, outcome},
+    permission::{PermissionDecision, PermissionRequest, ToolCalls, outcome},
     wire::{self, BAD_PARAMS, NO_METHOD, WireMessage},
 };
 
@@ -103,6 +103,7 @@ pub struct AcpConversation {
     passed: u32,
     /// Ids of requests for which a person is asked.
     asked: Vec<Value>,
+    calls: ToolCalls,
 }
 
 impl AcpConversation {
@@ -119,6 +120,7 @@ impl AcpConversation {
             unprinted: 0,
             passed: 0,
             asked: Vec::new(),
+            calls: ToolCalls::default(),
         };
         let hello = json!({
             "protocolVersion": VERSION,
@@ -148,12 +150,7 @@ impl AcpConversation {
         let seconds = self.patience().map_or(0, |patience| patience.time.as_secs());
         match self.stage {
             Stage::Cancelled => self.over(true),
-            // Some go on with an interrupted turn while they load it, and wait for a permission that they do not ask for.
-            Stage::Loading => {
-                let mut done = vec![self.cancel()];
-                done.extend(self.open());
-                done
-            }
+            Stage::Loading => self.fail(format!("the agent did not load its conversation in {seconds} s"), None),
             Stage::Hello => self.fail(format!("the agent did not answer `initialize` in {seconds} s"), None),
             _ => self.fail(format!("the agent did not open a conversation in {seconds} s"), None),
         }
@@ -214,7 +211,7 @@ impl AcpConversation {
             Do::Send(wire::answer(id, Ok(outcome(choice)))),
         ];
         if turn_is_over && self.stage == Stage::Prompted {
-            done.push(self.cancel());
+            done.push(Do::Send(wire::notice("session/cancel", &json!({"sessionId": self.session}))));
             self.stage = Stage::Cancelled;
         }
         done
@@ -322,6 +319,7 @@ impl AcpConversation {
             Some("agent_thought_chunk") => ChunkKind::Thought,
             Some("user_message_chunk") | None => return Vec::new(),
             Some(_) => {
+                self.calls.note(update);
                 let mut done = self.end_of_message();
                 done.push(Do::Print(event::of_update(update.clone(), bytes)));
                 return done;
@@ -350,7 +348,7 @@ impl AcpConversation {
     }
 
     fn permission(&mut self, id: Value, params: &Value) -> Vec<Do> {
-        let Some(asked) = PermissionRequest::of(params) else {
+        let Some(asked) = PermissionRequest::of(params, &self.calls) else {
             let why = (BAD_PARAMS, "`options` has to have answers with `optionId` and `name`".to_owned());
             return vec![Do::Send(wire::answer(&id, Err(why)))];
         };
@@ -391,10 +389,6 @@ impl AcpConversation {
     fn over(&mut self, well: bool) -> Vec<Do> {
         self.stage = Stage::Over;
         vec![Do::End { well }]
-    }
-
-    fn cancel(&self) -> Do {
-        Do::Send(wire::notice("session/cancel", &json!({"sessionId": self.session})))
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Do {

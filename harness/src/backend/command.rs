@@ -203,6 +203,11 @@ impl CommandBackend {
         self.settings.program.preset.map(PresetName::preset)?.settings.as_ref()
     }
 
+    /// Whether its conversations can go on elsewhere. How agents that speak ACP keep theirs is their own affair.
+    fn moves(&self) -> bool {
+        self.settings_folder().is_some() && self.settings.program.resume.is_some()
+    }
+
     /// Lays out the program's own settings, and says where its conversations are kept, if they are.
     fn own_settings(&self, task: &BackendTask) -> Result<Option<PathBuf>, BackendError> {
         let Some(folder) = self.settings_folder() else { return Ok(None) };
@@ -357,7 +362,9 @@ impl Backend for CommandBackend {
     }
 
     fn transcript(&self, task: &BackendTask, talk: &Continuation) -> Option<Transcript> {
-        self.settings_folder().filter(|_| self.resumes() && task.keeps)?;
+        if !self.moves() || !task.keeps {
+            return None;
+        }
         let folder = self.settings.sessions.folder(&task.flight).ok()?;
         transcript::find(&folder, &talk.session, &self.secrets(&task.settings))
     }
@@ -368,7 +375,7 @@ impl Backend for CommandBackend {
         talk: &Continuation,
         transcript: &Transcript,
     ) -> std::io::Result<()> {
-        if self.settings_folder().is_none() || !self.resumes() {
+        if !self.moves() {
             return Ok(());
         }
         transcript::lay_out(&self.settings.sessions.folder(flight)?, &talk.session, transcript)?;

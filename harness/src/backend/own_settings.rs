@@ -103,6 +103,15 @@ mod tests {
     }
 
     #[test]
+    fn conversations_are_linked_below_other_folders_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let (kept, to) = (dir.path().join("kept"), dir.path().join("to"));
+        let folder = PresetName::VibeAcp.preset().settings.as_ref().unwrap();
+        lay_out(SettingsCopy { folder, from: None, with_login: false, sessions: Some(&kept) }, &to).unwrap();
+        assert_eq!(fs::read_link(to.join("logs/session")).unwrap(), kept);
+    }
+
+    #[test]
     fn what_a_program_left_in_its_folder_is_never_written_through() {
         let dir = tempfile::tempdir().unwrap();
         let (from, to, target) = (dir.path().join("claude"), dir.path().join("to"), dir.path().join("target"));

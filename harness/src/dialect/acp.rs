@@ -18,6 +18,8 @@ pub(super) struct State {
     /// What the conversation had used up before.
     before: AgentUsage,
     cost_before: u64,
+    /// The conversation that is open.
+    session: String,
     /// A message goes on.
     open: bool,
     calls: Vec<String>,
@@ -37,7 +39,7 @@ impl State {
         }
         match event {
             AcpEvent::Session { session, continued, .. } => {
-                said.set_session(&session);
+                self.session = session;
                 said.tool_calls.get_or_insert(0);
                 if !continued {
                     (self.before, self.cost_before) = (AgentUsage::default(), 0);
@@ -98,6 +100,8 @@ impl State {
 
     fn end(&self, stop_reason: &str, usage: Option<&Value>, said: &mut Said) {
         said.finished = true;
+        // One that was ended before it had answered is not gone on with: some agents go on with its last turn while they load it.
+        said.set_session(&self.session);
         if let Some(usage) = usage {
             let total = of_usage(usage);
             said.session_usage = Some(total);

@@ -168,6 +168,27 @@ pub struct ProgramConfig {
     pub prompt: ByteSize,
 }
 
+impl ProgramConfig {
+    /// Makes room for another program of the role: what was said of this one goes, and what the role may do stays.
+    pub fn leave(&mut self) {
+        let before = std::mem::take(self);
+        let of_preset = before.preset.map(|name| name.preset().pass_env).unwrap_or_default();
+        *self = Self {
+            count: before.count,
+            pass_env: before.pass_env.into_iter().filter(|name| !of_preset.contains(&name.as_str())).collect(),
+            env: before.env,
+            read_paths: before.read_paths,
+            write_paths: before.write_paths,
+            deny_paths: before.deny_paths,
+            network: before.network,
+            wall: before.wall,
+            output: before.output,
+            prompt: before.prompt,
+            ..Self::default()
+        };
+    }
+}
+
 impl Default for ProgramConfig {
     fn default() -> Self {
         Self {

@@ -386,6 +386,20 @@ mod tests {
     }
 
     #[test]
+    fn another_program_of_the_role_gets_nothing_of_the_first_ones_preset() {
+        let mut agents = AgentsConfig { builder: command("claude"), ..AgentsConfig::default() };
+        agents.builder.pass_env.push("MINE".to_owned());
+        agents.builder.network = false;
+        agents.builder.leave();
+        assert_eq!((agents.builder.pass_env.as_slice(), agents.builder.network), (&["MINE".to_owned()][..], false));
+        agents.builder.command = Some("codex".to_owned());
+        apply(&mut agents, |_| None);
+        let codex = PresetName::Codex.preset();
+        assert_eq!((agents.builder.dialect, agents.builder.resume.as_deref()), (codex.dialect, codex.resume));
+        assert!(!agents.builder.pass_env.contains(&"ANTHROPIC_API_KEY".to_owned()));
+    }
+
+    #[test]
     fn filling_in_twice_changes_nothing() {
         for preset in &PRESETS {
             let once = command(preset.program);

@@ -66,7 +66,6 @@ const AGENTS: [Agent; 4] = [
 ];
 
 /// A flight, and what has to come of it.
-#[derive(Clone, Copy)]
 struct Scenario {
     name: &'static str,
     /// What the model says, request by request; `overload` stands for the agent's own kind of it.

@@ -53,6 +53,13 @@ fn prompted(settings: AcpSettings) -> AcpConversation {
     talk
 }
 
+/// One in which it loads an earlier one.
+fn loading() -> AcpConversation {
+    let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
+    let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
+    talk
+}
+
 fn chunk(text: &str) -> Value {
     json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
 }
@@ -104,26 +111,14 @@ fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said
 #[test]
 fn where_a_conversation_is_lost_a_new_one_hears_where_its_task_is() {
     let mut all = Vec::new();
-    // The agent cannot go on with any, or not with this one, or does not come to an end with it.
+    // The agent cannot go on with any, or not with this one.
     let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
     let _ = talk.result(&json!({"protocolVersion": 1}));
     all.push(talk);
-    let loading = || {
-        let (mut talk, _) = AcpConversation::begin(settings(Some("s-0"), false));
-        let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
-        talk
-    };
-    let mut talk = loading();
-    assert_eq!(sent(&talk.refuses(-32_002, "not found"))[0]["method"], "session/new");
-    all.push(talk);
     let mut talk = loading();
     let had = talk.patience().unwrap();
-    let done = talk.late();
-    let [cancelled, opened] = &*sent(&done) else { panic!("{done:?}") };
-    assert_eq!((&cancelled["method"], &cancelled["params"]["sessionId"]), (&json!("session/cancel"), &json!("s-0")));
-    assert_eq!(opened["method"], "session/new");
+    assert_eq!(sent(&talk.refuses(-32_002, "not found"))[0]["method"], "session/new");
     assert!(talk.patience().is_some_and(|has| has.request != had.request), "its time begins now");
-    assert!(!sent(&talk.wants("session/request_permission", &json!({"sessionId": "s-0"})))[0]["error"].is_null());
     all.push(talk);
     for mut talk in all {
         let done = talk.result(&json!({"sessionId": "s-1"}));
@@ -156,6 +151,19 @@ fn permissions_are_given_by_policy_or_by_a_person() {
     assert_eq!(sent(&done)[1]["method"], "session/cancel");
     assert_eq!(talk.patience().map(|patience| patience.time), Some(CANCEL_TIME));
     assert_eq!(ends(&talk.late()), Some(true));
+}
+
+#[test]
+fn a_person_who_is_asked_for_a_permission_reads_what_the_call_was_reported_to_be() {
+    let mut talk = prompted(settings(None, true));
+    let call =
+        json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "bash: ls", "rawInput": {"command": "ls"}});
+    let _ = talk.updates("s-1", &call);
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    let request = json!({"sessionId": "s-1", "toolCall": {"toolCallId": "c"}, "options": options});
+    let done = talk.wants("session/request_permission", &request);
+    let [Do::Ask(_, asked)] = done.as_slice() else { panic!("{done:?}") };
+    assert_eq!((asked.tool.as_str(), asked.details.as_str()), ("bash: ls", r#"{"command":"ls"}"#));
 }
 
 #[test]
@@ -220,6 +228,7 @@ fn failures_name_what_happened() {
     assert!(why(&begun().deaf()).contains("does not read"));
     assert!(why(&begun().result(&json!({"protocolVersion": 7}))).contains("another version of the protocol than 1: 7"));
     assert!(why(&begun().refuses(-32_000, "Authentication required")).contains("Authentication required"));
+    assert!(why(&loading().late()).contains("load its conversation in 60 s"));
     let mut opening = begun();
     let _ = opening.result(&json!({"protocolVersion": 1}));
     assert!(why(&opening.late()).contains("open a conversation in 120 s"));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Agent, DONE, RIGHT, SCENARIOS, Scenario, WRONG};
+use super::{Agent, SCENARIOS};
 use crate::world::World;
 
 pub(super) const AGENT: Agent = Agent {
@@ -10,17 +10,9 @@ pub(super) const AGENT: Agent = Agent {
     variable: "HOLDPOINT_SOAK_VIBE",
     configure,
     overload: "fail 503 overloaded",
-    scenarios: &FLIGHTS,
+    scenarios: &SCENARIOS,
     // Its conversations stay on the machine.
     goes_on: false,
-};
-
-const FLIGHTS: [Scenario; 7] = {
-    let mut all = SCENARIOS;
-    // While it loads a conversation that was killed in a command, it asks the model to go on with that turn; then it waits for
-    // a permission that it does not ask for, and is started afresh.
-    all[6].steps = &[WRONG, "run sleep 600", RIGHT, RIGHT, DONE];
-    all
 };
 
 fn configure(command: &mut Command, world: &World, port: u16) {
