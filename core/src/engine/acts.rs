@@ -6,7 +6,7 @@
 use holdpoint_protocol::{
     api::ActRefused,
     artifact::{ActCode, Cancel, Completion, Disposition, Retry, Verb},
-    ids::AgentName,
+    ids::{AgentName, GateId},
     journal::Cause,
     reason::ReasonCode,
     state::{Held, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState},
@@ -221,9 +221,20 @@ pub(super) fn retried(
     transition.next.entries.clear();
     if retry.from.is_some() {
         let first = cx.workflow.first();
-        return again_at(transition, first, turns::purpose(first), retry, feedback.map(|feedback| *feedback));
+        let (of, purpose) = (held_at(&held.resume), turns::purpose(first));
+        let told = feedback.map(|told| turns::passed_on(*told, of, (&first.id, purpose)));
+        return again_at(transition, first, purpose, retry, told);
     }
     resume(transition, held, retry, turn, feedback.map(|feedback| *feedback))
+}
+
+/// The gate that opens when held work goes on, and what its turn is for.
+fn held_at(resume: &Resume) -> Option<(&GateId, Purpose)> {
+    match resume {
+        Resume::Gate { gate, purpose } => Some((gate, *purpose)),
+        Resume::Turn(open) => Some((&open.gate, open.purpose)),
+        Resume::Beginning | Resume::Fork | Resume::Landing { .. } => None,
+    }
 }
 
 /// Why held work cannot be tried again like this.

@@ -6,8 +6,8 @@
 //! up, the question waits for a person as if there were no advisors.
 //!
 //! The state has references and counts only. The words ride in the advisors' turns, from which the next one is made, so
-//! that nothing has to be remembered outside the journal. Only turns that make work get advice: who judges work does so
-//! independently (FLY-18), and is answered by people alone. `turns` opens what follows.
+//! that nothing has to be remembered outside the journal. Only turns that make work get advice: agents that verify or
+//! complete a gate do so independently (FLY-18), and only people answer them. `turns` opens what follows.
 
 mod turns;
 
@@ -24,7 +24,6 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Handoff, Refusal, StepContext,
     handoff::{FAILURES, open_turn, wanted},
-    questions,
     transition::Transition,
 };
 use crate::completion::{self, CompletionRules};
@@ -60,7 +59,7 @@ pub(super) struct Words {
 }
 
 /// Whether advisors are asked before a person: the fleet has some, and the turn makes work. Where gates are theirs they decide,
-/// and who decides does not advise.
+/// and an agent that decides does not advise.
 pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -> bool {
     let advisor = role::id(role::ADVISOR);
     let asks = kind == QuestionKind::Help || cx.flight.submitted.plan.policy.advise_questions;
@@ -72,10 +71,7 @@ pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_
 
 /// Asks the first advisor. `turn` is the asker's, as it stands.
 pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> EngineStep {
-    let TurnRequest::Build(mut asked) = turn.request else {
-        let ruling = questions::opens(question.kind, &question.turn, transition.cx);
-        return transition.decided(Phase::Waiting(question), &ruling, None);
-    };
+    let TurnRequest::Build(mut asked) = turn.request else { return EngineStep::Nothing };
     // The asker's conversation is for its own role.
     asked.conversation = None;
     let request = AdviceRequest {

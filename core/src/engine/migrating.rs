@@ -177,6 +177,12 @@ pub(super) fn reconfigured(
         Stands::Fork(_) => None,
     };
     let to = place(&stands, state, cx);
+    let told = told.map(|told| match &to {
+        Place::Here => told,
+        Place::Again(target) | Place::Earlier(target) | Place::Adopted(target) | Place::Nowhere(target) => {
+            turns::passed_on(told, Some((gate, purpose)), (&target.id, turns::purpose(target)))
+        }
+    });
     let text = words(&to, gate.as_str(), &by, cx);
     let transition = Transition::new(state, cx, fresh).acted(by, Verb::Reconfigure, cause);
     let (target, same) = match to {

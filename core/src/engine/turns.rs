@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Clarified, Conversation, Disposition, StatusMutation, VerificationPurpose},
-    ids::{RoleId, role},
+    ids::{GateId, RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
     state::{OpenTurn, Phase, Purpose, Resume, WaypointState},
@@ -214,6 +214,14 @@ pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
             feedback.clarifications.push(answered);
         }
     }
+}
+
+/// What was said to the turn of one gate, as a turn of another hears it: answers are for those who asked, and who looks at work
+/// hears none that its maker got (FLY-18).
+pub(super) fn passed_on(told: Feedback, of: Option<(&GateId, Purpose)>, to: (&GateId, Purpose)) -> Feedback {
+    let makes = |purpose| matches!(purpose, Purpose::Build | opening::BASELINE);
+    let same = of.is_some_and(|of| of == to || makes(of.1) && makes(to.1));
+    if same { told } else { Feedback { clarifications: Vec::new(), ..told } }
 }
 
 /// The conversation in which a turn's question was asked: its holder goes on with that one or with none.

@@ -253,7 +253,7 @@ fn a_fleet_without_advisors_asks_people() {
 }
 
 #[test]
-fn who_judges_work_is_answered_by_people_alone_in_a_fork_too() {
+fn agents_that_verify_or_complete_gates_are_answered_by_people_in_a_fork_too() {
     let mut fixture = fleet_of(1);
     fixture.build_ok("w").turn();
     calls_a_person(&mut fixture);

@@ -8,14 +8,14 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     refusal::RefusalCode,
     state::{Outcome, Phase, Purpose, Resume, Status},
-    turn::TurnRequest,
+    turn::{Turn, TurnRequest},
     workflow::{Escalation, GateSpec, WorkflowSpec},
 };
 
 use super::{
     desk::{ADA, person},
     fixture::{Fixture, Taken},
-    parts::{NARRATIVE, fleet, id, plan, to, to_people, waypoint},
+    parts::{NARRATIVE, failure, fleet, id, plan, to, to_people, waypoint},
 };
 use crate::{
     audit::tests::account::Account,
@@ -54,7 +54,7 @@ fn standing_by(before: WorkflowSpec, name: &str) -> Fixture {
     planned.workflow = "own".to_owned();
     let mut fixture = Fixture::flown_by(planned, fleet(), &[before]);
     fixture.feed("w", Input::Open).turn();
-    if name != "build" {
+    if fixture.open_turn("w").unwrap().gate.as_str() != name {
         fixture.build_ok("w").turn();
     }
     if name == "review" {
@@ -354,6 +354,36 @@ fn nothing_that_a_builder_said_comes_to_a_verifier_by_a_reload() {
     fixture.reload(ADA, &[declared([gate("build", role::BUILDER), verify("verify")])]).unwrap();
     fixture.migrate("w").turn();
     assert!(!told(&fixture));
+}
+
+#[test]
+fn answers_to_who_makes_work_are_for_no_other_gate() {
+    let hears = |turn: &Turn| turn.told().is_some_and(|told| !told.clarifications.is_empty());
+    let asked_in = |mut fixture: Fixture| {
+        fixture.ask("w", "which?").decided();
+        assert!(hears(&fixture.answer("w").turn()));
+        fixture
+    };
+    // Its gate is another role's, which makes nothing.
+    let mut fixture = asked_in(standing_in("build"));
+    let gates = [gate("build", "writer"), gate("make", role::BUILDER), verify("verify")];
+    fixture.reload(ADA, &[declared(gates)]).unwrap();
+    let turn = fixture.migrate("w").turn();
+    assert_eq!((turn.role.as_str(), hears(&turn)), ("writer", false));
+    is_sound(&fixture);
+    // A person has it begin at the first gate, which makes nothing.
+    let gates = [gate("draft", "writer"), gate("build", role::BUILDER), verify("verify")];
+    for from in [None, Some("draft".parse().unwrap())] {
+        let mut fixture = standing_by(declared(gates.clone()), "draft");
+        fixture.fulfil("w", |completion| completion.outcome = Some(Outcome::Complete)).turn();
+        let mut fixture = asked_in(fixture);
+        while fixture.status("w") == Status::Running {
+            fixture.build("w", failure(ReasonCode::AgentFailed));
+        }
+        let turn = fixture.retry("w", |retry| (retry.from, retry.reworks) = (from.clone(), 1)).turn();
+        assert_eq!((turn.gate.as_str(), hears(&turn)), if from.is_none() { ("build", true) } else { ("draft", false) });
+        is_sound(&fixture);
+    }
 }
 
 #[test]
