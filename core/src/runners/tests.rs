@@ -40,6 +40,7 @@ fn recorded_outputs_are_counted() {
         ("python3 -m unittest -v", recorded!("unittest_fail"), Unittest, Some((5, 3, 2, 2, Some(3)))),
         ("python3 -m unittest", recorded!("unittest_none"), Unittest, Some((0, 0, 0, 0, Some(0)))),
         ("python3 -m unittest -v", recorded!("unittest_import"), Unittest, Some((6, 5, 1, 2, None))),
+        ("python3 -m unittest tests.test_backoff", recorded!("unittest_absent"), Unittest, Some((0, 0, 0, 0, None))),
         ("pytest", recorded!("pytest_ok"), Pytest, Some((7, 7, 0, 2, None))),
         ("pytest -q", recorded!("pytest_quiet"), Pytest, Some((7, 7, 0, 2, None))),
         ("pytest -qq", recorded!("pytest_qq"), Pytest, None),

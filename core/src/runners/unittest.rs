@@ -12,6 +12,8 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut ran: Option<u64> = None;
     // With a doc string the name is on a line of its own, before the one with the outcome.
     let mut described: Option<&str> = None;
+    // Modules that could not be loaded stand as tests. One that is not there has none.
+    let (mut unloaded, mut absent): (Option<&str>, u64) = (None, 0);
     for (at, line) in lines.iter().enumerate() {
         let next = || lines.get(at + 1..).and_then(|rest| rest.iter().find(|line| !line.is_empty()));
         if heads_a_failure(at.checked_sub(1).and_then(|at| lines.get(at)), line) {
@@ -44,10 +46,18 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
         }
         if line.contains("unittest.loader._FailedTest") {
             seen.uncollected();
+            unloaded = line.strip_prefix("ERROR: ").and_then(|head| head.split(' ').next()).or(unloaded);
+        } else if let Some(module) = missing_module(line)
+            && let Some(name) = unloaded.take()
+            && module.rsplit('.').next() == Some(name)
+        {
+            absent += 1;
         }
     }
     found.then(|| {
         let tally = seen.complete(tally);
+        let tally =
+            Tally { run: tally.run.saturating_sub(absent), failed: tally.failed.saturating_sub(absent), ..tally };
         Tally { red: tally.red.max(headed).max(marks), ..tally }
     })
 }
@@ -56,6 +66,11 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
 fn heads_a_failure(before: Option<&&str>, line: &str) -> bool {
     let heads = ["FAIL: ", "ERROR: ", "UNEXPECTED SUCCESS: "].iter().any(|head| line.starts_with(head));
     heads && before.is_some_and(|before| is_rule(before, '='))
+}
+
+/// `ModuleNotFoundError: No module named 'tests.test_a'`.
+fn missing_module(line: &str) -> Option<&str> {
+    line.strip_prefix("ModuleNotFoundError: No module named '")?.strip_suffix('\'')
 }
 
 /// The line of one mark a test, where names are not printed.
