@@ -174,8 +174,9 @@ pub(crate) struct RunArgs {
     /// Work without a plan file
     #[command(flatten)]
     pub(crate) task: TaskFlags,
-    /// Go on with a flight that was interrupted; its fleet's commands are remembered, and --agent adds to them
-    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "builder", "repair", "judge", "builders", "verifiers", "config"])]
+    /// Go on with a flight that was interrupted; its fleet's commands are remembered, but for those that --builder and --agent
+    /// name now
+    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "repair", "judge", "builders", "verifiers", "config"])]
     pub(crate) resume: Option<FlightId>,
     /// What the fleet runs
     #[command(flatten)]

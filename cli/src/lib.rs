@@ -70,9 +70,13 @@ pub fn main() -> ExitCode {
     // Reading standard input or a lock may still block a thread of the runtime; nobody waits for it.
     runtime.shutdown_background();
     match ended {
-        Ok(exit) => exit.into(),
-        Err(failure) => failure.report(json).into(),
+        Ok(exit) => output::lost().map_or(exit, |error| {
+            let message = format!("cannot write standard output: {error}");
+            Failure::environment("output", message, "make room, or send it elsewhere").report(json)
+        }),
+        Err(failure) => failure.report(json),
     }
+    .into()
 }
 
 /// What clap has to say: help and versions are no errors.

@@ -25,7 +25,12 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Tim
         if !held.is_empty() || view.status == FlightStatus::Waiting {
             steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
         }
-        steps.push(format!("holdpoint run --resume {flight}{}    # goes on once you have", at(" --repo ", repo)));
+        if view.paused {
+            steps.push(format!("holdpoint resume {flight}    # a person paused it"));
+        }
+        if !view.waypoints.iter().all(|waypoint| waypoint.status.is_over()) {
+            steps.push(format!("holdpoint run --resume {flight}{}    # goes on once you have", at(" --repo ", repo)));
+        }
     }
     if view.waypoints.iter().any(|waypoint| waypoint.commit.is_some()) {
         let git = format!("git{}", at(" -C ", repo));
@@ -92,7 +97,13 @@ mod tests {
         for step in steps {
             assert!(text.contains(step), "{step} in {text}");
         }
-        assert!(text.starts_with("1 of 2 landed; "), "{text}");
+        assert!(text.starts_with("1 of 2 landed; ") && !text.contains("holdpoint resume"), "{text}");
+        let mut paused = flight();
+        paused.paused = true;
+        assert!(of(&paused, ".").contains("holdpoint resume p-00000000    # a person paused it\n"));
+        let mut cancelled = flight();
+        cancelled.waypoints.iter_mut().for_each(|waypoint| waypoint.status = Status::Cancelled);
+        assert!(!of(&cancelled, ".").contains("--resume"), "nothing goes on");
     }
 
     #[test]

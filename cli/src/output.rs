@@ -1,14 +1,33 @@
 //! Where words go: results to standard output, everything else to standard error. Nothing that moves a terminal's cursor
 //! or cannot be seen leaves here; text of others that is a part of a line goes through [`shown::line`] before.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::{
+    io::{self, ErrorKind, IsTerminal as _, Write},
+    sync::OnceLock,
+};
 
 use holdpoint_core::shown;
 use serde::Serialize;
 
-/// Prints a line to standard output. No error is reported when nobody reads it.
+/// Why something that was printed did not get to where standard output goes.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Why a part of the results is lost; `None`: it is not, or nobody reads them any more.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+fn noted(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error.to_string());
+    }
+}
+
+/// Prints a line to standard output.
 pub(crate) fn out(line: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", shown::lines(line));
+    noted(writeln!(io::stdout().lock(), "{}", shown::lines(line)));
 }
 
 /// Prints a line to standard error.
@@ -28,7 +47,7 @@ pub(crate) fn json_line(value: &impl Serialize) {
 
 /// JSON, with every value as it is.
 fn exactly(json: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", shown::json(json));
+    noted(writeln!(io::stdout().lock(), "{}", shown::json(json)));
 }
 
 /// A file of ours (credentials, a configuration, a script): as it is for a program or file, without what could not be seen
@@ -49,7 +68,7 @@ fn write(bytes: &[u8], for_terminal: impl FnOnce(&str) -> String) {
     } else {
         stdout.write_all(bytes)
     };
-    let _ = written.and_then(|()| stdout.flush());
+    noted(written.and_then(|()| stdout.flush()));
 }
 
 /// Standard output for lines of JSON: byte for byte for a program or file; for a terminal the same JSON with everything

@@ -300,8 +300,8 @@ async fn uncommitted(repo: &UserRepo, base: &ObjectId) -> Option<String> {
     // Not worth an error, nor where the flight starts from elsewhere.
     let here = repo.resolve("HEAD").await.ok().filter(|head| head == base);
     let paths = repo.uncommitted().await.ok().filter(|paths| here.is_some() && *paths > 0)?;
-    let noun = if paths == 1 { "path is" } else { "paths are" };
-    Some(format!("{paths} {noun} not committed: agents and checks start from {base}, and do not see it"))
+    let (noun, them) = if paths == 1 { ("path is", "it") } else { ("paths are", "them") };
+    Some(format!("{paths} {noun} not committed: agents and checks start from {base}, and do not see {them}"))
 }
 
 /// Says warnings on standard error.

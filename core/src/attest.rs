@@ -26,11 +26,14 @@ pub fn statement(submitted: &Submitted, decided: &Decided, landed: &Landed, vers
         uri: None,
         digest: of(algorithm, oid.as_str()),
     });
-    let report = decided.record.cause.as_ref().map(|cause| Resource {
+    // What led to the acceptance is the report, or what a person or an agent said at a gate behind it.
+    let cause = decided.record.cause.as_ref().map(|cause| Resource {
         name: None,
         uri: Some(format!("{flight}:{}", cause.reference())),
         digest: sha256(&cause.digest),
     });
+    let report = Resource { name: None, uri: None, digest: sha256(&landed.report) };
+    let report = Some(report).filter(|report| cause.as_ref().is_none_or(|cause| cause.digest != report.digest));
     Statement {
         statement_type: STATEMENT_TYPE.to_owned(),
         subject: subject.to_vec(),
@@ -47,7 +50,7 @@ pub fn statement(submitted: &Submitted, decided: &Decided, landed: &Landed, vers
                 uri: Some(format!("{flight}:policy")),
                 digest: sha256(&engine::policy_hash(&submitted.plan)),
             },
-            input_attestations: report.into_iter().collect(),
+            input_attestations: report.into_iter().chain(cause).collect(),
             verification_result: "PASSED".to_owned(),
             verified_levels: vec![LEVEL.to_owned()],
         },
@@ -57,7 +60,7 @@ pub fn statement(submitted: &Submitted, decided: &Decided, landed: &Landed, vers
 #[cfg(test)]
 mod tests {
     use holdpoint_protocol::journal::Entry;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::engine::tests::fixture::Fixture;
@@ -81,9 +84,17 @@ mod tests {
         assert_eq!(predicate["resourceUri"], "urn:holdpoint:flight:demo-1:waypoint:w");
         assert_eq!(predicate["verificationResult"], "PASSED");
         assert_eq!(predicate["verifiedLevels"], json!([LEVEL]));
-        let report = decided.record.cause.unwrap();
-        assert_eq!(predicate["inputAttestations"][0]["digest"]["sha256"], report.digest.hex());
-        assert_eq!(landed.report, report.digest);
+        let report = decided.record.cause.clone().unwrap();
+        let digests = |statement: &Value| -> Vec<Value> {
+            let inputs = statement["predicate"]["inputAttestations"].as_array().unwrap();
+            inputs.iter().map(|input| input["digest"]["sha256"].clone()).collect()
+        };
+        assert_eq!((digests(&said), landed.report), (vec![json!(report.digest.hex())], report.digest));
+        // A person approved what the report found.
+        let (mut approved, approval) = (decided.clone(), Digest::of(b"approval"));
+        approved.record.cause.as_mut().unwrap().digest = approval;
+        let said = statement(&fixture.flight.submitted, &approved, &landed, "0.1.0");
+        assert_eq!(digests(&serde_json::to_value(&said).unwrap()), [json!(report.digest.hex()), json!(approval.hex())]);
         let policy = engine::policy_hash(&fixture.flight.submitted.plan);
         assert_eq!(predicate["policy"]["digest"]["sha256"], policy.hex());
     }

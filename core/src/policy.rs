@@ -82,14 +82,14 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
 /// Rules on a build turn that failed before there was anything to judge. `detail`: what its agent says of it.
 #[must_use]
 pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> Ruling {
+    // What follows in further lines is in the handoff.
+    let first = detail.lines().next().unwrap_or_default();
     if reason == ReasonCode::Unsupported {
-        return escalate(
-            reason,
-            "the agent used something this version does not support: see the handoff for what it was",
-        );
+        let what = if first.is_empty() { "the agent did not say what" } else { first };
+        return escalate(reason, &format!("this cannot be done here: {what}"));
     }
     if reason == ReasonCode::NotExecutable {
-        let text = format!("{detail}: install the agent's program, or fix its command, then `holdpoint retry`");
+        let text = format!("{first}: install the agent's program, or fix its command, then `holdpoint retry`");
         return escalate(reason, &text);
     }
     if budget_left {

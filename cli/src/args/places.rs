@@ -131,7 +131,7 @@ impl CommandFlags {
     }
 
     /// Whether the program of this role was named by a flag.
-    fn names(&self, role: &RoleId) -> bool {
+    pub(crate) fn names(&self, role: &RoleId) -> bool {
         match role.as_str() {
             role::BUILDER => self.builder.is_some(),
             role::REPAIR => self.repair.is_some(),

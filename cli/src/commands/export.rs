@@ -20,10 +20,7 @@ use crate::{
 /// Writes the file.
 pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let path = args.out.clone().unwrap_or_else(|| format!("{}.export.jsonl", args.flight).into());
-    if path.is_file() && !args.force {
-        let message = format!("{} is there already", path.display());
-        return Err(Failure::usage("exists", message, "--force writes over it; --out FILE names another place"));
-    }
+    free(&path, args.force)?;
     let target = Target::existing(&args.place).await?;
     if path.as_os_str() == "-" {
         let written = target
@@ -49,6 +46,20 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
         output::out(&path.display().to_string());
     }
     Ok(Exit::Success)
+}
+
+/// Whether the file may be put there: in the place of another one if that is asked for, and of nothing else.
+fn free(path: &Path, force: bool) -> Result<(), Failure> {
+    let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !there.is_file() {
+        let message = format!("{} is there already, and no plain file", path.display());
+        return Err(Failure::usage("exists", message, "--out FILE names another place, --out - standard output"));
+    }
+    if !force {
+        let message = format!("{} is there already", path.display());
+        return Err(Failure::usage("exists", message, "--force writes over it; --out FILE names another place"));
+    }
+    Ok(())
 }
 
 fn wants(args: &ExportArgs) -> Wants {
@@ -77,5 +88,24 @@ async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Writ
 fn warn(written: &Written) {
     for digest in &written.missing {
         output::err(&format!("warning: the blob {digest} is not stored any more; an audit will name it"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_are_written_over_and_those_only_if_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("file"), "").unwrap();
+        std::os::unix::fs::symlink(path("nowhere"), path("link")).unwrap();
+        free(&path("new"), false).unwrap();
+        free(&path("file"), true).unwrap();
+        assert!(free(&path("file"), false).is_err());
+        for other in [path("link"), dir.path().to_owned(), "/dev/null".into()] {
+            assert!(free(&other, true).is_err(), "{}", other.display());
+        }
     }
 }

@@ -11,7 +11,7 @@ use holdpoint_bus::{
     migrator::MigrateError,
 };
 use holdpoint_core::plan::PlanErrors;
-use holdpoint_protocol::{api::STATUS, retire::RETIRE};
+use holdpoint_protocol::retire::RETIRE;
 use holdpoint_runtime::config::ConfigError;
 use holdpoint_workspace::{self as workspace, GIT_FLOOR};
 
@@ -199,9 +199,6 @@ impl From<ApiError> for Failure {
         let message = chain(&error);
         match error {
             ApiError::Refused { failure, endpoint } => match failure.code {
-                404 if endpoint == STATUS => {
-                    Self::usage("not_found", "there is no such flight", "`holdpoint status` lists the flights")
-                }
                 404 => Self::usage("not_found", failure.message, "`holdpoint status` lists the flights"),
                 403 if endpoint == RETIRE => Self::usage("not_allowed", failure.message, ARCHIVIST),
                 403 => Self::usage("not_allowed", failure.message, "--creds has to name an operator's .creds file"),

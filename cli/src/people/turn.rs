@@ -9,7 +9,7 @@ use std::{
 use holdpoint_bus::blobs;
 use holdpoint_harness::{backend::prompt, build_turn::by_hand};
 use holdpoint_protocol::{
-    facts::{BlobRef, BundleRef},
+    facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, TurnId, WaypointId, role},
     turn::{BuildRequest, Turn, TurnRequest},
 };
@@ -60,12 +60,17 @@ impl Desk {
         Err(Failure::usage("clone_folder", message, "move it away, or name another folder with --into DIR"))
     }
 
-    /// Refuses a place where no clone was made.
-    pub(crate) fn check_made(&self) -> Result<(), Failure> {
-        if self.clone.is_dir() {
+    /// Refuses a folder that is no clone with the commit that the turn starts from: all that it lacks would be deleted.
+    async fn check_made(&self, start: &Oid) -> Result<(), Failure> {
+        let found = async {
+            let repo = UserRepo::open(&self.clone).await.ok()?;
+            let is_root = repo.git_dir() == repo.dir().join(".git");
+            repo.resolve(start.as_str()).await.ok().filter(|_| is_root)
+        };
+        if found.await.is_some() {
             return Ok(());
         }
-        let message = format!("there is no clone in {}", self.clone.display());
+        let message = format!("there is no clone of this turn in {}", self.clone.display());
         let hint = "`holdpoint take` makes it; where it was made with --into, name the folder with --from DIR";
         Err(Failure::usage("clone_folder", message, hint))
     }
@@ -88,7 +93,7 @@ impl Desk {
     /// Stores what is in the clone as one commit on the turn's base; `None` where nothing differs from it.
     pub(crate) async fn store(&self, client: &Client, turn: &Turn) -> Result<Option<BundleRef>, Failure> {
         let request = build_request(turn)?;
-        self.check_made()?;
+        self.check_made(&request.start).await?;
         let (dir, mirror) = mirror(client, turn, &request.bundles).await?;
         let by = client.bus().name();
         let bundle = dir.path().join("handoff.bundle");
@@ -189,13 +194,13 @@ mod tests {
         let desk = Desk::of(Some(&dir.path().join("c")), dir.path(), &waypoint()).await.unwrap();
         assert_eq!(desk.brief, dir.path().join("c.md"));
         desk.check_free().unwrap();
-        assert!(desk.check_made().is_err());
         std::os::unix::fs::symlink("nowhere", &desk.brief).unwrap();
         assert!(desk.check_free().is_err(), "a link to nothing is something, too");
         std::fs::remove_file(&desk.brief).unwrap();
         std::fs::create_dir(&desk.clone).unwrap();
         assert!(desk.check_free().is_err());
-        desk.check_made().unwrap();
+        let start = "0".repeat(40).parse().unwrap();
+        assert!(desk.check_made(&start).await.is_err(), "a folder is no clone");
         assert!(Desk::of(Some(Path::new("/")), dir.path(), &waypoint()).await.is_err());
     }
 }

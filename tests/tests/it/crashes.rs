@@ -136,3 +136,21 @@ fn a_flight_whose_command_was_killed_is_resumed() {
     let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
     landed_once(&world, &world.holdpoint(&["run", "--resume", &flight, "--json"]));
 }
+
+#[test]
+fn a_flight_whose_program_is_not_there_goes_on_with_the_one_that_is_named_when_it_is_resumed() {
+    let world = World::new(&[]);
+    world.plan("plan: p\nwaypoints:\n  - {id: w, goal: g, criteria: [{id: c, check: grep -q done result}]}\n");
+    let broken = world.program("broken.sh", "there-is-no-such-program");
+    let held = world.holdpoint(&world.run_args(&["--builder", &broken]));
+    let waypoint = held.expect(1).waypoint("w");
+    assert_eq!(waypoint["reason_code"], "not_executable");
+    let remediation = waypoint["remediation"].as_str().unwrap();
+    assert!(remediation.contains("fix its command") && !remediation.contains('\n'), "{remediation}");
+    let flight = held.json()["flight"].as_str().unwrap().to_owned();
+    world.holdpoint(&["retry", "w"]).expect(0);
+    let right = world.program("right.sh", "echo done > result");
+    world.holdpoint(&["run", "--resume", &flight, "--builder", &right, "--json"]).expect(0);
+    let again = world.holdpoint(&["run", "--resume", &flight, "--judge", "true"]);
+    assert!(again.expect(2).stderr.contains("cannot be used with"), "{again}");
+}

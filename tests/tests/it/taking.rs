@@ -57,6 +57,10 @@ fn a_person_takes_a_stuck_builders_turn_and_the_work_is_verified_approved_by_ano
     assert_eq!(refused(&world, &["take", "w", "--as", "human-bob", "--into", "../bobs"], 1), "answer_late");
     assert!(!world.path("bobs").exists());
     assert_eq!(refused(&world, &["hand-in", "w", "--as", "human-bob"], 1), "not_allowed");
+    fs::create_dir(world.path("other")).unwrap();
+    fs::write(world.path("other/readme"), "y\n").unwrap();
+    let other = ["hand-in", "w", "--as", "human-ann", "--from", "../other"];
+    assert_eq!(refused(&world, &other, 2), "clone_folder", "a folder is no clone");
 
     let clone = world.path("repo-w");
     assert_eq!(fs::read_to_string(clone.join("other")).unwrap(), "kept\n", "the work so far is there");

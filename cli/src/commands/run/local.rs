@@ -21,7 +21,7 @@ use holdpoint_workspace::UserRepo;
 
 use super::{BUILDERS_DEFAULT, Flown, Following, Wanted, advisors, facts};
 use crate::{
-    args::{RunArgs, Work},
+    args::{CommandFlags, RunArgs, Work},
     branch,
     client::Client,
     console::beside::Beside,
@@ -99,7 +99,7 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     })?;
     let claim = FlightRecord::claim(&state, flight)?;
     branch::check(&repo, flight).await?;
-    let mut config = remembered(&record, args.commands.overrides(), &repo).await?;
+    let mut config = remembered(&record, &args.commands, &repo).await?;
     args.commands.for_all(&mut config);
     let record = FlightRecord { config: config.to_toml(), ..record };
     if let Some(Submission { base, .. }) = &record.submission {
@@ -112,17 +112,16 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     Box::pin(local.fly(None)).await
 }
 
-/// The configuration as it was, with programs for more roles; the environment of today has no say.
-async fn remembered(
-    record: &FlightRecord,
-    programs: Vec<(String, String)>,
-    repo: &UserRepo,
-) -> Result<Config, Failure> {
+/// The configuration as it was, with the programs that are named now; the environment of today has no say.
+async fn remembered(record: &FlightRecord, programs: &CommandFlags, repo: &UserRepo) -> Result<Config, Failure> {
     let place = record.plan.clone().unwrap_or_default();
     let damaged = |error: std::io::Error| crate::state::unusable("read", &place, &error);
     let file = tempfile::NamedTempFile::new().map_err(damaged)?;
     std::fs::write(file.path(), &record.config).map_err(damaged)?;
-    let mut config = Config::load_from(Some(file.path()), BTreeMap::new(), programs)?;
+    let mut before = Config::load_from(Some(file.path()), BTreeMap::new(), Vec::new())?;
+    before.agents.programs_mut().filter(|(role, _)| programs.names(role)).for_each(|(_, program)| program.leave());
+    std::fs::write(file.path(), before.to_toml()).map_err(damaged)?;
+    let mut config = Config::load_from(Some(file.path()), BTreeMap::new(), programs.overrides())?;
     program::anchor_all(&mut config, &repo.places().await?);
     Ok(config)
 }
