@@ -69,12 +69,8 @@ pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<Stri
     let (costs, _) = tokio::time::timeout(PATIENCE, read(client, flight)).await.ok()?.ok()?;
     let total = costs.rows(By::Role).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
     if total.turns > 0 && total.unmetered >= total.turns {
-        let turns = if total.turns == 1 {
-            "1 turn, whose program reports"
-        } else {
-            &format!("{} turns, whose programs report", total.turns)
-        };
-        return Some(format!("{turns} no cost"));
+        let turns = if total.turns == 1 { "turn, whose program reports" } else { "turns, whose programs report" };
+        return Some(format!("{} {turns} no cost", total.turns));
     }
     (total.turns > 0).then(|| words(total))
 }
