@@ -50,7 +50,8 @@ impl Course {
 }
 
 /// Whether an act that was stored at this time can be taken: not one that is older than the flight, none but its end on a
-/// waypoint of a paused flight, and none that was there before the flight was last paused or let go on.
+/// waypoint of a paused flight, none that was there before the flight was last paused or let go on, and none on a waypoint that was
+/// there before it was last given other workflows: what was refused by the chart of then could be taken by today's.
 ///
 /// # Errors
 /// [`Refusal::Act`]: what happened instead.
@@ -79,6 +80,10 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
     }
     if course.steered.is_some_and(|steered| stored < steered) {
         let message = format!("flight {id} was paused or let go on after this came");
+        return refuse(ActCode::AnswerLate, message, "look at `holdpoint inbox` before you act again");
+    }
+    if !on_flight && course.configured.is_some_and(|configured| stored < configured) {
+        let message = format!("flight {id} was given other workflows after this came");
         return refuse(ActCode::AnswerLate, message, "look at `holdpoint inbox` before you act again");
     }
     Ok(())

@@ -72,6 +72,28 @@ fn what_was_refused_because_of_a_pause_is_refused_still_when_it_comes_again() {
 }
 
 #[test]
+fn what_was_refused_by_the_chart_of_then_is_refused_still_after_a_reload() {
+    let world = World::new();
+    let mut reloaded = Course::of(world.own.iter().map(|(stored, entry)| (*stored, entry)), None);
+    reloaded.configured = Some(at(20));
+    for (verb, code) in [
+        (Verb::Approve, Some(ActCode::AnswerLate)),
+        (Verb::Answer, Some(ActCode::AnswerLate)),
+        (Verb::HandIn, Some(ActCode::AnswerLate)),
+        (Verb::Cancel, None),
+        (Verb::Pause, None),
+    ] {
+        let taken = |stored| takes(&world.fixture.flight, verb, at(stored), &reloaded);
+        let refused = taken(19).err().map(|refusal| match refusal {
+            Refusal::Act(refused) => refused.code,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(refused, code, "{verb:?}");
+        assert!(taken(20).is_ok(), "{verb:?}");
+    }
+}
+
+#[test]
 fn an_act_that_is_older_than_its_flight_is_about_another() {
     let world = World::new();
     for verb in [Verb::Cancel, Verb::Pause, Verb::Retry] {

@@ -1,7 +1,8 @@
 //! Flights that go on by other workflows than they were submitted with (GATE-12).
 
+use holdpoint_bus::handoffs::ShowJwt;
 use holdpoint_protocol::{
-    api::SUBMIT,
+    api::{ActStanding, SUBMIT},
     artifact::ActCode,
     ids::role,
     reason::ReasonCode,
@@ -89,5 +90,24 @@ async fn an_unsound_reload_and_one_of_a_script_that_takes_a_guard_away_change_no
     let more = declared([gate("read", "lead"), gate("sign", "lead"), gate("file", "lead")]);
     script.does(&world, None, &script.reload(&[more])).await;
     assert_ne!(world.view().await.workflows[0].digest, digest);
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_act_that_was_refused_before_a_reload_stays_refused_when_it_comes_again_and_could_be_taken() {
+    let by = |person: &str| GateSpec { people: vec![person.parse().unwrap()], ..gate("read", "lead") };
+    let mut world = World::start().await;
+    submit(&world, declared([by("human-ada"), gate("sign", "lead")])).await;
+    let (ada, bob) = (world.person("human-ada").await, world.person("human-bob").await);
+    world.waypoint_when("the first gate", stands_in("read", "lead")).await;
+    let early = bob.store(&world, W, &bob.approve(), ShowJwt::Yes).await;
+    assert!(matches!(world.standing(W, early).await, ActStanding::Refused(_)));
+    ada.does(&world, None, &ada.reload(&[declared([by("human-bob"), gate("sign", "lead")])])).await;
+
+    Box::pin(world.acts_come_again()).await;
+    let ActStanding::Refused(refused) = world.standing(W, early).await else { panic!("it was taken") };
+    assert_eq!(refused.code, ActCode::AnswerLate, "{refused:?}");
+    bob.does(&world, W, &bob.approve()).await;
+    world.waypoint_when("the second gate", stands_in("sign", "lead")).await;
     world.is_sound().await;
 }
