@@ -33,7 +33,7 @@ use holdpoint_protocol::{
     view::FlightStatus,
 };
 
-use crate::shell::Shell;
+use crate::{ended::Ends, shell::Shell};
 pub(crate) use checked::Checked;
 use checked::Says;
 
@@ -193,7 +193,7 @@ impl Books {
     }
 
     /// Where each journal of the flight ends.
-    pub(crate) fn ends(&self) -> BTreeMap<Option<WaypointId>, Sequence> {
+    pub(crate) fn ends(&self) -> Ends {
         self.ends.iter().map(|(waypoint, end)| (waypoint.clone(), end.sequence)).collect()
     }
 

@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     books::{Books, BooksError, Checked},
+    ended::Ends,
     shell::Shell,
 };
 
@@ -81,25 +82,36 @@ pub(crate) async fn submissions(
     Ok((flights, end))
 }
 
-/// The flights of which anything was appended after a place in the stream, with their submissions where these are among
-/// it; and the last place that was looked at. Only subjects are read.
+/// What was appended to a flight after a place in the stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Touched {
+    /// Its submission, where that is among it.
+    pub(crate) submitted: Option<Sequence>,
+    /// Where those of its journals end that have any of it, where that was looked for.
+    pub(crate) ends: Ends,
+}
+
+/// The flights of which anything was appended after a place in the stream, and the last place that was looked at. Only
+/// subjects are read.
 pub(crate) async fn touched(
     shell: &Shell,
     after: Sequence,
-) -> Result<(BTreeMap<FlightId, Option<Sequence>>, Sequence), ReadError> {
+) -> Result<(BTreeMap<FlightId, Touched>, Sequence), ReadError> {
     let mut entries = shell.journal.replay_subjects(&subjects::journals(), after).await?;
     let end = entries.end().max(after);
     if after == Sequence(0) {
         // All that there are: their submissions say as much, and are fewer.
         entries.close().await;
         let (flights, _) = submissions(shell, after).await?;
-        return Ok((flights.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect(), end));
+        let all = flights.into_iter().map(|(id, submitted)| (id, Touched { submitted: Some(submitted), ends: Ends::new() }));
+        return Ok((all.collect(), end));
     }
-    let mut flights = BTreeMap::new();
+    let mut flights: BTreeMap<FlightId, Touched> = BTreeMap::new();
     while let Some(stored) = entries.next().await? {
         let Some(key) = subjects::parse_journal(&stored.subject) else { continue };
         let submitted = subjects::is_submission(&stored.subject).then_some(stored.sequence);
-        flights.entry(key.flight).or_insert(submitted);
+        let touched = flights.entry(key.flight).or_insert_with(|| Touched { submitted, ends: Ends::new() });
+        touched.ends.insert(key.waypoint, stored.sequence);
     }
     Ok((flights, end))
 }

@@ -21,6 +21,7 @@ mod checkpoint;
 mod completing;
 mod connections;
 mod dead;
+mod ended;
 mod examine;
 mod export;
 mod flight;

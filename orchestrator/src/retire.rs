@@ -40,6 +40,7 @@ pub(crate) async fn retire(shell: &Shell, query: RetireQuery, by: AgentName) -> 
         return Err(ApiFailure::new(409, format!("flight {flight} went on after it was exported: export it again")));
     }
     let entry = append(shell, &mut books, by, export, &cut.handoffs).await?;
+    shell.ended.saw(&flight, books.ends());
     tracing::info!({ fields::FLIGHT } = %flight, %export, { fields::STREAM_SEQ } = entry.0, "retired: its messages may be deleted");
     Ok(RetireAnswer { entry, handoffs: cut.handoffs })
 }

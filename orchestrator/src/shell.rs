@@ -21,7 +21,8 @@ use holdpoint_runtime::{clock, mirror::MirrorStore};
 use tokio::sync::watch;
 
 use crate::{
-    handed::Handed, hints::Hints, metrics::GateMetrics, quota::OpenFlights, senders::Senders, snapshots::Snapshots,
+    ended::Ended, handed::Handed, hints::Hints, metrics::GateMetrics, quota::OpenFlights, senders::Senders,
+    snapshots::Snapshots,
 };
 
 /// Shared by all actors; cheap to clone.
@@ -45,6 +46,8 @@ pub(crate) struct Shell {
     pub(crate) snapshots: Arc<Snapshots>,
     /// Which flights are open, and how many may be.
     pub(crate) open: Arc<OpenFlights>,
+    /// Which flights were over when they were last looked at here.
+    pub(crate) ended: Arc<Ended>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
     /// How many lines of the log messages of others caused.

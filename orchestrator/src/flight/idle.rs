@@ -101,6 +101,7 @@ impl State {
                 self.shell.open.opened(books);
             } else {
                 self.shell.open.over(&self.id);
+                self.shell.ended.saw(&self.id, books.ends());
             }
         }
     }

@@ -11,8 +11,9 @@ use holdpoint_protocol::{ids::FlightId, journal::Sequence};
 use super::scans::Reach;
 use crate::{
     books::Books,
-    catalog::{self, Catalog, Wanted},
+    catalog::{self, Catalog, Touched, Wanted},
     checkpoint::Checkpoint,
+    ended::Ended,
     shell::Shell,
 };
 
@@ -34,7 +35,8 @@ pub(super) async fn survey(
 ) -> Result<Scan, ReadError> {
     match reach {
         Reach::After(sequence) => submitted_after(shell, sequence, known).await,
-        Reach::Everything | Reach::Checkpoint => everything(shell, dir, known).await,
+        Reach::Everything => checkpoint(shell, dir, Known { here: known, untouched: false }).await,
+        Reach::Checkpoint => checkpoint(shell, dir, Known { here: known, untouched: true }).await,
     }
 }
 
@@ -47,35 +49,138 @@ async fn submitted_after(shell: &Shell, after: Sequence, known: &HashSet<FlightI
     Ok(Scan { open: catalog.open.into_values().collect(), until })
 }
 
-/// A flight that was over at the last checkpoint, and of which nothing was appended since, is over still.
-async fn everything(shell: &Shell, dir: &Path, known: &HashSet<FlightId>) -> Result<Scan, ReadError> {
+async fn checkpoint(shell: &Shell, dir: &Path, known: Known<'_>) -> Result<Scan, ReadError> {
     let roots = shell.trust.roots();
     let last = Checkpoint::load(shell, dir, &roots).await?;
     let (touched, until) = catalog::touched(shell, last.until).await?;
-    // Of a flight that was reopened, the first entry that is read is not its submission: it is read by itself.
-    let first = last.open.values().copied().chain(touched.values().flatten().copied()).min();
-    let after = first.map_or(last.until, |first| before(first).min(last.until));
-    let mut open: BTreeMap<FlightId, Option<Sequence>> =
-        last.open.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect();
-    for (flight, submitted) in touched {
-        open.entry(flight).or_insert(submitted);
-    }
-    let unknown = open.iter().filter(|(flight, submitted)| submitted.is_none() || !known.contains(*flight));
-    let wanted: HashSet<FlightId> = unknown.map(|(flight, _)| flight.clone()).collect();
-    let catalog = if wanted.is_empty() {
+    let Reading { mut open, unread, after } = reading(last, touched, known, &shell.ended);
+    let catalog = if unread.is_empty() {
         Catalog::default()
     } else {
-        catalog::read(shell, after, &Wanted::Open(&wanted)).await?
+        catalog::read(shell, after, &Wanted::Open(&unread)).await?
     };
-    open.retain(|flight, _| known.contains(flight) || catalog.is_left(flight));
+    open.retain(|flight, _| !unread.contains(flight) || catalog.is_left(flight));
     let begun = |(flight, submitted): (FlightId, Option<Sequence>)| {
         let submitted = submitted.or_else(|| catalog.open.get(&flight).map(Books::begun));
         (flight, submitted.unwrap_or(FIRST))
     };
     Checkpoint { until, open: open.into_iter().map(begun).collect() }.keep(shell, dir, &roots).await;
+    shell.ended.forget_until(until);
     Ok(Scan { open: catalog.open.into_values().collect(), until })
+}
+
+/// Which flights need not be read to be known as open.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// These: they are in memory here, or sleep.
+    here: &'a HashSet<FlightId>,
+    /// Those that were open at the last checkpoint, and to which nothing was appended since: they are open still.
+    untouched: bool,
+}
+
+/// What has to be read for the next checkpoint.
+#[derive(Debug, PartialEq, Eq)]
+struct Reading {
+    /// The flights that are open, or may be, and where each was submitted.
+    open: BTreeMap<FlightId, Option<Sequence>>,
+    /// Of these, the ones of which the journals have to say it.
+    unread: HashSet<FlightId>,
+    /// The journals are read from here on.
+    after: Sequence,
+}
+
+/// A flight that was over at the last checkpoint, or when it was last looked at here, and to which nothing was appended
+/// since, is over still.
+fn reading(last: Checkpoint, touched: BTreeMap<FlightId, Touched>, known: Known<'_>, ended: &Ended) -> Reading {
+    let Checkpoint { until, open } = last;
+    let mut open: BTreeMap<FlightId, Option<Sequence>> =
+        open.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect();
+    let mut unread: HashSet<FlightId> =
+        if known.untouched { HashSet::new() } else { open.keys().cloned().collect() };
+    for (flight, Touched { submitted, ends }) in touched {
+        if ended.is_over(&flight, &ends) {
+            open.remove(&flight);
+            unread.remove(&flight);
+            continue;
+        }
+        unread.insert(flight.clone());
+        open.entry(flight).or_insert(submitted);
+    }
+    let submitted = |flight: &FlightId| open.get(flight).copied().flatten();
+    unread.retain(|flight| submitted(flight).is_none() || !known.here.contains(flight));
+    // Of a flight that was reopened, the first entry that is read is not its submission: it is read by itself.
+    let first = unread.iter().filter_map(submitted).min();
+    let after = first.map_or(until, |first| before(first).min(until));
+    Reading { open, unread, after }
 }
 
 fn before(sequence: Sequence) -> Sequence {
     Sequence(sequence.0.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ended::Ends;
+
+    fn id(name: &str) -> FlightId {
+        name.parse().unwrap()
+    }
+
+    fn ids(names: &[&str]) -> HashSet<FlightId> {
+        names.iter().map(|name| id(name)).collect()
+    }
+
+    /// A checkpoint at 100, with these flights open, and where each was submitted.
+    fn at_100(open: &[(&str, u64)]) -> Checkpoint {
+        Checkpoint { until: Sequence(100), open: open.iter().map(|(name, at)| (id(name), Sequence(*at))).collect() }
+    }
+
+    /// Flights with a new entry at this place, and where those were submitted that are new.
+    fn touched(flights: &[(&str, u64, Option<u64>)]) -> BTreeMap<FlightId, Touched> {
+        let of = |(name, end, submitted): &(&str, u64, Option<u64>)| {
+            (id(name), Touched { submitted: submitted.map(Sequence), ends: Ends::from([(None, Sequence(*end))]) })
+        };
+        flights.iter().map(of).collect()
+    }
+
+    fn open_of(reading: &Reading) -> HashSet<FlightId> {
+        reading.open.keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_start_reads_all_that_may_be_open_from_the_submission_of_the_first() {
+        let known = Known { here: &HashSet::new(), untouched: false };
+        let touched = touched(&[("new", 130, Some(120)), ("reopened", 110, None)]);
+        let reading = reading(at_100(&[("held", 40)]), touched, known, &Ended::default());
+        assert_eq!(open_of(&reading), ids(&["held", "new", "reopened"]));
+        assert_eq!((reading.unread, reading.after), (ids(&["held", "new", "reopened"]), Sequence(39)));
+    }
+
+    #[test]
+    fn a_checkpoint_reads_nothing_of_flights_that_are_held_or_known_or_were_seen_to_end() {
+        let ended = Ended::default();
+        for (name, end) in [("over", 140), ("went-on", 150), ("was-open", 160)] {
+            ended.saw(&id(name), Ends::from([(None, Sequence(end))]));
+        }
+        let known = Known { here: &ids(&["here"]), untouched: true };
+        let last = at_100(&[("held", 40), ("was-open", 50), ("here", 60)]);
+        let touched = touched(&[
+            ("here", 170, None),
+            ("over", 140, Some(120)),
+            ("went-on", 151, Some(121)),
+            ("was-open", 160, None),
+            ("elsewhere", 180, Some(122)),
+        ]);
+        let reading = reading(last, touched, known, &ended);
+        assert_eq!(open_of(&reading), ids(&["held", "here", "went-on", "elsewhere"]));
+        assert_eq!((reading.unread, reading.after), (ids(&["went-on", "elsewhere"]), Sequence(100)));
+    }
+
+    #[test]
+    fn a_flight_that_is_here_and_was_reopened_is_read_for_where_it_was_submitted() {
+        let known = Known { here: &ids(&["here"]), untouched: true };
+        let reading = reading(at_100(&[]), touched(&[("here", 110, None)]), known, &Ended::default());
+        assert_eq!((reading.unread, reading.after), (ids(&["here"]), Sequence(100)));
+    }
 }
