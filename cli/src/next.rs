@@ -10,9 +10,10 @@ use holdpoint_protocol::{
 
 use crate::view::short;
 
-/// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is.
-pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Timestamp) -> Vec<String> {
-    let mut lines: Vec<String> = took(view, cost, now).into_iter().collect();
+/// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is; `ended` is when it came
+/// to its end, where that was seen.
+pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: Option<Timestamp>) -> Vec<String> {
+    let mut lines: Vec<String> = took(view, cost, ended).into_iter().collect();
     let mut steps: Vec<String> = Vec::new();
     let FlightView { flight, branch, base, .. } = view;
     if view.status != FlightStatus::Accepted {
@@ -42,12 +43,15 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Tim
     lines
 }
 
-/// `landed 2 of 3 in 03:12; $1.25, 42000 tokens, …`
-fn took(view: &FlightView, cost: Option<&str>, now: Timestamp) -> Option<String> {
+/// `2 of 3 landed in 03:12; $1.25, 42000 tokens, …`
+fn took(view: &FlightView, cost: Option<&str>, ended: Option<Timestamp>) -> Option<String> {
     let done = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
-    let time = view.submitted_at.map(|since| format!(" in {}", clock(now.since(since)))).unwrap_or_default();
-    let cost = cost.map(|cost| format!("; {cost}")).unwrap_or_default();
-    (!view.waypoints.is_empty()).then(|| format!("{done} of {} landed{time}{cost}", view.waypoints.len()))
+    // Where nobody makes work, nothing lands.
+    let landed = view.waypoints.iter().any(|waypoint| waypoint.commit.is_some());
+    let word = if landed { "landed" } else { "complete" };
+    let time = ended.zip(view.submitted_at).map(|(ended, since)| format!(" in {}", clock(ended.since(since))));
+    let (time, cost) = (time.unwrap_or_default(), cost.map(|cost| format!("; {cost}")).unwrap_or_default());
+    (!view.waypoints.is_empty()).then(|| format!("{done} of {} {word}{time}{cost}", view.waypoints.len()))
 }
 
 /// The repository, unless it is the current folder.
@@ -68,7 +72,7 @@ mod tests {
     use crate::view::tests::flight;
 
     fn of(view: &FlightView, repo: &str) -> String {
-        lines(view, Some("$0.00, 42 tokens"), Path::new(repo), Timestamp::from_millis(68_000)).join("\n")
+        lines(view, Some("$0.00, 42 tokens"), Path::new(repo), Some(Timestamp::from_millis(68_000))).join("\n")
     }
 
     #[test]
@@ -83,6 +87,8 @@ mod tests {
              holdpoint/p-00000000"
         );
         assert!(of(&view, "../client").contains("git -C ../client merge"));
+        view.waypoints[0].commit = None;
+        assert_eq!(lines(&view, None, Path::new("."), None), ["1 of 1 complete"], "over before anybody looked");
     }
 
     #[test]

@@ -25,6 +25,11 @@ fn noted(written: io::Result<()>) {
     }
 }
 
+/// `1 flight`, `2 flights`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Prints a line to standard output.
 pub(crate) fn out(line: &str) {
     noted(writeln!(io::stdout().lock(), "{}", shown::lines(line)));

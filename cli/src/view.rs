@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
-use crate::failure::Exit;
+use crate::{failure::Exit, output::counted};
 
 /// Digits of a commit's name that people read.
 const SHORT_OID: usize = 10;
@@ -92,19 +92,23 @@ pub(crate) fn table(view: &FlightView) -> String {
     }
     let landed = view.waypoints.iter().filter(|w| w.commit.is_some()).count();
     if landed > 0 {
-        let commits = if landed == 1 { "1 commit".to_owned() } else { format!("{landed} commits") };
+        let commits = counted(landed, "commit");
         let _ = writeln!(text, "branch {} at {} ({commits} on {})", view.branch, short(&view.head), short(&view.base));
     }
     text.truncate(text.trim_end().len());
     text
 }
 
-/// All flights for people.
-pub(crate) fn list(flights: &[FlightLine]) -> String {
+/// All flights for people. Of each it is asked whether nobody flies it at the moment.
+pub(crate) fn list(flights: &[FlightLine], is_interrupted: impl Fn(&FlightLine) -> bool) -> String {
     let width = flights.iter().map(|line| line.flight.as_str().len()).max().unwrap_or_default();
     let line = |line: &FlightLine| {
-        let (flight, status) = (line.flight.as_str(), flight_status(line.status));
-        format!("{flight:<width$}  {status:<10}  {}", seconds(line.submitted_at))
+        let status = match line.status {
+            FlightStatus::Running | FlightStatus::Waiting if line.paused => "paused",
+            FlightStatus::Running if is_interrupted(line) => "interrupted",
+            status => flight_status(status),
+        };
+        format!("{:<width$}  {status:<11}  {}", line.flight.as_str(), seconds(line.submitted_at))
     };
     flights.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -128,7 +132,8 @@ fn summary(waypoint: &WaypointView) -> String {
     if !waypoint.branches.is_empty() {
         parts.push(branches(waypoint));
     } else if let Some(turn) = &waypoint.turn {
-        parts.push(format!("turn of {}", turn.role));
+        let holder = turn.agent.as_ref().map(|agent| format!(" ({agent})")).unwrap_or_default();
+        parts.push(format!("turn of {}{holder}", turn.role));
         match turn.overdue {
             0 => {}
             1 => parts.push("overdue once".to_owned()),
@@ -137,10 +142,8 @@ fn summary(waypoint: &WaypointView) -> String {
     } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
         parts.push(reason.to_string());
     }
-    match waypoint.attempts {
-        0 => {}
-        1 => parts.push("1 attempt".to_owned()),
-        attempts => parts.push(format!("{attempts} attempts")),
+    if waypoint.attempts > 0 {
+        parts.push(counted(waypoint.attempts as usize, "attempt"));
     }
     let passed = waypoint.criteria.iter().filter(|c| c.verdict == Verdict::Pass).count();
     if !waypoint.criteria.is_empty() {

@@ -311,6 +311,7 @@ impl Books {
             plan: self.flight.submitted.plan.plan.clone(),
             submitted_at: self.flight.submitted.record.at,
             status: self.status(),
+            paused: self.flight.steering.is_paused(),
         }
     }
 }

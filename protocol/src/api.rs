@@ -110,6 +110,9 @@ pub struct FlightLine {
     pub submitted_at: Timestamp,
     /// How it stands.
     pub status: FlightStatus,
+    /// Whether a person paused it. Absent: nobody did, or an earlier orchestrator answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 /// Asks for all artifacts and decisions of a waypoint, in order; the answer is a [`History`].

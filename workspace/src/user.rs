@@ -82,6 +82,17 @@ impl UserRepo {
         &self.dir
     }
 
+    /// The root of the working tree that it was opened in, without links; `None` for a bare repository.
+    ///
+    /// # Errors
+    /// Git cannot be run.
+    pub async fn working_tree(&self) -> Result<Option<PathBuf>, WorkspaceError> {
+        use std::os::unix::ffi::OsStrExt;
+        let ToolOutput { code, stdout, .. } = self.git("rev-parse").arg("--show-toplevel").run().await?;
+        let root = stdout.strip_suffix(b"\n").unwrap_or(&stdout);
+        Ok((code == Some(0) && !root.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(root))))
+    }
+
     /// The git directory that all its working trees share. Two folders with the same one are the same repository.
     #[must_use]
     pub fn git_dir(&self) -> &Path {

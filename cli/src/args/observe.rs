@@ -1,6 +1,9 @@
 //! `events`, `gates` and `report`: what happens at gates, and what it comes to.
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, RangedU64ValueParser},
+};
 use holdpoint_core::events::KINDS;
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
@@ -18,7 +21,7 @@ pub(crate) struct Flights {
     /// The flight; without it all that are open, and the newest others
     pub(crate) flight: Option<FlightId>,
     /// How many of the newest flights, where none is named
-    #[arg(long, value_name = "N", default_value_t = LAST)]
+    #[arg(long, value_name = "N", default_value_t = LAST, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) last: usize,
     /// Which repository, and which fleet
     #[command(flatten)]

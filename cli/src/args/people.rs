@@ -172,8 +172,10 @@ pub(crate) struct SteerArgs {
 fn reworks(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = plain.then(|| digits.parse().ok()).flatten();
-    number.ok_or_else(|| "a number of reworks is written +2".to_owned())
+    if !plain {
+        return Err("a number of reworks is written +2".to_owned());
+    }
+    digits.parse().map_err(|_| format!("at most +{} at once", u32::MAX))
 }
 
 #[cfg(test)]

@@ -297,14 +297,17 @@ impl Run<'_> {
     fn conclude(&self, report: &Report) {
         let Report { archived, left, blobs_deleted, blobs_spared, bytes_before, bytes_after, .. } = report;
         if !left.is_empty() {
-            self.say(&format!("{} older flights are not over and stay (`holdpoint status`)", left.len()));
+            let older = output::counted(left.len(), "older flight");
+            self.say(&format!("left where they are, not over yet: {older} (`holdpoint status`)"));
         }
         if *blobs_spared > 0 {
-            self.say(&format!("{blobs_spared} blobs were uploaded or named meanwhile and stay"));
+            let blobs = output::counted(*blobs_spared, "blob");
+            self.say(&format!("uploaded or named meanwhile, and left: {blobs}"));
         }
         self.say(&format!(
-            "{} archived, {blobs_deleted} blobs deleted: the broker holds {}, {} before. Its disk follows when it has synced",
-            if archived.len() == 1 { "1 flight".to_owned() } else { format!("{} flights", archived.len()) },
+            "{} archived, {} deleted: the broker holds {}, {} before. Its disk follows when it has synced",
+            output::counted(archived.len(), "flight"),
+            output::counted(*blobs_deleted, "blob"),
             units::roughly(*bytes_after),
             units::roughly(*bytes_before),
         ));

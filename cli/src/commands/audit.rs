@@ -79,7 +79,10 @@ async fn all(args: &AuditArgs) -> Result<Exit, Failure> {
     if args.json {
         output::json(&checked);
     } else {
-        output::out(&format!("{} flights audited, {broken} broken; {failed} could not be audited", checked.len()));
+        output::out(&format!(
+            "{} audited, {broken} broken; {failed} could not be audited",
+            output::counted(checked.len(), "flight")
+        ));
     }
     Ok(exit(broken == 0 && failed == 0))
 }

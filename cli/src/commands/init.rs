@@ -99,7 +99,14 @@ fn recognise(root: &Path) -> Option<Project> {
         return Some(Project { kind: "Python with pytest", prepare: None, suite: "python3 -m pytest -q", needs: "" });
     }
     let python = ["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"].iter().any(|file| has(file));
-    python.then_some(Project { kind: "Python with unittest", prepare: None, suite: "python3 -m unittest", needs: "" })
+    (python || has_test_module(root)).then_some(Project { kind: "Python with unittest", prepare: None, suite: "python3 -m unittest", needs: "" })
+}
+
+/// Whether there is a module that unittest finds by its name.
+fn has_test_module(root: &Path) -> bool {
+    let is_test = |name: &str| name.starts_with("test") && name.ends_with(".py");
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(is_test))
 }
 
 fn plan(name: &str, project: Option<&Project>) -> String {
@@ -167,6 +174,8 @@ mod tests {
             (vec![("package.json", "{\"scripts\": {\"test\": \"node --test\"}}")], Some("npm test"), None),
             (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest -q"), None),
             (vec![("setup.py", "")], Some("python3 -m unittest"), None),
+            (vec![("calc.py", ""), ("test_calc.py", "")], Some("python3 -m unittest"), None),
+            (vec![("calc.py", "")], None, None),
             (vec![("README.md", "")], None, None),
         ] {
             let project = recognised(&files);

@@ -9,6 +9,8 @@ use holdpoint_protocol::{
     api::{FlightLine, HistoryLine, Standing},
     artifact::{Artifact as _, BuildPlan},
     ids::role,
+    names::answers_turn,
+    streams,
     view::{FlightStatus, FlightView},
 };
 use serde_json::Value;
@@ -50,12 +52,20 @@ pub(super) async fn status(args: StatusArgs) -> Result<Exit, Failure> {
 
 /// How a flight of this machine goes on that could move and that nobody flies.
 async fn interrupted(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
-    if view.status != FlightStatus::Running || view.paused || Remote::named(place)?.is_some() {
+    if view.status != FlightStatus::Running || view.paused {
         return Ok(None);
     }
-    let state = StateDir::of(&ground::find(&place.repo).await?)?;
+    let Some(state) = own_state(place).await? else { return Ok(None) };
     let place = if place.repo == Path::new(".") { String::new() } else { format!(" --repo {}", place.repo.display()) };
     Ok(goes_on_by(&state, &view.flight).map(|command| command + &place))
+}
+
+/// Where the flights of this machine are; `None`: a fleet elsewhere is asked.
+async fn own_state(place: &Place) -> Result<Option<StateDir>, Failure> {
+    if Remote::named(place)?.is_some() {
+        return Ok(None);
+    }
+    StateDir::of(&ground::find(&place.repo).await?).map(Some)
 }
 
 async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
@@ -71,7 +81,9 @@ async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
     } else if flights.is_empty() {
         output::out("no flights yet");
     } else {
-        output::out(&view::list(&flights));
+        let state = own_state(&args.place).await?;
+        let goes_on = |line: &FlightLine| state.as_ref().and_then(|state| goes_on_by(state, &line.flight));
+        output::out(&view::list(&flights, |line| goes_on(line).is_some()));
     }
     Ok(Exit::Success)
 }
@@ -126,6 +138,7 @@ fn readable(line: &HistoryLine) -> String {
     match line.standing {
         Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
         Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),
+        None if is_unanswered(line) => fields.push("NOT TAKEN: refused, or not looked at yet".to_owned()),
         Some(Standing::Taken) | None => {}
     }
     let head = format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "));
@@ -134,6 +147,11 @@ fn readable(line: &HistoryLine) -> String {
     let blockers = line.artifact["blockers"].as_array().into_iter().flatten().filter_map(|blocker| blocker.as_str());
     let blockers = blockers.map(|blocker| format!("\n    blocker: {}", shown::line(blocker)));
     std::iter::once(head.trim_end().to_owned()).chain(doubts).chain(blockers).collect()
+}
+
+/// Whether it wants an answer of the journal and has none. A call for help that is heard while its program runs wants none.
+fn is_unanswered(line: &HistoryLine) -> bool {
+    !line.reference.starts_with(streams::JOURNAL) && answers_turn(&line.kind) && line.artifact["running"] != true
 }
 
 /// What a program said that it means to do; of a plan that its harness wrote, nothing.
@@ -199,5 +217,25 @@ mod tests {
         assert_eq!(lines[1..], ["    doubt: no test notices a.py", "    doubt: x\\n> y"]);
         line.kind = "build_artifact".to_owned();
         assert_eq!(readable(&line).lines().count(), 1);
+    }
+
+    #[test]
+    fn history_says_of_what_no_entry_answers_that_it_was_not_taken() {
+        let line = |kind: &str, stream: &str, standing| HistoryLine {
+            at: Timestamp::from_millis(0),
+            kind: kind.to_owned(),
+            reference: format!("{stream}/1"),
+            artifact: json!({"outcome": "complete"}),
+            standing,
+        };
+        let operators = streams::handoff(&role::id(role::OPERATOR));
+        assert!(readable(&line("completion", &operators, None)).ends_with("NOT TAKEN: refused, or not looked at yet"));
+        for line in [
+            line("completion", &operators, Some(Standing::Taken)),
+            line("build_plan", "HP_HANDOFF_BUILDER", None),
+            line("decided", streams::JOURNAL, None),
+        ] {
+            assert!(!readable(&line).contains("NOT TAKEN"), "{}", line.kind);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 
 use holdpoint_core::engine::ADVISORS_MAX;
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     ids::{FlightId, role},
     journal::Fleet,
     streams,
@@ -49,14 +49,14 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         (None, None, Some(work)) => Box::pin(local::fly(&args, work)).await?,
         (_, None, None) => return Err(nothing_named()),
     };
-    let Flown { view, cost } = flown;
+    let Flown { view, cost, ended } = flown;
     if args.json_events {
         print_last_event(&view);
     } else {
         print(&view, args.json);
     }
     if !args.json && !args.json_events {
-        next::lines(&view, cost.as_deref(), &args.place.repo, clock::now()).iter().for_each(|line| output::out(line));
+        next::lines(&view, cost.as_deref(), &args.place.repo, ended).iter().for_each(|line| output::out(line));
     }
     Ok(view::exit(&view))
 }
@@ -66,6 +66,8 @@ struct Flown {
     view: FlightView,
     /// What it used up, for people; `None` where nobody asks, or that cannot be read.
     cost: Option<String>,
+    /// When it came to its end; `None` where it had before.
+    ended: Option<Timestamp>,
 }
 
 /// Neither a plan nor a task was named.
@@ -174,6 +176,8 @@ impl<'a> Following<'a> {
     async fn conclude(self, begun: Option<&FlightView>) -> Result<Flown, Failure> {
         let how = progress::How { stays: self.stays, events: self.result == Wanted::Events, repo: Some(self.repo) };
         let view = progress::follow(self.client, self.flight, begun, how).await?;
+        let is_over = |view: &FlightView| matches!(view.status, FlightStatus::Accepted | FlightStatus::Incomplete);
+        let ended = (!begun.is_some_and(is_over)).then(clock::now);
         if anything_landed(&view) {
             branch::write(self.client, self.repo, &view).await?;
         }
@@ -182,7 +186,7 @@ impl<'a> Following<'a> {
         if let Some(notifier) = self.notifier {
             notifier.finish().await;
         }
-        Ok(Flown { view, cost })
+        Ok(Flown { view, cost, ended })
     }
 }
 

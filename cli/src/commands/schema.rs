@@ -80,7 +80,7 @@ fn write(folder: &Path, documents: &[(String, Value)], json: bool) -> Result<(),
     if json {
         output::json(&json!({"written": written}));
     } else {
-        output::out(&format!("{} files in {}", written.len(), folder.display()));
+        output::out(&format!("{} in {}", output::counted(written.len(), "file"), folder.display()));
     }
     Ok(())
 }

@@ -36,6 +36,7 @@ pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
         let open = open(&before, &whose.waypoint, &by);
         if open.is_some_and(|turn| turn.purpose != Purpose::Complete) {
             desk.check_free()?;
+            desk.check_outside(&acting.place.repo).await?;
         }
         if theirs(&before, &whose.waypoint, &by).is_none() {
             let body = TakeBody { agent: by.clone(), on: open.map(|turn| turn.turn.to_string()) };

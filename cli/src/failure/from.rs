@@ -26,6 +26,7 @@ const MIGRATOR: &str =
     "--creds has to name a migrator's .creds file that still counts: `holdpoint keys add migrator NAME`";
 const SILENT: &str = "look at the broker's log, and check that the key of --creds still counts (`holdpoint keys list`)";
 /// Which key deletes.
+const ARCHIVED: &str = "`holdpoint audit FILE` checks its archive, and `holdpoint fetch --from FILE` writes its branch";
 const ARCHIVIST: &str = "--creds has to name an archivist's .creds file: `holdpoint keys add archivist NAME`";
 
 impl From<PlanErrors> for Failure {
@@ -202,7 +203,7 @@ impl From<ApiError> for Failure {
                 404 => Self::usage("not_found", failure.message, "`holdpoint status` lists the flights"),
                 403 if endpoint == RETIRE => Self::usage("not_allowed", failure.message, ARCHIVIST),
                 403 => Self::usage("not_allowed", failure.message, "--creds has to name an operator's .creds file"),
-                410 => Self::usage("archived", failure.message, "`holdpoint audit FILE` checks its archive"),
+                410 => Self::usage("archived", failure.message, ARCHIVED),
                 400..=499 => Self::usage("refused", failure.message, ""),
                 _ => Self::environment("orchestrator", failure.message, "try again; the orchestrator's log says more"),
             },

@@ -35,6 +35,7 @@ mod tests {
             plan: "p".to_owned(),
             submitted_at: Timestamp::from_millis(0),
             status,
+            paused: false,
         };
         let (over, open) = (FlightStatus::Accepted, FlightStatus::Waiting);
         let lines = || [("d", over), ("c", over), ("b", open), ("a", over)].map(line).to_vec();

@@ -8,7 +8,7 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{Timestamp, time::Millis};
 
-use crate::view::seconds;
+use crate::{output::counted, view::seconds};
 
 /// Work that is listed at each gate.
 const STANDING_MAX: usize = 10;
@@ -122,13 +122,15 @@ pub(crate) fn delivery(report: &DeliveryReport) -> String {
         _ => dash(),
     };
     [
-        format!("{} flights from {} to {}", report.flights, seconds(from), seconds(until)),
+        format!("{} from {} to {}", counted(report.flights, "flight"), seconds(from), seconds(until)),
         format!(
-            "deployment frequency   {:.2} landings a day ({} of {} changes)",
-            report.landings_per_day, report.landed, report.changes
+            "deployment frequency   {:.2} landings a day (of {}, {} landed)",
+            report.landings_per_day,
+            counted(report.changes, "change"),
+            report.landed
         ),
         format!("lead time for changes  {}", spread(&report.lead_time)),
-        format!("change failure rate    {rate} ({} changes were held, {} are now)", report.failed, report.held_now),
+        format!("change failure rate    {rate} (held at any time: {}, now: {})", report.failed, report.held_now),
         format!("time to restore        {}", spread(&report.time_to_restore)),
     ]
     .join("\n")

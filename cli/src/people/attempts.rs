@@ -5,9 +5,9 @@ use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, BuildArtifact, VerificationReport},
-    reason::CriterionReason,
+    reason::{CriterionReason, ReasonCode},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::view::seconds;
 
@@ -23,6 +23,8 @@ struct Attempt {
     why: Vec<String>,
     /// What followed.
     ruling: Option<String>,
+    /// That is only that it waits for a person, whose word follows.
+    waits: bool,
 }
 
 /// A line for each attempt that was handed off, oldest first.
@@ -38,15 +40,18 @@ pub(crate) fn lines(history: &[HistoryLine]) -> Vec<String> {
             attempt.why = red(&line.artifact);
         }
         let decision = &line.artifact["decision"];
-        if let Some(disposition) = decision["disposition"].as_str().filter(|_| attempt.ruling.is_none()) {
-            let reason = decision["reason_code"].as_str().unwrap_or_default();
+        let is_judged = attempt.ruling.is_some() && !attempt.waits;
+        if let Some(disposition) = decision["disposition"].as_str().filter(|_| !is_judged) {
+            let reason = &decision["reason_code"];
+            attempt.waits = *reason == json!(ReasonCode::ApprovalOpen);
+            let reason = reason.as_str().unwrap_or_default();
             attempt.ruling = Some(format!("{} ({})", shown::line(disposition), shown::line(reason)));
         }
     }
     attempts.iter().enumerate().map(|(number, attempt)| shown_as(number + 1, attempt)).collect()
 }
 
-fn shown_as(number: usize, Attempt { at, agent, why, ruling }: &Attempt) -> String {
+fn shown_as(number: usize, Attempt { at, agent, why, ruling, .. }: &Attempt) -> String {
     let at = at.map(seconds).unwrap_or_default();
     let ruling = ruling.as_deref().unwrap_or("not judged yet");
     let more = why.len().saturating_sub(NAMED_MAX);
@@ -64,7 +69,7 @@ fn handed_off(line: &HistoryLine) -> Attempt {
         let last = detail.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
         format!("{}: {}", shown::line(reason), shown::line(last))
     });
-    Attempt { at: Some(line.at), agent, why: words.into_iter().collect(), ruling: None }
+    Attempt { at: Some(line.at), agent, why: words.into_iter().collect(), ruling: None, waits: false }
 }
 
 /// The criteria and guards of a report that are not green, each with why.
@@ -86,8 +91,6 @@ fn red(report: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn line(kind: &str, standing: Option<Standing>, artifact: Value) -> HistoryLine {
@@ -128,5 +131,19 @@ mod tests {
                 format!("attempt 3  {at}  builder-1  accept (criteria_met)"),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_person_says_of_work_that_waits_for_it_is_what_followed() {
+        let taken = Some(Standing::Taken);
+        let decision = |what: &str, why: &str| json!({"decision": {"disposition": what, "reason_code": why}});
+        let mut history = vec![
+            line("build_artifact", taken, json!({"agent": "builder-1"})),
+            line("turn", None, decision("escalate", "approval_open")),
+        ];
+        assert!(lines(&history)[0].ends_with("builder-1  escalate (approval_open)"));
+        history.push(line("turn", None, decision("rework", "approval_rejected")));
+        history.push(line("decided", None, decision("escalate", "approval_open")));
+        assert!(lines(&history)[0].ends_with("builder-1  rework (approval_rejected)"));
     }
 }

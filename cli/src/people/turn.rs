@@ -39,7 +39,7 @@ impl Desk {
     pub(crate) async fn of(named: Option<&Path>, repo: &Path, waypoint: &WaypointId) -> Result<Self, Failure> {
         let clone = match named {
             Some(named) => named.to_owned(),
-            None => next_to(UserRepo::open(repo).await.ok().as_ref().map(UserRepo::dir), waypoint),
+            None => next_to(root(repo).await.as_deref(), waypoint),
         };
         let clone = std::path::absolute(&clone).map_err(|error| unusable(&clone, &error))?;
         let Some(name) = clone.file_name() else {
@@ -58,6 +58,17 @@ impl Desk {
         };
         let message = format!("{} is there already, and nothing is overwritten", there.display());
         Err(Failure::usage("clone_folder", message, "move it away, or name another folder with --into DIR"))
+    }
+
+    /// Refuses a folder in the working tree of the repository: that is its user's alone.
+    pub(crate) async fn check_outside(&self, repo: &Path) -> Result<(), Failure> {
+        let Some(root) = root(repo).await else { return Ok(()) };
+        let there = self.clone.ancestors().find_map(|folder| folder.canonicalize().ok());
+        if !there.is_some_and(|there| there.starts_with(&root)) {
+            return Ok(());
+        }
+        let message = format!("{} is in the working tree of {}", self.clone.display(), root.display());
+        Err(Failure::usage("clone_folder", message, "name a folder outside of it with --into DIR"))
     }
 
     /// Refuses a folder that is no clone with the commit that the turn starts from: all that it lacks would be deleted.
@@ -107,6 +118,13 @@ impl Desk {
         let digest = blobs::put_file(client.bus(), &role, &bundle.path).await?;
         Ok(Some(BundleRef { blob: BlobRef { role, digest, bytes: bundle.bytes }, tip: to_wire(&commit), index: None }))
     }
+}
+
+/// The root of the repository's working tree; of a bare one its folder.
+async fn root(repo: &Path) -> Option<PathBuf> {
+    let repo = UserRepo::open(repo).await.ok()?;
+    let tree = repo.working_tree().await.ok()?;
+    Some(tree.unwrap_or_else(|| repo.git_dir().to_owned()))
 }
 
 /// Next to the repository, whose working tree is its user's; where there is none, the current folder is as good.

@@ -134,4 +134,26 @@ fn a_turn_that_nobody_answered_in_time_says_how_often() {
         overdue: 2,
     });
     assert!(table(&view).contains("running, turn of builder, overdue 2 times"), "{}", table(&view));
+    view.waypoints[0].turn.as_mut().unwrap().agent = Some("human-ann".parse().unwrap());
+    assert!(table(&view).contains("running, turn of builder (human-ann), overdue"), "{}", table(&view));
+}
+
+#[test]
+fn the_list_says_which_flights_are_paused_and_which_nobody_flies() {
+    let line = |flight: &str, status, paused| FlightLine {
+        flight: flight.parse().unwrap(),
+        plan: "p".to_owned(),
+        submitted_at: Timestamp::from_millis(0),
+        status,
+        paused,
+    };
+    let lines = [
+        line("f-1", FlightStatus::Running, false),
+        line("f-2", FlightStatus::Running, false),
+        line("f-3", FlightStatus::Waiting, true),
+        line("f-4", FlightStatus::Accepted, false),
+    ];
+    let text = list(&lines, |line| line.flight.as_str() != "f-1");
+    let words: Vec<_> = text.lines().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
+    assert_eq!(words, ["running", "interrupted", "paused", "accepted"], "{text}");
 }

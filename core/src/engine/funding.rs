@@ -157,7 +157,8 @@ pub(super) fn crossed(detail: &str, cx: &StepContext<'_>) -> Ruling {
 
 fn rule(what: &str, named: &str, cx: &StepContext<'_>) -> Ruling {
     let text = format!(
-        "{what}: raise it with `holdpoint budget {named}` and by how much, such as `--cost-usd +5`; the work goes on then"
+        "{what}: raise it with `holdpoint budget {named}` and by how much, such as `--cost-usd +5`, `--tokens +100000` or \
+         `--wall +600`; the work goes on then"
     );
     match cx.flight.submitted.plan.budget.on_exceeded {
         OnExceeded::Stop => exhausted(ReasonCode::BudgetExhausted, &text),

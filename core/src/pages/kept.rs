@@ -54,6 +54,7 @@ mod tests {
             plan: "p".repeat(4_000),
             submitted_at: at(0),
             status: FlightStatus::Running,
+            paused: false,
         };
         (0..count).map(line).collect()
     }

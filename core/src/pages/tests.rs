@@ -199,6 +199,7 @@ fn flights_are_read_on_behind_the_last_one_and_not_behind_one_that_is_not_there(
         plan: "p".repeat(4_000),
         submitted_at: Timestamp::from_millis(0),
         status: FlightStatus::Running,
+        paused: false,
     };
     let all: Vec<FlightLine> = (0..1_000).map(line).collect();
     let (mut read, mut after, mut pages) = (Vec::new(), None, 0);

@@ -56,6 +56,8 @@ fn a_person_takes_a_stuck_builders_turn_and_the_work_is_verified_approved_by_ano
     assert!(shown.expect(0).stdout.contains("holdpoint release w --flight"), "{shown}");
     assert_eq!(refused(&world, &["take", "w", "--as", "human-bob", "--into", "../bobs"], 1), "answer_late");
     assert!(!world.path("bobs").exists());
+    assert_eq!(refused(&world, &["take", "w", "--as", "human-ann", "--into", "mine"], 2), "clone_folder");
+    assert!(!world.path("repo/mine").exists(), "the working tree is its user's");
     assert_eq!(refused(&world, &["hand-in", "w", "--as", "human-bob"], 1), "not_allowed");
     fs::create_dir(world.path("other")).unwrap();
     fs::write(world.path("other/readme"), "y\n").unwrap();

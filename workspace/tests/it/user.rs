@@ -45,6 +45,10 @@ async fn names_resolve_to_commits_from_any_working_tree() {
     let other = UserRepo::open(&linked).await.unwrap();
     assert_eq!(other.resolve("HEAD").await.unwrap(), workbench.base);
     assert_eq!(other.git_dir(), user.git_dir());
+    assert_eq!(user.working_tree().await.unwrap(), workbench.repo.canonicalize().ok());
+    assert_eq!(other.working_tree().await.unwrap(), linked.canonicalize().ok());
+    let bare = UserRepo::open(user.git_dir()).await.unwrap();
+    assert_eq!(bare.working_tree().await.unwrap(), None);
     for name in ["nothing", "--all", "", "HEAD:src", "main..v1"] {
         assert!(matches!(user.resolve(name).await, Err(WorkspaceError::UnknownRef { .. })), "{name}");
     }

@@ -115,6 +115,7 @@ fn api() -> Kinds {
         plan: "harden-client".to_owned(),
         submitted_at: at(0),
         status: FlightStatus::Incomplete,
+        paused: true,
     };
     let history = HistoryLine {
         at: at(5),
