@@ -94,6 +94,11 @@ impl Failure {
         }
     }
 
+    /// Whether it has this short word.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Other { code, .. } if *code == word)
+    }
+
     /// What happened, for logs.
     pub(crate) fn message(&self) -> String {
         match self {

@@ -47,7 +47,7 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: O
 fn took(view: &FlightView, cost: Option<&str>, ended: Option<Timestamp>) -> Option<String> {
     let done = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
     // Where nobody makes work, nothing lands.
-    let landed = view.waypoints.iter().any(|waypoint| waypoint.commit.is_some());
+    let landed = done == 0 || view.waypoints.iter().any(|waypoint| waypoint.commit.is_some());
     let word = if landed { "landed" } else { "complete" };
     let time = ended.zip(view.submitted_at).map(|(ended, since)| format!(" in {}", clock(ended.since(since))));
     let (time, cost) = (time.unwrap_or_default(), cost.map(|cost| format!("; {cost}")).unwrap_or_default());

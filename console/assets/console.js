@@ -100,8 +100,11 @@ document.addEventListener('submit', async (event) => {
   const fields = new URLSearchParams(new FormData(form, button));
   button.disabled = true;
   say('Sent; waiting for the orchestrator …');
+  // Browsers break off what they sent when a network of the machine comes or goes, those of containers too. Looking again is safe.
+  const looks = button.value === 'look';
+  const send = () => fetch(form.action, { method: 'POST', body: fields });
   try {
-    const answer = await fetch(form.action, { method: 'POST', body: fields });
+    const answer = await (looks ? send().catch(send) : send());
     const words = await answer.text();
     const into = answer.ok && form.dataset.into && document.getElementById(form.dataset.into);
     if (into) {
@@ -110,7 +113,8 @@ document.addEventListener('submit', async (event) => {
     } else say(words || `not done (${answer.status})`, !answer.ok);
     if (answer.ok && !('keeps' in form.dataset)) form.reset();
   } catch {
-    say('The console does not answer. Does it still run?', true);
+    say(looks ? 'The console does not answer. Does it still run?'
+      : 'The connection broke off, and nobody knows whether this was done: load the page again to see.', true);
   }
   button.disabled = false;
 });

@@ -17,10 +17,13 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
+use crate::server::PAGE_TIMEOUT;
+
 /// Connections at once. A browser has six; the others wait.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
-/// How long nothing may be heard of a connection and nothing be sent to it. Event streams say more often that they are there.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long nothing may be heard of a connection and nothing be sent to it. Event streams say more often that they are there, and a
+/// page that takes too long is answered before.
+const SILENCE_MAX: Duration = PAGE_TIMEOUT.saturating_add(Duration::from_secs(30));
 /// The pause after a connection could not be taken, because there are no file descriptors.
 const PAUSE: Duration = Duration::from_millis(200);
 

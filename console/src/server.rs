@@ -33,7 +33,7 @@ const FRESH: Duration = Duration::from_millis(700);
 /// How old lists may be that cost a reading of all journals, where nothing hints at a change.
 const LISTS: Duration = Duration::from_secs(60);
 /// How long a page may take.
-const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Open flights whose turns the page of the fleet counts: the newest.
 const OPEN_FLIGHTS_MAX: usize = 40;
 

@@ -31,7 +31,7 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
-pub use ends::Bytes;
+pub use ends::{Bytes, THE_END};
 pub use finding::{BrokenLink, Finding};
 pub(crate) use lines::reference as entry_reference;
 pub use lines::{EntryLine, HandoffLine};

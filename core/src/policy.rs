@@ -95,7 +95,7 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> 
     if budget_left {
         return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
     }
-    let remediation = format!("last reason: {reason}; {}", words::after_failure(detail));
+    let remediation = format!("last reason: {reason}; {}", words::after_failure(reason, detail));
     exhausted(ReasonCode::AttemptsExhausted, &remediation)
 }
 

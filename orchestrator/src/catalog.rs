@@ -103,7 +103,8 @@ pub(crate) async fn touched(
         // All that there are: their submissions say as much, and are fewer.
         entries.close().await;
         let (flights, _) = submissions(shell, after).await?;
-        let all = flights.into_iter().map(|(id, submitted)| (id, Touched { submitted: Some(submitted), ends: Ends::new() }));
+        let all =
+            flights.into_iter().map(|(id, submitted)| (id, Touched { submitted: Some(submitted), ends: Ends::new() }));
         return Ok((all.collect(), end));
     }
     let mut flights: BTreeMap<FlightId, Touched> = BTreeMap::new();

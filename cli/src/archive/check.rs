@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use holdpoint_bus::auth::{PastSenders, SignedMessage, TrustRoots};
-use holdpoint_core::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine};
+use holdpoint_core::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine, THE_END};
 use holdpoint_protocol::{
     Digest,
     export::{BlobPart, Cut, End, Line, Message, Seal},
@@ -206,10 +206,10 @@ impl<'a> First<'a> {
     /// A file that was cut off, or from which lines were taken.
     fn end(&mut self, auditor: &mut Auditor) {
         let found = End { messages: self.messages, blobs: self.blobs };
-        let say = |end: &End| format!("{} messages and {} pieces of evidence", end.messages, end.blobs);
+        let say = |end: &End| format!("{} messages and {} pieces of evidence and work", end.messages, end.blobs);
         match &self.end {
-            None => auditor.damaged("the end", "a last line", "the file is cut off"),
-            Some(end) if *end != found => auditor.damaged("the end", &say(end), &say(&found)),
+            None => auditor.damaged(THE_END, "a last line", "the file is cut off"),
+            Some(end) if *end != found => auditor.damaged(THE_END, &say(end), &say(&found)),
             Some(_) => {}
         }
     }

@@ -43,7 +43,7 @@ pub(crate) struct ExportArgs {
     holdpoint audit harden-client-0a1b2c3d\n  \
     holdpoint audit harden-client-0a1b2c3d.export.jsonl --trust trust.json --json\n  \
     holdpoint audit --all\n\n\
-    Checked are: the chain of every journal and its end, each entry's and handoff's signature and the role of its key, \
+    Checked are: the chain of every journal and its end, the signature of each entry and of each handoff that one answers, and the role of its key, \
     each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests. \
     The first broken link is named. Exit code 0: sound; 1: broken.")]
 pub(crate) struct AuditArgs {

@@ -100,7 +100,7 @@ pub(crate) struct ApproveArgs {
 /// `reject`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint reject w1 --note 'the error message has to name the file'\n\n\
-    Sends the work back to the first gate; the note is what the next build turn has to change.")]
+    Sends the work back to the gate that the workflow says, the first one unless it says otherwise; the note is what has to change.")]
 pub(crate) struct RejectArgs {
     /// Which waypoint
     #[command(flatten)]

@@ -13,7 +13,8 @@ use clap::{Args, Subcommand, ValueEnum};
     holdpoint workflow new review --org --out org.yaml\n  \
     holdpoint workflow check\n  \
     holdpoint workflow show review --mermaid\n\n\
-    Plans name what the repository declares on the commit that they stand on (`workflow: NAME`), in addition to fly and fly-approved."
+    Plans name what the repository declares on the commit that they stand on (`workflow: NAME`), in addition to fly, fly-approved and \
+    one-gate."
 )]
 pub(crate) struct WorkflowArgs {
     /// What to do

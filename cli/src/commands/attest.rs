@@ -2,12 +2,13 @@
 
 use std::io::{self, Write as _};
 
-use holdpoint_protocol::attestation::Envelope;
+use holdpoint_protocol::{attestation::Envelope, ids::WaypointId};
 
 use crate::{
     args::audit::AttestArgs,
     failure::{Exit, Failure},
     output,
+    people::find,
     target::Target,
 };
 
@@ -17,8 +18,12 @@ pub(super) async fn attest(args: AttestArgs) -> Result<Exit, Failure> {
     let envelopes: Vec<Envelope> = target
         .serve(async |client| {
             let mut waypoints = args.waypoints.clone();
+            let view = find::known(client, &args.flight).await?;
+            let is_there = |id: &&WaypointId| view.waypoints.iter().any(|known| known.id == **id);
+            if let Some(unknown) = waypoints.iter().find(|id| !is_there(id)) {
+                return Err(find::no_waypoint(unknown, &format!("the flight {}", args.flight)));
+            }
             if waypoints.is_empty() {
-                let view = client.status(&args.flight).await?;
                 waypoints.extend(view.waypoints.into_iter().filter(|w| w.commit.is_some()).map(|w| w.id));
             }
             let mut envelopes = Vec::new();

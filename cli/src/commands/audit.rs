@@ -7,7 +7,10 @@ use std::{
 };
 
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::{audit::AuditCounts, shown};
+use holdpoint_core::{
+    audit::{AuditCounts, BrokenLink},
+    shown,
+};
 use holdpoint_protocol::ids::FlightId;
 
 use crate::{
@@ -38,7 +41,11 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
             Failure::usage("not_found", message, "`holdpoint status` lists the flights")
         })?;
         // A person who mistyped a file's name is not helped by hearing of flights only.
-        one(&args, &flight).await.map_err(|failure| failure.also(&format!("there is no file {flight} either")))?
+        let there = format!("there is no file {flight} either");
+        // There is such a flight.
+        let is_known = |failure: &Failure| failure.is("archived") || failure.is("no_trust");
+        let also = |failure: Failure| if is_known(&failure) { failure } else { failure.also(&there) };
+        one(&args, &flight).await.map_err(also)?
     };
     if args.json {
         output::json(&checked);
@@ -115,9 +122,12 @@ async fn exported(client: &Client, flight: &FlightId, trust: Option<TrustRoots>)
 pub(super) async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failure> {
     let path: Option<PathBuf> = match Remote::named(place)? {
         Some(remote) => remote.trust().cloned(),
-        None => Some(StateDir::of(&ground::find(&place.repo).await?)?.path("keys/trust.json")),
+        // Nothing was flown here yet: the caller has no fleet.
+        None => {
+            Some(StateDir::of(&ground::find(&place.repo).await?)?.path("keys/trust.json")).filter(|path| path.is_file())
+        }
     };
-    path.filter(|path| path.is_file()).map(|path| trust(&path)).transpose()
+    path.map(|path| trust(&path)).transpose()
 }
 
 fn trust(path: &Path) -> Result<TrustRoots, Failure> {
@@ -134,8 +144,8 @@ fn readable(checked: &Checked) -> String {
     let AuditCounts { entries, handoffs, answered, decisions, landings, evidence } = audit.counts;
     let bytes = if checked.evidence_bytes { "with their bytes" } else { "by their digests only" };
     let looked = format!(
-        "{entries} entries, {handoffs} handoffs ({answered} answered), {decisions} decisions taken again, \
-         {landings} landings, {evidence} pieces of evidence {bytes}"
+        "entries {entries}, handoffs {handoffs} (answered {answered}), decisions taken again {decisions}, landings {landings}, \
+         pieces of evidence {evidence} {bytes}"
     );
     let Some(first) = audit.findings.first() else { return format!("{}: sound\n  {looked}", audit.flight) };
     let waypoint = first.waypoint.as_ref().map(|waypoint| format!(" (waypoint {waypoint})")).unwrap_or_default();
@@ -147,6 +157,9 @@ fn readable(checked: &Checked) -> String {
         shown::line(&first.expected),
         shown::line(&first.found),
     );
+    if first.link == BrokenLink::Signature && entries > 0 && audit.findings.len() as u64 >= entries {
+        text.push_str("  not one signature fits: are these keys (--trust) those of the flight's fleet?\n");
+    }
     let more = audit.findings.len() - 1;
     if more > 0 {
         text.push_str(&format!("  and {more} more (--json shows all)\n"));

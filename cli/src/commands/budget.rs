@@ -13,6 +13,7 @@ use crate::{
     args::budget::BudgetArgs,
     client::Client,
     failure::{Exit, Failure},
+    output,
     people::{
         act::{About, perform},
         find,
@@ -53,7 +54,13 @@ async fn raise(client: &Client, args: &BudgetArgs) -> Result<(Option<WaypointId>
     for held in view.waypoints.iter().filter(held) {
         let about = About { flight: flight.clone(), waypoint: Some(held.id.clone()) };
         let body = RetryBody { agent: agent.clone(), on: None, from: None, reworks: 0, note: None };
-        perform(client, &about, &Act::Retry(Box::new(Retry::new(about.origin(), body)))).await?;
+        match perform(client, &about, &Act::Retry(Box::new(Retry::new(about.origin(), body)))).await {
+            // The limit is raised all the same, and another one is in the way.
+            Err(Failure::Act(refused)) => {
+                output::err(&format!("raised, but {} is not tried again: {}", held.id, refused.message));
+            }
+            other => drop(other?),
+        }
     }
     Ok((waypoint, client.status(&flight).await?))
 }

@@ -1,11 +1,13 @@
 //! `dead`: turns that kill their agents, listed and tried again.
 
-use holdpoint_protocol::api::DeadTurn;
+use holdpoint_protocol::{api::DeadTurn, ids::FlightId};
 
 use crate::{
     args::dead::{DeadAction, DeadArgs, DeadListArgs},
+    client::Client,
     failure::{Exit, Failure},
     output,
+    people::find,
     target::Target,
     view,
 };
@@ -20,7 +22,7 @@ pub(super) async fn dead(args: DeadArgs) -> Result<Exit, Failure> {
 
 async fn list(args: DeadListArgs) -> Result<Exit, Failure> {
     let turns = match Target::find(&args.place).await? {
-        Some(target) => target.serve(async |client| Ok(client.dead(args.flight.as_ref()).await?)).await?,
+        Some(target) => target.serve(async |client| listed(client, args.flight.as_ref()).await).await?,
         None => Vec::new(),
     };
     if args.json {
@@ -31,6 +33,13 @@ async fn list(args: DeadListArgs) -> Result<Exit, Failure> {
         turns.iter().for_each(|turn| output::out(&readable(turn)));
     }
     Ok(Exit::Success)
+}
+
+async fn listed(client: &Client, flight: Option<&FlightId>) -> Result<Vec<DeadTurn>, Failure> {
+    if let Some(flight) = flight {
+        find::known(client, flight).await?;
+    }
+    Ok(client.dead(flight).await?)
 }
 
 fn readable(turn: &DeadTurn) -> String {

@@ -82,6 +82,10 @@ struct PropertyLine {
 
 /// Looks at everything, also when something is wrong.
 pub(super) async fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
+    if !args.repo.is_dir() {
+        let message = format!("there is no folder {}", args.repo.display());
+        return Err(Failure::usage("not_a_repository", message, "--repo DIR names a repository, or leave it out"));
+    }
     let config = Config::load(None, Vec::new())?;
     let mut report = look(&config, &args.repo).await;
     if report.sandbox.ok {

@@ -36,8 +36,12 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
             "missing": written.missing,
         }));
     } else {
-        let evidence =
-            if args.with_evidence { format!(" and {} pieces of evidence", written.blobs) } else { String::new() };
+        let evidence = match (args.with_evidence, args.with_work) {
+            (false, false) => String::new(),
+            (true, false) => format!(" and {} pieces of evidence", written.blobs),
+            (false, true) => format!(" and {} pieces of work", written.blobs),
+            (true, true) => format!(" and {} pieces of evidence and work", written.blobs),
+        };
         output::err(&format!(
             "{} messages{evidence}; check them with: holdpoint audit {}",
             written.messages,

@@ -99,7 +99,12 @@ fn recognise(root: &Path) -> Option<Project> {
         return Some(Project { kind: "Python with pytest", prepare: None, suite: "python3 -m pytest -q", needs: "" });
     }
     let python = ["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"].iter().any(|file| has(file));
-    (python || has_test_module(root)).then_some(Project { kind: "Python with unittest", prepare: None, suite: "python3 -m unittest", needs: "" })
+    (python || has_test_module(root)).then_some(Project {
+        kind: "Python with unittest",
+        prepare: None,
+        suite: "python3 -m unittest",
+        needs: "",
+    })
 }
 
 /// Whether there is a module that unittest finds by its name.

@@ -140,7 +140,7 @@ fn rotate(args: &RotateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let role = &args.role;
-    output::out(&format!("{role} has a new key; {} credentials were signed again", rotation.renewed.len()));
+    output::out(&format!("{role} has its new key; credentials signed again by it: {}", rotation.renewed.len()));
     for issued in &rotation.left {
         output::err(&format!("not in its place, so not signed again: {} ({})", issued.name, issued.public_key));
     }

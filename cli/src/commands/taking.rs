@@ -34,7 +34,10 @@ pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
         let about = About { flight, waypoint: Some(whose.waypoint.clone()) };
         let before = client.status(&about.flight).await?;
         let open = open(&before, &whose.waypoint, &by);
-        if open.is_some_and(|turn| turn.purpose != Purpose::Complete) {
+        // That another person has it is for the act to find out.
+        let is_anothers =
+            open.is_some_and(|turn| is_taken(&before, &whose.waypoint, turn) && turn.agent.as_ref() != Some(&by));
+        if open.is_some_and(|turn| turn.purpose != Purpose::Complete) && !is_anothers {
             desk.check_free()?;
             desk.check_outside(&acting.place.repo).await?;
         }
@@ -49,7 +52,8 @@ pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
     let local = target.fleet.is_some();
     let (about, view, made) = target.serve(work).await?;
     let exit = report(&acting, Verb::Take, &about, &view, local).await?;
-    next_steps(&about, &view, &whose.waypoint, made.then_some(&desk));
+    let person = acting.person.as_ref().map(|person| format!(" --as {person}")).unwrap_or_default();
+    next_steps(&about, &view, &whose.waypoint, (made.then_some(&desk), &person));
     Ok(exit)
 }
 
@@ -78,13 +82,15 @@ async fn make(
 }
 
 /// Says what its person does next; never among the JSON.
-fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, desk: Option<&Desk>) {
+fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, (desk, person): (Option<&Desk>, &str)) {
     if let Some(Desk { clone, brief }) = desk {
         output::err(&format!("the clone is in {}, and what is wanted in {}", clone.display(), brief.display()));
     }
+    let judges = turns(view, waypoint).any(|(turn, _)| matches!(turn.purpose, Purpose::Verify(_)));
     let known = view.waypoints.iter().find(|known| known.id == *waypoint);
     for verb in known.into_iter().flat_map(|known| &known.actions) {
-        output::err(&format!("    > {}", command(*verb, &about.flight, waypoint)));
+        let verdict = if *verb == Verb::HandIn && judges { " --verdict ID=pass --note '…'" } else { "" };
+        output::err(&format!("    > {}{verdict}{person}", command(*verb, &about.flight, waypoint)));
     }
 }
 
@@ -96,6 +102,11 @@ fn turns<'a>(view: &'a FlightView, waypoint: &WaypointId) -> impl Iterator<Item 
         let branch = |branch: &'a BranchView| Some((branch.turn.as_ref()?, branch.standing == BranchStatus::Waiting));
         own.chain(known.branches.iter().filter_map(branch))
     })
+}
+
+/// Whether a person has taken this turn.
+fn is_taken(view: &FlightView, waypoint: &WaypointId, turn: &TurnView) -> bool {
+    turns(view, waypoint).any(|(one, waits)| waits && one.turn == turn.turn && one.agent.is_some())
 }
 
 /// The turn that this person has already: an agent's is running, and a gate for people is nobody's.

@@ -188,8 +188,11 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
             "builds again".to_owned()
         }
         Some(Purpose::Build) => "builds".to_owned(),
-        Some(Purpose::Verify(_)) => "is verified".to_owned(),
-        Some(Purpose::Complete) => "goes on to the next gate".to_owned(),
+        Some(Purpose::Verify(_)) => "goes to a verifier".to_owned(),
+        Some(Purpose::Complete) if verb == Verb::Approve => "goes on to the next gate".to_owned(),
+        Some(Purpose::Complete) => {
+            waypoint.gate.as_ref().map_or_else(|| "goes on".to_owned(), |gate| format!("goes on at gate {gate}"))
+        }
         Some(Purpose::Advise) => "waits for advice".to_owned(),
         None => format!("is {}", status(waypoint.status)),
     }

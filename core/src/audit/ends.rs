@@ -13,6 +13,9 @@ use super::{Audit, Auditor, BrokenLink, lines::reference};
 /// The bytes of evidence that an export holds; `Err` says what is wrong with one.
 pub type Bytes = BTreeMap<Digest, Result<(), String>>;
 
+/// Where a file of an export is cut off, or does not hold as much as it says.
+pub const THE_END: &str = "the end";
+
 impl Auditor {
     /// Looks at what is missing, and says what was found.
     ///
@@ -32,6 +35,8 @@ impl Auditor {
         if let Some(bytes) = bytes {
             self.evidence(bytes);
         }
+        // That something is missing somewhere says less than where.
+        self.findings.sort_by_key(|finding| finding.link == BrokenLink::File && finding.at == THE_END);
         Audit { flight: self.flight, findings: self.findings, counts: self.counts }
     }
 

@@ -123,7 +123,7 @@ fn the_examples_load_with_their_org_chart() {
 
 #[test]
 fn everything_that_a_workflow_can_say_is_kept() {
-    let spec = sound(
+    let found = checked(
         r#"workflow:
   name: full
   description: "All keys"
@@ -155,7 +155,11 @@ fn everything_that_a_workflow_can_say_is_kept() {
       outcomeHelp: {complete: "It goes out.", needs_review: "It goes back."}
   outcomes: {complete: advance, needs_review: reject, blocked: hold}
 "#,
+        Some(ORG),
     );
+    let warned: Vec<String> = told(&found.warnings);
+    assert_eq!((told(&found.errors), warned.len()), (vec![], 2), "gates that may not send back: {warned:?}");
+    let spec = found.projects.into_iter().flatten().next().unwrap();
     assert_eq!((spec.description.as_deref(), spec.default_outcome), (Some("All keys"), Some(Outcome::NeedsReview)));
     assert_eq!(spec.rejection_strategy, RejectionStrategy::Named);
     assert_eq!(spec.outcomes.blocked, Some(Effect::Hold));

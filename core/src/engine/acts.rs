@@ -251,7 +251,8 @@ fn cannot(retry: &Retry, cx: &StepContext<'_>) -> Option<Refusal> {
     }
     if cx.flight.wall_end(cx.now).is_some_and(|end| end <= cx.now) {
         let message = "the flight's wall budget is used up: nothing opens any more".to_owned();
-        return refuse(ActCode::Over, message, "fly the plan again with a larger `budget.wall`");
+        let hint = format!("raise it with `holdpoint budget {} --wall +600`", cx.flight.submitted.flight);
+        return refuse(ActCode::Over, message, &hint);
     }
     None
 }

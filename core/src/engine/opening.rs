@@ -51,7 +51,8 @@ pub(super) fn unfit(cx: &StepContext<'_>) -> Option<Ruling> {
         return Some(escalate(ReasonCode::PolicyConflict, &text));
     }
     let unjudged = cx.waypoint.criteria.iter().any(|c| c.check.is_none());
-    let text = "a criterion has no check and this fleet has no judge: give it a check, or run with --judge";
+    let text = "a criterion has no check and this fleet has no judge: give it a check, or name a judge with --judge, and fly the plan \
+                again";
     (unjudged && !cx.flight.submitted.fleet.judge).then(|| escalate(ReasonCode::JudgeMissing, text))
 }
 
@@ -64,6 +65,9 @@ pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fres
         Phase::Waiting(question) => Resume::Turn(question.turn.clone()),
         Phase::Forked => Resume::Fork,
     };
-    let text = "the flight's wall budget is used up: raise budget.wall in the plan and run it again";
-    Transition::new(state, cx, fresh).hold(resume, exhausted(ReasonCode::BudgetExhausted, text).into())
+    let flight = &cx.flight.submitted.flight;
+    let text = format!(
+        "the flight's wall budget is used up: raise it with `holdpoint budget {flight} --wall +600`; the work goes on then"
+    );
+    Transition::new(state, cx, fresh).hold(resume, exhausted(ReasonCode::BudgetExhausted, &text).into())
 }

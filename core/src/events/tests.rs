@@ -15,6 +15,7 @@ use holdpoint_protocol::{
 };
 use serde_json::json;
 
+use crate::audit::HandoffLine;
 use crate::engine::{
     Input,
     tests::{
@@ -24,8 +25,8 @@ use crate::engine::{
 };
 use holdpoint_protocol::reason::ReasonCode;
 use parts::{
-    brief, build, events, flown, flown_by, fulfilled_too, gate, handed, json_of, people, read, read_late, unusable,
-    verify, when,
+    brief, build, completed_by, events, flown, flown_by, fulfilled_too, gate, handed, json_of, people, read, read_late,
+    unusable, verify, when,
 };
 
 #[test]
@@ -268,6 +269,18 @@ fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict_but_a
     assert_eq!(brief(&found)[..3], expected);
     assert!(brief(&found).contains(&"rejection look→draft".to_owned()), "{found:?}");
     assert_eq!(brief(&reader.conflicts()), ["conflict draft reviewer-1 before reviewer-1"]);
+}
+
+#[test]
+fn a_persons_act_that_was_refused_before_anothers_was_taken_is_no_conflict_and_a_later_one_is() {
+    let sign = GateSpec { people: vec![ADA.parse().unwrap()], can_reject: false, ..people("sign") };
+    let mut fixture = flown_by([sign]);
+    fixture.feed("w", Input::Open);
+    let refused = completed_by(&mut fixture, "human-bob");
+    fixture.complete("w", Outcome::Complete).decided();
+    let late = HandoffLine { sequence: Sequence(refused.sequence.0 + 100_000), ..refused.clone() };
+    let (mut reader, _) = read(&fixture, &[refused, late]);
+    assert_eq!(brief(&reader.conflicts()), ["conflict sign human-ada before human-bob"]);
 }
 
 #[test]

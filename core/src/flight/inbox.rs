@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
-use super::{FlightState, Waypoints};
+use super::{FlightState, Waypoints, view::held_in};
 use crate::engine;
 
 /// One thing that waits.
@@ -60,7 +60,6 @@ pub fn waits(flight: &FlightState, waypoints: &Waypoints) -> Vec<Waits> {
 }
 
 fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Option<Waits> {
-    let last_gate = || state.history.last().map(|visit| visit.gate.clone());
     let mut taken_by = None;
     let (kind, gate, since, question) = match phase {
         Phase::InTurn(open) if open.people => {
@@ -87,7 +86,7 @@ fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: 
         }
         Phase::Held(held) => {
             let kind = if held.status == Status::Failed { InboxKind::Failed } else { InboxKind::Held };
-            (kind, last_gate(), held.since, None)
+            (kind, held_in(state, held), held.since, None)
         }
         Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => return None,
     };

@@ -1,9 +1,9 @@
 //! The public view of a flight: what users see is computed from the fold, nothing is kept for it.
 
 use holdpoint_protocol::{
-    ids::{AgentName, FlightId, TurnId, WaypointId},
+    ids::{AgentName, FlightId, GateId, TurnId, WaypointId},
     plan::Waypoint,
-    state::{Branch, BranchStanding, OpenTurn, Phase, Status, WaypointState},
+    state::{Branch, BranchStanding, GateVisit, Held, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
 };
 
@@ -126,7 +126,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
     let gate = match &state.phase {
         Phase::InTurn(open) => Some(open.gate.clone()),
         Phase::Waiting(question) => Some(question.turn.gate.clone()),
-        Phase::Held(_) => state.history.last().map(|visit| visit.gate.clone()),
+        Phase::Held(held) => held_in(&state, held),
         Phase::Forked => state.fork.as_ref().map(|fork| fork.fork.clone()),
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
@@ -167,6 +167,23 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         actions,
         turn,
         branches,
+    }
+}
+
+/// The gate in which work is held: the last that it was in, or one before which it was held.
+pub(super) fn held_in(state: &WaypointState, held: &Held) -> Option<GateId> {
+    let last = state.history.last();
+    let ended = |visit: &GateVisit| {
+        visit.exited == Some(held.since) && !matches!(visit.outcome, Some(Outcome::Complete | Outcome::Skip))
+    };
+    if let Some(last) = last.filter(|last| ended(last)) {
+        return Some(last.gate.clone());
+    }
+    match &held.resume {
+        Resume::Gate { gate, .. } => Some(gate.clone()),
+        Resume::Turn(open) => Some(open.gate.clone()),
+        Resume::Fork => state.fork.as_ref().map(|fork| fork.fork.clone()),
+        Resume::Beginning | Resume::Landing { .. } => last.map(|visit| visit.gate.clone()),
     }
 }
 

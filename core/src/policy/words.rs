@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     facts::{CriterionResult, Verdict, Violation, ViolationKind},
-    reason::CriterionReason as Reason,
+    reason::{CriterionReason as Reason, ReasonCode},
 };
 
 /// The most characters of what a person can do.
@@ -45,11 +45,13 @@ pub(super) fn remedy(violations: &[Violation]) -> String {
     parts.join("; ")
 }
 
-/// What a person can do about an agent that fails: its own last words say most.
-pub(super) fn after_failure(detail: &str) -> String {
-    const WHERE: &str = "`holdpoint history WAYPOINT` names each turn's artifact, which has all of it";
-    let last = detail.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let words: String = last.chars().take(WORDS_MAX).collect();
+/// What a person can do about an agent that fails. Where its harness found it out, the first line says why; else the program's own
+/// last words say most.
+pub(super) fn after_failure(reason: ReasonCode, detail: &str) -> String {
+    const WHERE: &str = "`holdpoint history` names each turn's artifact, which has all of it";
+    let mut lines = detail.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = if reason == ReasonCode::AgentFailed { lines.next_back() } else { lines.next() };
+    let words: String = said.unwrap_or_default().chars().take(WORDS_MAX).collect();
     if words.is_empty() { WHERE.to_owned() } else { format!("{words}; {WHERE}") }
 }
 
@@ -140,8 +142,13 @@ mod tests {
 
     #[test]
     fn a_failed_turn_speaks_for_itself() {
-        assert!(after_failure("exit 127\nsh: 1: nosuch: not found\n\n").starts_with("sh: 1: nosuch: not found; "));
-        assert!(after_failure(&"x".repeat(1000)).len() < 400);
-        assert!(after_failure("").starts_with("`holdpoint history"));
+        assert!(
+            after_failure(ReasonCode::AgentFailed, "exit 127\nsh: 1: nosuch: not found\n\n")
+                .starts_with("sh: 1: nosuch: not found; ")
+        );
+        let limit = after_failure(ReasonCode::OutputLimit, "ended after 1024 bytes of output\nxxxx\n");
+        assert!(limit.starts_with("ended after 1024 bytes of output; "), "{limit}");
+        assert!(after_failure(ReasonCode::AgentFailed, &"x".repeat(1000)).len() < 400);
+        assert!(after_failure(ReasonCode::AgentFailed, "").starts_with("`holdpoint history"));
     }
 }

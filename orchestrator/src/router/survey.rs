@@ -95,8 +95,7 @@ fn reading(last: Checkpoint, touched: BTreeMap<FlightId, Touched>, known: Known<
     let Checkpoint { until, open } = last;
     let mut open: BTreeMap<FlightId, Option<Sequence>> =
         open.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect();
-    let mut unread: HashSet<FlightId> =
-        if known.untouched { HashSet::new() } else { open.keys().cloned().collect() };
+    let mut unread: HashSet<FlightId> = if known.untouched { HashSet::new() } else { open.keys().cloned().collect() };
     for (flight, Touched { submitted, ends }) in touched {
         if ended.is_over(&flight, &ends) {
             open.remove(&flight);

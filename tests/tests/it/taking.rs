@@ -156,7 +156,7 @@ fn a_person_judges_what_has_no_check_in_place_of_a_judge_and_the_checks_are_run(
     assert_eq!(refused(&world, &["hand-in", "w", "--as", "human-ann"], 1), "invalid", "no verdict");
     let note = ["--note", "read every line", "--as", "human-ann"];
     let handed = world.holdpoint(&[&["hand-in", "w", "--verdict", "readable=pass"][..], &note].concat());
-    assert!(handed.expect(0).stdout.starts_with("handed in; w is verified"), "{handed}");
+    assert!(handed.expect(0).stdout.starts_with("handed in; w goes to a verifier"), "{handed}");
     let landed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
     assert_eq!(landed.expect(0).json()["status"], "accepted");
     let criteria = landed.waypoint("w")["criteria"].clone();

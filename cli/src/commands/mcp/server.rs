@@ -1,7 +1,7 @@
 //! The protocol: lists tools, and has calls answered one after the other. Calls that have begun are finished before the
 //! server ends.
 
-use std::sync::Arc;
+use std::{io, sync::Arc, thread};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -12,7 +12,10 @@ use rmcp::{
     service::{RequestContext, ServerInitializeError},
     transport::async_rw::AsyncRwTransport,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::Builder,
+    sync::{mpsc, oneshot},
+};
 
 use super::{
     offer::Offer,
@@ -79,6 +82,39 @@ impl ServerHandler for Server {
     }
 }
 
+/// Speaks with the client until that goes, on a thread of its own: what is spawned on one scheduler is begun in the order in which
+/// it came, so that calls are, too.
+fn speak(server: Server) -> Result<oneshot::Receiver<Result<(), Failure>>, Failure> {
+    let failed = |error: io::Error| Failure::environment("thread", format!("cannot start a thread: {error}"), "");
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let (say, ended) = oneshot::channel();
+    let spoken = async {
+        let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
+        match server.serve(transport.with_max_line_length(MESSAGE_BYTES_MAX)).await {
+            // How it ended makes no difference: nobody is there any more.
+            Ok(running) => drop(running.waiting().await),
+            Err(ServerInitializeError::ConnectionClosed(_)) => {}
+            Err(error) => {
+                let hint = "this is started by a client of the Model Context Protocol, and not by hand";
+                return Err(Failure::usage(
+                    "protocol",
+                    format!("the client was not understood: {}", chain(&error)),
+                    hint,
+                ));
+            }
+        }
+        Ok(())
+    };
+    let speaking = move || {
+        // The receiver may have been interrupted.
+        let _ = say.send(runtime.block_on(spoken));
+        // A reading of standard input may never end.
+        runtime.shutdown_background();
+    };
+    thread::Builder::new().name("mcp".to_owned()).spawn(speaking).map_err(failed)?;
+    Ok(ended)
+}
+
 /// Serves on standard input and output until the client goes, or Ctrl-C or SIGTERM comes.
 pub(super) async fn serve(
     offer: Offer,
@@ -87,42 +123,30 @@ pub(super) async fn serve(
     let mut interrupts = Interrupts::listen()?;
     let (calls, mut queue) = mpsc::channel(WAITING_MAX);
     let server = Server { tools: offer.tools.into(), instructions: offer.instructions, calls };
-    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
-    let transport = transport.with_max_line_length(MESSAGE_BYTES_MAX);
-    let running = tokio::select! {
-        begun = server.serve(transport) => match begun {
-            Ok(running) => running,
-            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => {
-                let hint = "this is started by a client of the Model Context Protocol, and not by hand";
-                return Err(Failure::usage("protocol", format!("the client was not understood: {}", chain(&error)), hint));
-            }
-        },
-        () = interrupts.next() => return Ok(()),
-    };
+    let ended = speak(server)?;
     let mut over = std::pin::pin!(async {
         tokio::select! {
-            // How it ended makes no difference: nobody is there any more.
-            _ = running.waiting() => {}
-            () = interrupts.next() => {}
+            // Where the thread is gone, so is the client.
+            ended = ended => ended.unwrap_or(Ok(())),
+            () = interrupts.next() => Ok(()),
         }
     });
     loop {
         let call = tokio::select! {
             biased;
-            () = &mut over => return Ok(()),
+            ended = &mut over => return ended,
             call = queue.recv() => call,
         };
         let Some(Call { tool, arguments, answered }) = call else { return Ok(()) };
         let mut answering = std::pin::pin!(answer(tool, arguments));
         let said = tokio::select! {
             said = &mut answering => said,
-            () = &mut over => {
+            ended = &mut over => {
                 if !offer.ends_with_client {
                     // An act that was begun is finished, and its fleet is ended in order.
                     let _unheard = answering.await;
                 }
-                return Ok(());
+                return ended;
             }
         };
         // The caller may have gone.

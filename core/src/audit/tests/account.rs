@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use crate::{
     audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine},
     engine::{
-        AgentQuestion, BuildOutcome, Ends, Handoff, Input,
+        AgentQuestion, BuildOutcome, Ends, Handoff, Input, PersonAct,
         tests::{
             fixture::Fixture,
             histories::{Story, events, setup},
@@ -147,7 +147,7 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
         Input::Answered(act) => {
             Some(act_line(entry, &act.by, &act.cause, Act::Answer(Box::new(act.body.response.clone()))))
         }
-        Input::Completed(act) => Some(act_line(entry, &act.by, &act.cause, Act::Complete(act.body.clone()))),
+        Input::Completed(act) => Some(completed(entry, act)),
         Input::Retried(act) => Some(act_line(entry, &act.by, &act.cause, Act::Retry(Box::new(act.body.retry.clone())))),
         Input::Taken(_) | Input::Released(_) | Input::HandedIn(_) => taking::line(entry, input),
         Input::Cancelled(act) => {
@@ -172,6 +172,11 @@ pub(crate) fn fulfilled(entry: &EntryLine, handoff: &Handoff<Box<Completion>>) -
     let mut completion = handoff.body.clone();
     completion.metered = handoff.metered.as_deref().cloned();
     line(entry, handoff, Completion::KIND, Handed::Act(Act::Complete(completion)))
+}
+
+/// A person's completion, as it was sent on the waypoint of an entry.
+pub(crate) fn completed(entry: &EntryLine, act: &PersonAct<Box<Completion>>) -> HandoffLine {
+    act_line(entry, &act.by, &act.cause, Act::Complete(act.body.clone()))
 }
 
 fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) -> HandoffLine {

@@ -4,6 +4,7 @@
 use holdpoint_protocol::{
     ids::{RoleId, role},
     roles::is_reserved,
+    state::Outcome,
     workflow::{ByOutcome, ForkSpec, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
@@ -38,6 +39,18 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found:
             message,
             "write `canReject: true`: a failing verdict has to lead somewhere",
         );
+    }
+    if cx.spec.default_outcome == Some(Outcome::NeedsReview)
+        && duty(gate, cx.roster) == Duty::Complete
+        && !gate.can_reject
+        && !gate.require_human
+    {
+        let message = format!(
+            "gate `{}` may not send work back, and a completion that names no outcome does so here: it is refused",
+            gate.id
+        );
+        let hint = "write `canReject: true`, or another `defaultOutcome`, or have its agents name an outcome";
+        found.warnings.add(at.key("id"), message, hint);
     }
     inspection(at, gate, cx, found);
     reject_to(at, gate, cx, found);

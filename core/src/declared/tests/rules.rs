@@ -333,6 +333,10 @@ fn what_will_not_work_as_meant_is_a_warning() {
     let other =
         "8:27: `human-zoe` in `people` does not have role `editor` | add that person to the role, or remove the name";
     assert_eq!(gate("role: editor\npeople: [human-eve, human-zoe]"), [other]);
+    let lax = "workflow: {name: x, defaultOutcome: needs_review, gates: [{id: a, role: qa}, {id: b, role: qa, canReject: true}]}\n";
+    let lax = checked(lax, Some("roles: {qa: {agents: [m]}}\n"));
+    let [back] = &told(&lax.warnings)[..] else { panic!("one warning: {:?}", told(&lax.warnings)) };
+    assert!(back.starts_with("1:") && back.contains("gate `a` may not send work back"), "{back}");
     let chart = |roles: &str| {
         let project = "workflow: {name: x, gates: [{id: a, role: qa}]}\n";
         let found = checked(project, Some(&format!("roles:\n{roles}")));

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::{
     audit::{
         HandoffLine,
-        tests::account::{Account, built, fulfilled},
+        tests::account::{Account, built, completed, fulfilled},
     },
     engine::{
         Died, Handoff, Input,
@@ -124,6 +124,13 @@ pub(super) fn fulfilled_too(fixture: &mut Fixture) -> HandoffLine {
     let Input::Fulfilled(handoff) = fixture.fulfilment("w", |_| {}) else { unreachable!("a completion") };
     let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
     fulfilled(&entry, &handoff)
+}
+
+/// A completion of the open gate by this person.
+pub(super) fn completed_by(fixture: &mut Fixture, by: &str) -> HandoffLine {
+    let Input::Completed(act) = fixture.completion("w", by, Outcome::Complete) else { unreachable!("a completion") };
+    let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
+    completed(&entry, &act)
 }
 
 /// A completion of the open turn without a summary, which no orchestrator takes.
