@@ -50,12 +50,6 @@ pub(super) fn told(found: &[PlanError]) -> Vec<String> {
     found.iter().map(line).collect()
 }
 
-fn sound(project: &str) -> WorkflowSpec {
-    let checked = checked(project, Some(ORG));
-    assert_eq!((told(&checked.errors), told(&checked.warnings)), (vec![], vec![]), "{project}");
-    checked.projects.into_iter().flatten().next().unwrap()
-}
-
 fn gate(item: &GateOrFork) -> &GateSpec {
     let GateOrFork::Gate(gate) = item else { panic!("a gate") };
     gate
