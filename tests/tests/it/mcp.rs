@@ -158,6 +158,27 @@ wait
 cp "$TMPDIR/out" replies; echo done > result"#;
 
 #[test]
+fn calls_that_a_client_sends_at_once_are_answered_in_their_order() {
+    let world = World::new(&[]);
+    let client = Client::start(&world, &["mcp"]);
+    let call = |id: u64| {
+        let params = json!({"name": "get_task", "arguments": {"waypoint": "w"}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+    };
+    let sent: Vec<u64> = (100..130).collect();
+    let Client { mut server, .. } = client;
+    server.tell(&sent.iter().map(|id| call(*id)).collect::<Vec<_>>().join("\n"));
+    let answered = eventually("all replies", || {
+        let printed = server.printed();
+        let whole = printed.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let ids = whole.lines().filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64());
+        let ids: Vec<u64> = ids.filter(|id| sent.contains(id)).collect();
+        (ids.len() == sent.len()).then_some(ids)
+    });
+    assert_eq!(answered, sent);
+}
+
+#[test]
 fn a_program_in_a_turn_asks_by_mcp_without_any_key() {
     let world = World::new(&[("readme", "x\n")]);
     world.plan(&PLAN.replace("workflow: fly-approved\n", ""));
