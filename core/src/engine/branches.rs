@@ -41,7 +41,9 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) 
             fork.branches.iter().find(asked)
         }
         Input::Completed(act) => named(fork, act.body.on.as_deref())
-            .or_else(|| fork.branches.iter().find(|branch| may_complete(branch, &act.by, cx))),
+            .or_else(|| fork.branches.iter().find(|branch| may_complete(branch, &act.by, cx)))
+            // It is refused there, with who may.
+            .or_else(|| fork.branches.iter().find(|branch| peoples(branch).is_some())),
         Input::Taken(act) => named(fork, act.body.turn.as_ref().map(|turn| turn.turn_id.as_str())),
         Input::Released(act) => named(fork, act.body.turn.as_ref().map(|turn| turn.turn_id.as_str())),
         Input::HandedIn(act) => named(fork, act.body.turn.as_ref().map(|turn| turn.turn_id.as_str())),
@@ -156,9 +158,17 @@ fn asked(phase: &Phase) -> Option<&ArtifactId> {
 }
 
 fn may_complete(branch: &Branch, by: &AgentName, cx: &StepContext<'_>) -> bool {
-    let Some(Phase::InTurn(open)) = branch.phase() else { return false };
+    let Some(open) = peoples(branch) else { return false };
     let people = cx.workflow.gate(&open.gate).map(|gate| gate.people_at(open.link)).unwrap_or_default();
-    open.people && (people.is_empty() || people.contains(by))
+    people.is_empty() || people.contains(by)
+}
+
+/// The open turn of a branch, where that is for people.
+fn peoples(branch: &Branch) -> Option<&OpenTurn> {
+    match branch.phase() {
+        Some(Phase::InTurn(open)) if open.people => Some(open),
+        _ => None,
+    }
 }
 
 fn is_overdue(phase: &Phase, cx: &StepContext<'_>) -> bool {

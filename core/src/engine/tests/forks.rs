@@ -392,6 +392,10 @@ fn people_complete_their_branch_by_name_and_vote_once() {
         waits.iter().map(|waits| waits.gate.clone().unwrap().to_string()).collect::<Vec<_>>(),
         ["approve", "legal"]
     );
+    let Input::Completed(mut act) = fixture.completion("w", "human-zed", Outcome::Complete) else { panic!("an act") };
+    act.body.on = None;
+    let refusal = fixture.feed("w", Input::Completed(act)).refusal();
+    assert!(refusal.to_string().contains("may not complete gate approve"), "{refusal}");
     fixture.at = Some("legal");
     let act = fixture.completion("w", ADA, Outcome::Complete);
     fixture.feed("w", act.clone()).decided();
