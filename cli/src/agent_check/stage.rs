@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    net::{Ipv4Addr, TcpListener},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -77,6 +78,11 @@ impl Stage {
             let message = format!("{what}: {}", chain(error));
             Failure::environment("stage", message, "`holdpoint doctor` shows what is missing here")
         };
+        // The broker would say so in its log, which goes with the stage.
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+            let message = format!("port {port} cannot be used: {error}");
+            Failure::environment("port", message, "choose another --port, or leave it out")
+        })?;
         let dir = tempfile::Builder::new().prefix("holdpoint-agent-check-").tempdir();
         let dir = dir.map_err(|error| failed("cannot make a folder", &error))?;
         let local =

@@ -57,6 +57,16 @@ fn completion_is_written_for_three_shells() {
 }
 
 #[test]
+fn what_is_not_there_or_taken_is_named_before_anything_starts() {
+    let lab = Lab::new();
+    lab.run(&["doctor", "--repo", "nowhere"]).refuses(2, &["there is no folder nowhere", "--repo"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let checked = lab.run(&["agent-check", "--role", "builder", "--port", &port, "--", "true"]);
+    checked.refuses(3, &[&format!("port {port} cannot be used"), "--port"]);
+}
+
+#[test]
 fn a_folder_that_is_no_repository_is_refused_with_a_hint() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("plain")).unwrap();

@@ -94,7 +94,8 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     let spent = before.spent.used.plus(closed.charges);
     let left = cx.waypoint.budget.total.plus(raised).minus(spent.plus(others));
     if left.is_used_up() {
-        return Funded::UsedUp(used_up(&format!("the waypoint's budget ({})", used_of(left)), true, cx));
+        let what = format!("the waypoint's budget ({}) is used up", used_of(left));
+        return Funded::UsedUp(used_up(&what, true, cx));
     }
     let mut cap = budget::of_turn(&cx.waypoint.budget).plus(raised).min(left);
     if open.purpose == Purpose::Advise {
@@ -112,7 +113,10 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     match cx.flight.budget.usable(&cx.waypoint.id, &need) {
         None => Funded::Reserve(need),
         Some(reserved) if reserved.allowance.is_used_up() => {
-            let what = format!("the flight's budget ({})", used_of(reserved.allowance));
+            let what = format!(
+                "nothing is left of the flight's budget ({}), which is used up or held by open turns",
+                used_of(reserved.allowance)
+            );
             Funded::UsedUp(used_up(&what, false, cx))
         }
         Some(reserved) => with(cap.min(reserved.allowance), Some(reserved.number)),
@@ -146,7 +150,7 @@ fn used_of(left: Limits) -> &'static str {
 fn used_up(what: &str, of_waypoint: bool, cx: &StepContext<'_>) -> Ruling {
     let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
     let named = if of_waypoint { format!("{waypoint} --flight {flight}") } else { flight.to_string() };
-    rule(&format!("{what} is used up"), &named, cx)
+    rule(what, &named, cx)
 }
 
 /// What becomes of work whose turn reached a limit, or that has nothing left: a person decides, by the plan's policy.
