@@ -67,6 +67,14 @@ fn what_is_not_there_or_taken_is_named_before_anything_starts() {
 }
 
 #[test]
+fn an_audit_by_keys_that_are_not_there_is_refused_and_not_done_by_those_of_the_fleet() {
+    let lab = Lab::new();
+    let trust = [("HOLDPOINT__NATS__TRUST", Path::new("nowhere/trust.json"))];
+    let audit = ["audit", "flight-0a1b2c3d", "--nats", "nats://127.0.0.1:1", "--creds", "ann.creds"];
+    lab.run_with(&audit, &trust).refuses(2, &["cannot read the trusted keys in nowhere/trust.json", "--trust"]);
+}
+
+#[test]
 fn a_folder_that_is_no_repository_is_refused_with_a_hint() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("plain")).unwrap();
