@@ -3,6 +3,7 @@
 #
 #   init              make what is missing (also when there is nothing to do), and the roles that HOLDPOINT_ROLES names
 #   operator          print an operator's credentials: `holdpoint run PLAN --nats … --creds FILE` wants them
+#   trust             print whose signatures count: nothing secret
 #   anything else     as `holdpoint keys` says it: add operator alice --out -, list, revoke …
 set -eu
 umask 077
@@ -41,6 +42,9 @@ init)
     ;;
 operator)
     cat "$keys/operator/operator-1.creds"
+    ;;
+trust)
+    cat "$keys/trust.json"
     ;;
 *)
     exec holdpoint keys "$@" --dir "$keys"

@@ -42,6 +42,7 @@ holdpoint() {
     shift 2
     nats=$(for server in $servers; do printf ',nats://%s:4222' "$server"; done)
     compose "$with_files" --profile console run --rm --no-deps -T --user "$(id -u):$(id -g)" -v "$folder:/moved" -e TMPDIR=/moved \
+        -e HOLDPOINT__NATS__TRUST=/moved/trust.json \
         console "$@" --nats="${nats#,}" --creds="/moved/$key.creds"
 }
 
@@ -141,6 +142,7 @@ for service in $(compose "$from" config --services); do
     [ "$count" -le 1 ] || scale="$scale --scale $service=$((count))"
 done
 compose "$from" run --rm -T keys operator > "$folder/operator.creds"
+compose "$from" run --rm -T keys trust > "$folder/trust.json"
 compose "$from" run --rm -T keys add migrator "$mover" --expires 12h --out - > "$folder/migrator.creds"
 
 say "auditing every flight"

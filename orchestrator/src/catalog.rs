@@ -220,6 +220,14 @@ impl Catalog {
         self.unreadable.insert(flight);
     }
 
+    /// Reads flights each by itself, as far as they are not over.
+    pub(crate) async fn read_singly(&mut self, shell: &Shell, flights: HashSet<FlightId>) -> Result<(), ReadError> {
+        self.reopened = flights;
+        self.read_reopened(shell).await?;
+        self.close_all(&Wanted::Open(&HashSet::new()));
+        Ok(())
+    }
+
     /// They are few: what is kept of a flight that is over does not say how to go on with it.
     async fn read_reopened(&mut self, shell: &Shell) -> Result<(), ReadError> {
         let reopened = std::mem::take(&mut self.reopened);

@@ -1,9 +1,10 @@
-//! Flights that this orchestrator saw to be over. A scan has nothing to read of one to which nothing was appended since.
+//! Flights that this orchestrator saw to be over: a scan has nothing to read of one to which nothing was appended since. And those
+//! that the last checkpoint took for open without a look, because they were in memory: the next one looks.
 //!
 //! A memory of what the journals say, bounded and never needed: what is not in it is read.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -26,6 +27,7 @@ pub(crate) struct Ended(Mutex<Known>);
 struct Known {
     flights: HashMap<FlightId, Ends>,
     journals: usize,
+    believed: HashSet<FlightId>,
 }
 
 impl Ended {
@@ -48,9 +50,20 @@ impl Ended {
         !ends.is_empty() && known.flights.get(flight).is_some_and(seen)
     }
 
-    /// A checkpoint says as much of what was appended up to there.
-    pub(crate) fn forget_until(&self, until: Sequence) {
+    /// Whether the last checkpoint took it for open without a look.
+    pub(crate) fn is_believed(&self, flight: &FlightId) -> bool {
+        self.known().believed.contains(flight)
+    }
+
+    /// These journals are others than before: nothing is known of them.
+    pub(crate) fn forget(&self) {
+        *self.known() = Known::default();
+    }
+
+    /// A checkpoint says as much of what was appended up to there, and took these flights for open without a look.
+    pub(crate) fn noted(&self, until: Sequence, believed: HashSet<FlightId>) {
         let mut known = self.known();
+        known.believed = believed;
         known.flights.retain(|_, ends| ends.values().any(|end| *end > until));
         known.flights.shrink_to_fit();
         known.journals = known.flights.values().map(BTreeMap::len).sum();
@@ -93,9 +106,12 @@ mod tests {
         let (before, since) = (ends(&[(None, 3), (Some("w"), 7)]), ends(&[(None, 4), (Some("w"), 8)]));
         ended.saw(&id("before"), before.clone());
         ended.saw(&id("since"), since.clone());
-        ended.forget_until(Sequence(7));
+        ended.noted(Sequence(7), HashSet::from([id("here")]));
         assert!(!ended.is_over(&id("before"), &before) && ended.is_over(&id("since"), &since));
         assert_eq!(ended.known().journals, 2);
+        assert!(ended.is_believed(&id("here")) && !ended.is_believed(&id("since")));
+        ended.forget();
+        assert!(!ended.is_over(&id("since"), &since) && !ended.is_believed(&id("here")));
     }
 
     #[test]

@@ -190,8 +190,8 @@ pub(super) async fn goes_on_with(place: &Place, view: &FlightView) -> Result<Opt
     }
     let (state, flight) = (StateDir::of(&crate::ground::find(&place.repo).await?)?, &view.flight);
     if FlightRecord::load(&state, flight)?.is_some() {
-        let flown = FlightRecord::claim(&state, flight).is_err();
-        return Ok((!flown).then(|| format!("`holdpoint run --resume {flight}` goes on with it")));
+        let is_flown = FlightRecord::is_flown(&state, flight)?;
+        return Ok((!is_flown).then(|| format!("`holdpoint run --resume {flight}` goes on with it")));
     }
     let served = RunningFleet::find(&state).is_some();
     Ok((!served).then(|| "`holdpoint up` goes on with it".to_owned()))

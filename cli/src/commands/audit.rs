@@ -157,7 +157,8 @@ fn readable(checked: &Checked) -> String {
         shown::line(&first.expected),
         shown::line(&first.found),
     );
-    if first.link == BrokenLink::Signature && entries > 0 && audit.findings.len() as u64 >= entries {
+    let unsigned = audit.findings.iter().filter(|finding| finding.link == BrokenLink::Signature).count() as u64;
+    if entries > 0 && unsigned == entries {
         text.push_str("  not one signature fits: are these keys (--trust) those of the flight's fleet?\n");
     }
     let more = audit.findings.len() - 1;

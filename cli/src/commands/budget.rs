@@ -1,7 +1,8 @@
 //! `budget`: raises limits, and has work tried again that was held because of them.
 
 use holdpoint_protocol::{
-    artifact::{Act, Budget, BudgetBody, Retry, RetryBody, Verb},
+    api::ActRefused,
+    artifact::{Act, ActCode, Budget, BudgetBody, Retry, RetryBody, Verb},
     budget::{Amounts, Raise},
     ids::{FlightId, WaypointId},
     reason::ReasonCode,
@@ -56,8 +57,10 @@ async fn raise(client: &Client, args: &BudgetArgs) -> Result<(Option<WaypointId>
         let body = RetryBody { agent: agent.clone(), on: None, from: None, reworks: 0, note: None };
         match perform(client, &about, &Act::Retry(Box::new(Retry::new(about.origin(), body)))).await {
             // The limit is raised all the same, and another one is in the way.
-            Err(Failure::Act(refused)) => {
-                output::err(&format!("raised, but {} is not tried again: {}", held.id, refused.message));
+            Err(Failure::Act(refused)) if refused.code == ActCode::Over => {
+                let ActRefused { message, hint, .. } = *refused;
+                output::err(&format!("raised, but {} is not tried again: {message}\n hint: {hint}", held.id));
+                break;
             }
             other => drop(other?),
         }

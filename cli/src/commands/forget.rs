@@ -57,8 +57,8 @@ pub(super) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> 
     use crate::state::FlightRecord;
     let begun_here = FlightRecord::load(state, flight).ok().flatten().is_some();
     if begun_here {
-        // The command that flies it holds this; it is given back at once.
-        return FlightRecord::claim(state, flight).ok().map(|_| format!("holdpoint run --resume {flight}"));
+        let is_flown = FlightRecord::is_flown(state, flight).unwrap_or(true);
+        return (!is_flown).then(|| format!("holdpoint run --resume {flight}"));
     }
     RunningFleet::find(state).is_none().then(|| "holdpoint up".to_owned())
 }

@@ -39,7 +39,6 @@ pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
             open.is_some_and(|turn| is_taken(&before, &whose.waypoint, turn) && turn.agent.as_ref() != Some(&by));
         if open.is_some_and(|turn| turn.purpose != Purpose::Complete) && !is_anothers {
             desk.check_free()?;
-            desk.check_outside(&acting.place.repo).await?;
         }
         if theirs(&before, &whose.waypoint, &by).is_none() {
             let body = TakeBody { agent: by.clone(), on: open.map(|turn| turn.turn.to_string()) };
@@ -83,7 +82,7 @@ async fn make(
 
 /// Says what its person does next; never among the JSON.
 fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, (desk, person): (Option<&Desk>, &str)) {
-    if let Some(Desk { clone, brief }) = desk {
+    if let Some(Desk { clone, brief, .. }) = desk {
         output::err(&format!("the clone is in {}, and what is wanted in {}", clone.display(), brief.display()));
     }
     let judges = turns(view, waypoint).any(|(turn, _)| matches!(turn.purpose, Purpose::Verify(_)));

@@ -25,8 +25,9 @@ const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PAT
 const MIGRATOR: &str =
     "--creds has to name a migrator's .creds file that still counts: `holdpoint keys add migrator NAME`";
 const SILENT: &str = "look at the broker's log, and check that the key of --creds still counts (`holdpoint keys list`)";
-/// Which key deletes.
+/// Where the work of a flight is that left.
 const ARCHIVED: &str = "`holdpoint audit FILE` checks its archive, and `holdpoint fetch --from FILE` writes its branch";
+/// Which key deletes.
 const ARCHIVIST: &str = "--creds has to name an archivist's .creds file: `holdpoint keys add archivist NAME`";
 
 impl From<PlanErrors> for Failure {

@@ -32,14 +32,17 @@ pub(crate) struct Desk {
     pub(crate) clone: PathBuf,
     /// What is wanted, as Markdown. Outside of the clone: it is no part of the work.
     pub(crate) brief: PathBuf,
+    /// The repository's working tree, which is its user's alone.
+    tree: Option<PathBuf>,
 }
 
 impl Desk {
     /// The folder that its person named, or one next to the repository; where there is none, in the current folder.
     pub(crate) async fn of(named: Option<&Path>, repo: &Path, waypoint: &WaypointId) -> Result<Self, Failure> {
+        let tree = root(repo).await;
         let clone = match named {
             Some(named) => named.to_owned(),
-            None => next_to(root(repo).await.as_deref(), waypoint),
+            None => next_to(tree.as_deref(), waypoint),
         };
         let clone = std::path::absolute(&clone).map_err(|error| unusable(&clone, &error))?;
         let Some(name) = clone.file_name() else {
@@ -48,27 +51,21 @@ impl Desk {
         };
         let mut brief = name.to_owned();
         brief.push(".md");
-        Ok(Self { brief: clone.with_file_name(brief), clone })
+        Ok(Self { brief: clone.with_file_name(brief), clone, tree })
     }
 
-    /// Refuses a place where something is: nothing is overwritten.
+    /// Refuses a place where something is, because nothing is overwritten, and one in the working tree.
     pub(crate) fn check_free(&self) -> Result<(), Failure> {
+        let there = self.clone.ancestors().find_map(|folder| folder.canonicalize().ok());
+        if let Some(tree) = self.tree.as_deref().filter(|tree| there.is_some_and(|there| there.starts_with(tree))) {
+            let message = format!("{} is in the working tree of {}", self.clone.display(), tree.display());
+            return Err(Failure::usage("clone_folder", message, "name a folder outside of it with --into DIR"));
+        }
         let Some(there) = [&self.clone, &self.brief].into_iter().find(|path| path.symlink_metadata().is_ok()) else {
             return Ok(());
         };
         let message = format!("{} is there already, and nothing is overwritten", there.display());
         Err(Failure::usage("clone_folder", message, "move it away, or name another folder with --into DIR"))
-    }
-
-    /// Refuses a folder in the working tree of the repository: that is its user's alone.
-    pub(crate) async fn check_outside(&self, repo: &Path) -> Result<(), Failure> {
-        let Some(root) = root(repo).await else { return Ok(()) };
-        let there = self.clone.ancestors().find_map(|folder| folder.canonicalize().ok());
-        if !there.is_some_and(|there| there.starts_with(&root)) {
-            return Ok(());
-        }
-        let message = format!("{} is in the working tree of {}", self.clone.display(), root.display());
-        Err(Failure::usage("clone_folder", message, "name a folder outside of it with --into DIR"))
     }
 
     /// Refuses a folder that is no clone with the commit that the turn starts from: all that it lacks would be deleted.
@@ -120,11 +117,12 @@ impl Desk {
     }
 }
 
-/// The root of the repository's working tree; of a bare one its folder.
+/// The root of the repository's working tree, also where its git directory is named; of a bare one its folder.
 async fn root(repo: &Path) -> Option<PathBuf> {
     let repo = UserRepo::open(repo).await.ok()?;
-    let tree = repo.working_tree().await.ok()?;
-    Some(tree.unwrap_or_else(|| repo.git_dir().to_owned()))
+    let (tree, git_dir) = (repo.working_tree().await.ok()?, repo.git_dir());
+    let around = if git_dir.ends_with(".git") { git_dir.parent() } else { Some(git_dir) };
+    tree.or_else(|| around.map(Path::to_owned))
 }
 
 /// Next to the repository, whose working tree is its user's; where there is none, the current folder is as good.

@@ -1,12 +1,16 @@
 //! What has to be remembered of a flight so that it can be resumed with the same fleet.
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, io, path::PathBuf, thread, time::Duration};
 
 use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan, workflow::WorkflowSpec};
 use serde::{Deserialize, Serialize};
 
 use super::{Lock, StateDir, unusable, write_private};
 use crate::failure::Failure;
+
+/// How often a flight is tried to be taken, and the pause between.
+const CLAIMS: u32 = 5;
+const CLAIM_PAUSE: Duration = Duration::from_millis(20);
 
 /// A flight that `run` began here. Secret: its configuration may hold values of variables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,11 +50,21 @@ impl FlightRecord {
     /// Takes a flight to fly it. Two commands at once would each start a fleet for it, and each write its branch.
     pub(crate) fn claim(state: &StateDir, flight: &FlightId) -> Result<Lock, Failure> {
         state.folder("flights")?;
-        Lock::try_exclusive(&state.path(&format!("flights/{flight}.lock")))?.ok_or_else(|| {
-            let message = format!("another `holdpoint run` is flying the flight {flight} at this moment");
-            let hint = format!("`holdpoint watch {flight}` follows it; when that command has ended it can be resumed");
-            Failure::usage("flight_in_use", message, hint)
-        })
+        for _ in 0..CLAIMS {
+            if let Some(lock) = Lock::try_exclusive(&lock_of(state, flight))? {
+                return Ok(lock);
+            }
+            // A command that looks whether it is flown holds it for a moment.
+            thread::sleep(CLAIM_PAUSE);
+        }
+        let message = format!("another `holdpoint run` is flying the flight {flight} at this moment");
+        let hint = format!("`holdpoint watch {flight}` follows it; when that command has ended it can be resumed");
+        Err(Failure::usage("flight_in_use", message, hint))
+    }
+
+    /// Whether a command flies it.
+    pub(crate) fn is_flown(state: &StateDir, flight: &FlightId) -> Result<bool, Failure> {
+        Lock::is_held(&lock_of(state, flight))
     }
 
     /// Keeps it.
@@ -88,6 +102,11 @@ impl FlightRecord {
         let damaged = |error: serde_json::Error| unusable("read", &path, &io::Error::other(error));
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
+}
+
+/// What the command that flies it holds.
+fn lock_of(state: &StateDir, flight: &FlightId) -> PathBuf {
+    state.path(&format!("flights/{flight}.lock"))
 }
 
 fn path(state: &StateDir, flight: &FlightId) -> PathBuf {

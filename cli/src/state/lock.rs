@@ -40,6 +40,16 @@ impl Lock {
         Ok(lock.try_upgrade()?.then_some(lock))
     }
 
+    /// Whether somebody holds it alone. Those who ask do not see each other.
+    pub(crate) fn is_held(path: &Path) -> Result<bool, Failure> {
+        let lock = Self::open(path)?;
+        match lock.file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(unusable("lock", &lock.path, &source)),
+        }
+    }
+
     /// Holds it together with others that share it.
     pub(crate) fn shared(path: &Path) -> Result<Self, Failure> {
         let lock = Self::open(path)?;

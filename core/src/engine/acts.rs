@@ -34,6 +34,9 @@ pub const BLOCKERS_MAX: usize = 50;
 /// Reworks that one retry may grant.
 pub const GRANT_MAX: u32 = 1_000;
 
+/// Seconds of wall time that a hint adds to those that passed since there are none left.
+const WALL_RAISE_S: u64 = 600;
+
 /// Whether this very act was the last that was taken.
 pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
     let acted = state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest);
@@ -249,9 +252,10 @@ fn cannot(retry: &Retry, cx: &StepContext<'_>) -> Option<Refusal> {
         let message = format!("a retry grants {GRANT_MAX} reworks and carries {NOTE_BYTES_MAX} bytes of words at most");
         return refuse(ActCode::Invalid, message, "ask for less");
     }
-    if cx.flight.wall_end(cx.now).is_some_and(|end| end <= cx.now) {
+    if let Some(end) = cx.flight.wall_end(cx.now).filter(|end| *end <= cx.now) {
         let message = "the flight's wall budget is used up: nothing opens any more".to_owned();
-        let hint = format!("raise it with `holdpoint budget {} --wall +600`", cx.flight.submitted.flight);
+        let (flight, most) = (&cx.flight.submitted.flight, cx.now.since(end).as_secs() + WALL_RAISE_S);
+        let hint = format!("raise it by more than the time since then: `holdpoint budget {flight} --wall +{most}`");
         return refuse(ActCode::Over, message, &hint);
     }
     None

@@ -163,10 +163,10 @@ fn may_complete(branch: &Branch, by: &AgentName, cx: &StepContext<'_>) -> bool {
     people.is_empty() || people.contains(by)
 }
 
-/// The open turn of a branch, where that is for people.
+/// The open turn of a branch, where a person is to complete its gate.
 fn peoples(branch: &Branch) -> Option<&OpenTurn> {
     match branch.phase() {
-        Some(Phase::InTurn(open)) if open.people => Some(open),
+        Some(Phase::InTurn(open)) if open.people && open.purpose == Purpose::Complete => Some(open),
         _ => None,
     }
 }

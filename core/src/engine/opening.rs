@@ -67,7 +67,8 @@ pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fres
     };
     let flight = &cx.flight.submitted.flight;
     let text = format!(
-        "the flight's wall budget is used up: raise it with `holdpoint budget {flight} --wall +600`; the work goes on then"
+        "the flight's wall budget is used up: raise it by more than the time since then, such as `holdpoint budget {flight} --wall \
+         +600`; the work goes on then"
     );
     Transition::new(state, cx, fresh).hold(resume, exhausted(ReasonCode::BudgetExhausted, &text).into())
 }

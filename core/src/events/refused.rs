@@ -52,6 +52,14 @@ pub(super) fn is_unusable(completion: &Completion, waypoint: &WaypointId, gate: 
     completion.failure.is_none() && completion::of_agent(completion, wanted).is_err()
 }
 
+/// Whether a person completes a gate that names others, at any link of its chain.
+pub(super) fn is_not_among(by: &AgentName, gate: &GateId, spec: &WorkflowSpec) -> bool {
+    let Some(gate) = spec.all_gates().find(|other| other.id == *gate) else { return false };
+    let links = gate.escalations.iter().map(|link| &link.people);
+    let mut named = std::iter::once(&gate.people).chain(links).flatten().peekable();
+    named.peek().is_some() && !named.any(|person| person == by)
+}
+
 /// Whether the first of two references is of a message that the same stream has earlier.
 pub(super) fn is_before(one: &str, other: &str) -> bool {
     let parts = |reference: &str| {

@@ -15,7 +15,6 @@ use holdpoint_protocol::{
 };
 use serde_json::json;
 
-use crate::audit::HandoffLine;
 use crate::engine::{
     Input,
     tests::{
@@ -272,15 +271,15 @@ fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict_but_a
 }
 
 #[test]
-fn a_persons_act_that_was_refused_before_anothers_was_taken_is_no_conflict_and_a_later_one_is() {
-    let sign = GateSpec { people: vec![ADA.parse().unwrap()], can_reject: false, ..people("sign") };
+fn an_act_of_a_person_whom_the_gate_does_not_name_is_no_conflict_and_a_second_one_of_those_is() {
+    let named = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<Vec<_>>();
+    let sign = GateSpec { people: named(&[ADA, "human-eve"]), can_reject: false, ..people("sign") };
     let mut fixture = flown_by([sign]);
     fixture.feed("w", Input::Open);
-    let refused = completed_by(&mut fixture, "human-bob");
+    let (refused, second) = (completed_by(&mut fixture, "human-bob"), completed_by(&mut fixture, "human-eve"));
     fixture.complete("w", Outcome::Complete).decided();
-    let late = HandoffLine { sequence: Sequence(refused.sequence.0 + 100_000), ..refused.clone() };
-    let (mut reader, _) = read(&fixture, &[refused, late]);
-    assert_eq!(brief(&reader.conflicts()), ["conflict sign human-ada before human-bob"]);
+    let (mut reader, _) = read(&fixture, &[refused, second]);
+    assert_eq!(brief(&reader.conflicts()), ["conflict sign human-ada before human-eve"]);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use holdpoint_protocol::{
     ids::{AgentName, FlightId, GateId, TurnId, WaypointId},
     plan::Waypoint,
-    state::{Branch, BranchStanding, GateVisit, Held, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
+    reason::ReasonCode,
+    state::{Branch, BranchStanding, Held, OpenTurn, Phase, Resume, Status, WaypointState},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
 };
 
@@ -170,20 +171,13 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
     }
 }
 
-/// The gate in which work is held: the last that it was in, or one before which it was held.
+/// The gate in which work is held: the last that it was in, or the one before which it was held.
 pub(super) fn held_in(state: &WaypointState, held: &Held) -> Option<GateId> {
-    let last = state.history.last();
-    let ended = |visit: &GateVisit| {
-        visit.exited == Some(held.since) && !matches!(visit.outcome, Some(Outcome::Complete | Outcome::Skip))
-    };
-    if let Some(last) = last.filter(|last| ended(last)) {
-        return Some(last.gate.clone());
-    }
+    let reason = state.decision.as_ref().map(|decision| decision.reason_code);
+    let before = matches!(reason, Some(ReasonCode::ConditionFailed | ReasonCode::NoAgents | ReasonCode::NotVerified));
     match &held.resume {
-        Resume::Gate { gate, .. } => Some(gate.clone()),
-        Resume::Turn(open) => Some(open.gate.clone()),
-        Resume::Fork => state.fork.as_ref().map(|fork| fork.fork.clone()),
-        Resume::Beginning | Resume::Landing { .. } => last.map(|visit| visit.gate.clone()),
+        Resume::Gate { gate, .. } if before => Some(gate.clone()),
+        _ => state.history.last().map(|visit| visit.gate.clone()),
     }
 }
 

@@ -52,20 +52,25 @@ async fn submitted_after(shell: &Shell, after: Sequence, known: &HashSet<FlightI
 async fn checkpoint(shell: &Shell, dir: &Path, known: Known<'_>) -> Result<Scan, ReadError> {
     let roots = shell.trust.roots();
     let last = Checkpoint::load(shell, dir, &roots).await?;
+    if last == Checkpoint::default() {
+        shell.ended.forget();
+    }
     let (touched, until) = catalog::touched(shell, last.until).await?;
-    let Reading { mut open, unread, after } = reading(last, touched, known, &shell.ended);
-    let catalog = if unread.is_empty() {
+    let Reading { mut open, believed, together, after, singly } = reading(last, touched, known, &shell.ended);
+    let is_read = |flight: &FlightId| together.contains(flight) || singly.contains(flight);
+    let mut catalog = if together.is_empty() {
         Catalog::default()
     } else {
-        catalog::read(shell, after, &Wanted::Open(&unread)).await?
+        catalog::read(shell, after, &Wanted::Open(&together)).await?
     };
-    open.retain(|flight, _| !unread.contains(flight) || catalog.is_left(flight));
+    catalog.read_singly(shell, singly.clone()).await?;
+    open.retain(|flight, _| !is_read(flight) || catalog.is_left(flight));
     let begun = |(flight, submitted): (FlightId, Option<Sequence>)| {
         let submitted = submitted.or_else(|| catalog.open.get(&flight).map(Books::begun));
         (flight, submitted.unwrap_or(FIRST))
     };
     Checkpoint { until, open: open.into_iter().map(begun).collect() }.keep(shell, dir, &roots).await;
-    shell.ended.forget_until(until);
+    shell.ended.noted(until, believed);
     Ok(Scan { open: catalog.open.into_values().collect(), until })
 }
 
@@ -83,19 +88,23 @@ struct Known<'a> {
 struct Reading {
     /// The flights that are open, or may be, and where each was submitted.
     open: BTreeMap<FlightId, Option<Sequence>>,
-    /// Of these, the ones of which the journals have to say it.
-    unread: HashSet<FlightId>,
-    /// The journals are read from here on.
+    /// Of these, the ones that are taken for open because they are here. They may be over when they are not any more.
+    believed: HashSet<FlightId>,
+    /// Of the others, those that are read in one go, from there on.
+    together: HashSet<FlightId>,
     after: Sequence,
+    /// And those that were submitted long before, each by itself.
+    singly: HashSet<FlightId>,
 }
 
 /// A flight that was over at the last checkpoint, or when it was last looked at here, and to which nothing was appended
 /// since, is over still.
 fn reading(last: Checkpoint, touched: BTreeMap<FlightId, Touched>, known: Known<'_>, ended: &Ended) -> Reading {
     let Checkpoint { until, open } = last;
+    let looked_at = |flight: &&FlightId| !known.untouched || ended.is_believed(flight);
+    let mut unread: HashSet<FlightId> = open.keys().filter(looked_at).cloned().collect();
     let mut open: BTreeMap<FlightId, Option<Sequence>> =
         open.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect();
-    let mut unread: HashSet<FlightId> = if known.untouched { HashSet::new() } else { open.keys().cloned().collect() };
     for (flight, Touched { submitted, ends }) in touched {
         if ended.is_over(&flight, &ends) {
             open.remove(&flight);
@@ -106,11 +115,14 @@ fn reading(last: Checkpoint, touched: BTreeMap<FlightId, Touched>, known: Known<
         open.entry(flight).or_insert(submitted);
     }
     let submitted = |flight: &FlightId| open.get(flight).copied().flatten();
-    unread.retain(|flight| submitted(flight).is_none() || !known.here.contains(flight));
-    // Of a flight that was reopened, the first entry that is read is not its submission: it is read by itself.
-    let first = unread.iter().filter_map(submitted).min();
+    let is_believed = |flight: &FlightId| submitted(flight).is_some() && known.here.contains(flight);
+    let (believed, unread): (HashSet<_>, HashSet<_>) = unread.into_iter().partition(is_believed);
+    let is_new = |flight: &FlightId| !known.untouched || submitted(flight).is_some_and(|at| at > until);
+    let (together, singly): (HashSet<_>, HashSet<_>) = unread.into_iter().partition(is_new);
+    // Of a flight that was reopened, the first entry that is read is not its submission: it is read by itself as well.
+    let first = together.iter().filter_map(submitted).min();
     let after = first.map_or(until, |first| before(first).min(until));
-    Reading { open, unread, after }
+    Reading { open, believed, together, after, singly }
 }
 
 fn before(sequence: Sequence) -> Sequence {
@@ -153,7 +165,8 @@ mod tests {
         let touched = touched(&[("new", 130, Some(120)), ("reopened", 110, None)]);
         let reading = reading(at_100(&[("held", 40)]), touched, known, &Ended::default());
         assert_eq!(open_of(&reading), ids(&["held", "new", "reopened"]));
-        assert_eq!((reading.unread, reading.after), (ids(&["held", "new", "reopened"]), Sequence(39)));
+        assert_eq!((reading.together, reading.after), (ids(&["held", "new", "reopened"]), Sequence(39)));
+        assert_eq!((reading.singly, reading.believed), (ids(&[]), ids(&[])));
     }
 
     #[test]
@@ -163,23 +176,36 @@ mod tests {
             ended.saw(&id(name), Ends::from([(None, Sequence(end))]));
         }
         let known = Known { here: &ids(&["here"]), untouched: true };
-        let last = at_100(&[("held", 40), ("was-open", 50), ("here", 60)]);
+        let last = at_100(&[("held", 40), ("was-open", 50), ("here", 60), ("asked", 70)]);
         let touched = touched(&[
             ("here", 170, None),
             ("over", 140, Some(120)),
             ("went-on", 151, Some(121)),
             ("was-open", 160, None),
             ("elsewhere", 180, Some(122)),
+            ("asked", 190, None),
         ]);
         let reading = reading(last, touched, known, &ended);
-        assert_eq!(open_of(&reading), ids(&["held", "here", "went-on", "elsewhere"]));
-        assert_eq!((reading.unread, reading.after), (ids(&["went-on", "elsewhere"]), Sequence(100)));
+        assert_eq!(open_of(&reading), ids(&["held", "here", "went-on", "elsewhere", "asked"]));
+        assert_eq!((reading.together, reading.after), (ids(&["went-on", "elsewhere"]), Sequence(100)));
+        assert_eq!((reading.singly, reading.believed), (ids(&["asked"]), ids(&["here"])));
+    }
+
+    #[test]
+    fn a_flight_that_was_taken_for_open_because_it_was_here_is_looked_at_once_it_is_not() {
+        let ended = Ended::default();
+        ended.noted(Sequence(100), ids(&["left", "stays"]));
+        let known = Known { here: &ids(&["stays"]), untouched: true };
+        let last = at_100(&[("left", 40), ("stays", 50), ("held", 60)]);
+        let reading = reading(last, touched(&[]), known, &ended);
+        assert_eq!((reading.singly, reading.believed), (ids(&["left"]), ids(&["stays"])));
+        assert_eq!((reading.together, reading.after), (ids(&[]), Sequence(100)));
     }
 
     #[test]
     fn a_flight_that_is_here_and_was_reopened_is_read_for_where_it_was_submitted() {
         let known = Known { here: &ids(&["here"]), untouched: true };
         let reading = reading(at_100(&[]), touched(&[("here", 110, None)]), known, &Ended::default());
-        assert_eq!((reading.unread, reading.after), (ids(&["here"]), Sequence(100)));
+        assert_eq!((reading.together, reading.singly), (ids(&[]), ids(&["here"])));
     }
 }

@@ -44,6 +44,23 @@ fn stopped_at(order: &str) -> (World, RunningProcess, Pid) {
     (world, running, Pid::from_raw(pid))
 }
 
+/// A process that does nothing until this is dropped.
+struct Paused(Pid);
+
+impl Paused {
+    fn now(pid: Pid) -> Self {
+        kill(pid, Signal::SIGSTOP).unwrap();
+        Self(pid)
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        // It may have been ended.
+        let _ = kill(self.0, Signal::SIGCONT);
+    }
+}
+
 /// The one path below a folder that ends so.
 fn find(dir: &Path, end: &str) -> Option<PathBuf> {
     let entries: Vec<PathBuf> = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).collect();
@@ -65,8 +82,7 @@ fn with_the_broker_down(world: &World, running: &RunningProcess, change: impl Fn
 fn a_blob_that_is_gone_is_told_and_the_work_is_taken_when_it_is_back() {
     let (world, mut running, orchestrator) = stopped_at("orchestrator before examine 1");
     // It may not know yet that its handoff is stored: it would build again, and store the blob again.
-    let builder = Pid::from_raw(running.child(&["agent", "builder"]).unwrap().pid);
-    kill(builder, Signal::SIGSTOP).unwrap();
+    let builder = Paused::now(Pid::from_raw(running.child(&["agent", "builder"]).unwrap().pid));
     let blobs = find(&world.state_folder().unwrap(), "HP_BLOB_BUILDER/msgs").unwrap();
     let away = blobs.with_file_name("away");
     with_the_broker_down(&world, &running, || fs::rename(&blobs, &away).unwrap());
@@ -76,7 +92,7 @@ fn a_blob_that_is_gone_is_told_and_the_work_is_taken_when_it_is_back() {
         fs::remove_dir_all(&blobs).unwrap();
         fs::rename(&away, &blobs).unwrap();
     });
-    kill(builder, Signal::SIGCONT).unwrap();
+    drop(builder);
     let finished = running.finish();
     assert_eq!(finished.expect(0).waypoint("w")["attempts"], 1, "a lost blob is no attempt: {finished}");
     assert_eq!(checker::findings(&SoakAccount::of(&world)), Vec::<String>::new());

@@ -126,8 +126,9 @@ pub(super) async fn serve(
     let ended = speak(server)?;
     let mut over = std::pin::pin!(async {
         tokio::select! {
-            // Where the thread is gone, so is the client.
-            ended = ended => ended.unwrap_or(Ok(())),
+            ended = ended => ended.unwrap_or_else(|_| {
+                Err(Failure::environment("protocol", "speaking with the client failed", "start it again"))
+            }),
             () = interrupts.next() => Ok(()),
         }
     });

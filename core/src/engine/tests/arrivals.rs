@@ -14,7 +14,7 @@ use super::{
     fixture::{Fixture, Taken},
     parts::{fleet, plan, to_people, waypoint},
 };
-use crate::engine::Input;
+use crate::{engine::Input, flight};
 
 fn gate(name: &str, role_name: &str) -> GateSpec {
     GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap())
@@ -276,8 +276,12 @@ fn work_that_comes_to_a_gate_whose_role_nobody_has_is_held_until_a_person_has_it
             fixture.complete("w", Outcome::Complete).decided();
         }
         assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::NoAgents));
+        let view = flight::view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None).unwrap();
+        let shown =
+            (view.waypoints[0].gate.clone(), flight::waits(&fixture.flight, &fixture.waypoints)[0].gate.clone());
         let turn = fixture.retry("w", |_| {}).turn();
         assert!(["draft", "edit"].contains(&turn.gate.as_str()), "{turn:?}");
+        assert_eq!(shown, (Some(turn.gate.clone()), Some(turn.gate)), "the gate that it is held before");
     }
 }
 

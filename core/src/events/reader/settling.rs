@@ -14,16 +14,6 @@ enum Settled {
     Told(Box<Event>),
 }
 
-/// Whether it is a person's act that came before what ended its turn: acts are looked at in their order, so it was refused for what
-/// it is, or for who sent it.
-fn was_refused(handed: &Final, opened: &Opened) -> bool {
-    let is_first = match &opened.answered {
-        Some((answer, _)) => is_before(&handed.reference, answer),
-        None => opened.over.is_some_and(|over| handed.at <= over),
-    };
-    handed.role.is_none() && is_first
-}
-
 impl FlightReader {
     /// The conflicts and wrong roles of which it is known by now, oldest first. Each is reported once.
     pub fn conflicts(&mut self) -> Vec<Event> {
@@ -81,7 +71,7 @@ impl FlightReader {
             Some((_, digest)) if *digest == handed.digest => Settled::Taken,
             None if self.is_open(waypoint, &handed.turn) => Settled::Open,
             // It was refused while the turn was open, and nobody handed off what could be taken.
-            _ if self.is_unusable(handed, opened) || was_refused(handed, opened) => Settled::Taken,
+            _ if self.is_unusable(handed, opened) || self.is_not_among(handed, opened) => Settled::Taken,
             answered => {
                 let answer = answered.as_ref().map(|(reference, _)| reference);
                 let winner = answer.and_then(|reference| self.handed.get(reference));
@@ -118,6 +108,12 @@ impl FlightReader {
             return false;
         };
         was_open && refused::is_unusable(completion, &opened.waypoint, &opened.gate, spec)
+    }
+
+    /// Whether it is the act of a person whom the gate does not name.
+    fn is_not_among(&self, handed: &Final, opened: &Opened) -> bool {
+        let spec = self.workflow(&opened.waypoint).filter(|_| handed.role.is_none());
+        spec.is_some_and(|spec| refused::is_not_among(&handed.agent, &opened.gate, spec))
     }
 
     fn is_open(&self, waypoint: &WaypointId, turn: &TurnId) -> bool {
