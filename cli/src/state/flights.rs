@@ -1,16 +1,12 @@
 //! What has to be remembered of a flight so that it can be resumed with the same fleet.
 
-use std::{fs, io, path::PathBuf, thread, time::Duration};
+use std::{fs, io, path::PathBuf};
 
 use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan, workflow::WorkflowSpec};
 use serde::{Deserialize, Serialize};
 
 use super::{Lock, StateDir, unusable, write_private};
 use crate::failure::Failure;
-
-/// How often a flight is tried to be taken, and the pause between.
-const CLAIMS: u32 = 5;
-const CLAIM_PAUSE: Duration = Duration::from_millis(20);
 
 /// A flight that `run` began here. Secret: its configuration may hold values of variables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,12 +46,14 @@ impl FlightRecord {
     /// Takes a flight to fly it. Two commands at once would each start a fleet for it, and each write its branch.
     pub(crate) fn claim(state: &StateDir, flight: &FlightId) -> Result<Lock, Failure> {
         state.folder("flights")?;
-        for _ in 0..CLAIMS {
+        loop {
             if let Some(lock) = Lock::try_exclusive(&lock_of(state, flight))? {
                 return Ok(lock);
             }
-            // A command that looks whether it is flown holds it for a moment.
-            thread::sleep(CLAIM_PAUSE);
+            if Self::is_flown(state, flight)? {
+                break;
+            }
+            // Commands that look whether it is flown share it for a moment, and that was one of them.
         }
         let message = format!("another `holdpoint run` is flying the flight {flight} at this moment");
         let hint = format!("`holdpoint watch {flight}` follows it; when that command has ended it can be resumed");
