@@ -238,7 +238,7 @@ impl Journal {
     /// # Errors
     /// The broker does not answer.
     pub async fn end(&self) -> Result<Sequence, ReadError> {
-        end_of(&self.bus, streams::JOURNAL, ">").await
+        end_of(&self.bus, streams::JOURNAL, ALL).await
     }
 
     /// The first entry under `filter` behind a sequence, as the stream's leader has it.
@@ -279,7 +279,7 @@ impl Journal {
     /// The broker does not answer.
     pub async fn all_after(&self, known: Sequence) -> Result<Replay, ReadError> {
         // The broker counts what is left after each batch, and this filter alone costs it nothing.
-        self.replay_after(">", known).await
+        self.replay_after(ALL, known).await
     }
 
     /// As [`Journal::replay_after`], without payloads: for callers that look at subjects only.
@@ -358,8 +358,19 @@ pub(crate) async fn next_of(bus: &Bus, name: &str, filter: &str, after: Sequence
 
 /// Where that one is; 0 where there is none.
 pub(crate) async fn end_of(bus: &Bus, name: &str, filter: &str) -> Result<Sequence, ReadError> {
-    Ok(last_of(bus, name, filter).await?.map_or(Sequence(0), |last| last.sequence))
+    let mut last = last_of(bus, name, filter).await?;
+    if last.is_none() && filter == ALL {
+        last = last_of(bus, name, ALL_BY_SUBJECT).await?;
+    }
+    Ok(last.map_or(Sequence(0), |last| last.sequence))
 }
+
+/// All messages of a stream. The broker does not look at subjects for this filter, so it costs the same however many there are. But of
+/// the last message under it, it looks only at the last place that was given away: if that message was deleted, it says that there is
+/// none (nats-server 2.15.1).
+pub(crate) const ALL: &str = ">";
+/// The same messages, for which the broker looks at every subject: every one of ours has two tokens or more.
+const ALL_BY_SUBJECT: &str = "*.>";
 
 /// One message by its sequence, as the stream's leader has it.
 pub(crate) async fn message_at(bus: &Bus, name: &str, sequence: Sequence) -> Result<Option<Stored>, ReadError> {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     Bus,
-    journal::{end_of, next_of},
+    journal::{ALL, end_of, next_of},
 };
 
 /// What one answer may have: the broker ends it with the message that goes over it.
@@ -44,15 +44,15 @@ pub(crate) async fn read_stream(
     after: &mut Sequence,
     take: &mut impl FnMut(&StreamMessage),
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let end = end_of(bus, name, ">").await?;
+    let end = end_of(bus, name, ALL).await?;
     let mut tries = 0;
     while *after < end {
-        if let Some(last) = batch(bus, name, ">", *after, LARGE, |message| take(&message)).await {
+        if let Some(last) = batch(bus, name, ALL, *after, LARGE, |message| take(&message)).await {
             *after = last;
             tries = 0;
             continue;
         }
-        if next_of(bus, name, ">", *after).await?.is_none() {
+        if next_of(bus, name, ALL, *after).await?.is_none() {
             // What was the end has left.
             *after = end;
             break;

@@ -146,6 +146,29 @@ async fn every_payload_is_read_over_gaps_and_batches_and_then_only_what_is_new()
     assert_eq!(new, 1);
 }
 
+/// The broker says that a stream has no last message at all where the last one was deleted.
+#[tokio::test]
+async fn what_is_before_a_deleted_end_is_read_and_counted() {
+    let broker = TestBroker::start().await;
+    let agent = broker.raw_agent(role::BUILDER, "builder-1").await;
+    let (stays, gone) = (flight("stays"), flight("gone"));
+    fly(&broker, &agent, &stays, 3).await;
+    let handed = fly(&broker, &agent, &gone, 0).await;
+    let entry = retire(&broker, &gone).await;
+    // Of an orchestrator that slept since before the flight had ended.
+    let late = JournalKey::waypoint(&gone, &waypoint("w"));
+    append(&broker.journal(), &late, &EntryKind::Decided, Sequence(0), "asleep").await.unwrap();
+    let own = archivist(&broker).await;
+    assert_eq!(own.delete_flight(&gone, entry, &until(handed)).await.unwrap(), 3);
+
+    let mut payloads = 0;
+    own.each_payload(&mut BTreeMap::new(), |_| payloads += 1).await.unwrap();
+    assert_eq!(payloads, 4 + 1 + 1, "entries and a handoff of what stays, and the retirement");
+    let journal = broker.journal();
+    assert_eq!(journal.end().await.unwrap(), entry);
+    assert_eq!(journal.all_after(Sequence(0)).await.unwrap().collect().await.unwrap().len(), 5);
+}
+
 /// Waits until the archivist has heard of the upload.
 async fn heard(uploads: &holdpoint_bus::archivist::Uploads, blob: &holdpoint_bus::archivist::StoredBlob) {
     let deadline = Instant::now() + SOON;

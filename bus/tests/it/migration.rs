@@ -83,7 +83,7 @@ async fn take(cluster: &Cluster) -> String {
     }
 }
 
-/// A flight with entries of which one is gone, three handoffs of which one was taken, and a blob.
+/// A flight with entries of which five are gone, four handoffs of which one was taken and the last one is gone, and a blob.
 async fn fly(cluster: &Cluster, orchestrator: &Bus) -> Digest {
     let journal = Journal::new(orchestrator);
     let mut last = Sequence(0);
@@ -97,11 +97,16 @@ async fn fly(cluster: &Cluster, orchestrator: &Bus) -> Digest {
     for n in 0..3 {
         agent.ask(&subject, &format!("handoff {n}")).await;
     }
+    let last = subjects::handoff(&role::id(role::BUILDER), &flight("g"), &waypoint("w"), "build_plan");
+    agent.ask(&last, "handoff 3").await;
     assert_eq!(take(cluster).await, "handoff 0");
     let archivist = cluster.authority.mint_archivist(&"a1".parse().unwrap(), None).unwrap();
     let purged = Raw::connect(&cluster.url(), &archivist).await;
     let of = format!(r#"{{"filter":"{}","seq":6}}"#, subjects::journal_of_flight(&flight("f")));
     assert!(purged.ask(&format!("$JS.API.STREAM.PURGE.{}", streams::JOURNAL), &of).await.contains("\"purged\":5"));
+    let handoffs = streams::handoff(&role::id(role::BUILDER));
+    let of = format!(r#"{{"filter":"{last}"}}"#);
+    assert!(purged.ask(&format!("$JS.API.STREAM.PURGE.{handoffs}"), &of).await.contains("\"purged\":1"));
     let bus = cluster.connect_as(&builder).await;
     blobs::put(&bus, &role::id(role::BUILDER), vec![7; 300_000].into()).await.unwrap()
 }
