@@ -23,7 +23,7 @@ mod trust;
 
 pub use authority::{Authority, CredentialRequest, UnknownRole};
 pub use claim::{ClaimError, CredentialsLock, claim};
-pub use credentials::{Credentials, InvalidCredentials};
+pub use credentials::{Credentials, Holder, InvalidCredentials};
 pub use dsse::{EnvelopeError, open_envelope};
 pub use folder::{
     Changed, CredentialsDestination, CredentialsStanding, Issued, KeyFolder, KeyFolderError, Rotation, SYSTEM_CREDS,

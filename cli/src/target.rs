@@ -1,8 +1,11 @@
 //! Which fleet a command talks to: one elsewhere (`--nats`), or the local one of a repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
+use holdpoint_bus::{
+    Bus, ConnectArgs,
+    auth::{Credentials, Holder},
+};
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
 
@@ -54,12 +57,29 @@ impl Remote {
             let hint = format!("name {who}'s .creds file with --creds FILE or HOLDPOINT__NATS__CREDS");
             return Err(Failure::usage("no_creds", "a fleet elsewhere wants credentials", hint));
         };
+        let credentials = Credentials::load(creds)?;
+        if who == OPERATOR {
+            operators(creds, &credentials)?;
+        }
         let args = ConnectArgs {
             tls: self.config.nats.tls.files(),
-            ..ConnectArgs::new(self.config.nats.url.clone(), Credentials::load(creds)?)
+            ..ConnectArgs::new(self.config.nats.url.clone(), credentials)
         };
         Ok(Client::new(Bus::connect(args).await?))
     }
+}
+
+/// Refuses credentials that are not an operator's: the broker lets no answer through to an agent's, and orchestrators do not take a
+/// process for an operator.
+fn operators(file: &Path, credentials: &Credentials) -> Result<(), Failure> {
+    let holder = match credentials.holder() {
+        Holder::Operator => return Ok(()),
+        Holder::Agent => "an agent",
+        Holder::Process => "a process of the fleet",
+    };
+    let message = format!("{} has the credentials of {holder} ({})", file.display(), credentials.name());
+    let hint = "this command takes an operator's, as `holdpoint keys add operator NAME` makes them";
+    Err(Failure::usage("not_an_operator", message, hint))
 }
 
 /// Whose key a command has in a local fleet.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     jwt::{self, Claims},
+    permissions,
     signer::Signer,
 };
 
@@ -36,6 +37,17 @@ pub enum InvalidCredentials {
     BadSeed,
 }
 
+/// Whom a JWT is made for, as far as it says so itself. Only its signature shows the role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// A person or a script that goes through the API.
+    Operator,
+    /// An agent, which takes the turns of a pool.
+    Agent,
+    /// A process of the fleet: an orchestrator, an archivist, a migrator.
+    Process,
+}
+
 /// A user's JWT and seed. Secret: the `Debug` form shows the name and public key only.
 #[derive(Clone)]
 pub struct Credentials {
@@ -48,6 +60,7 @@ pub struct Credentials {
     expires_at: Option<u64>,
     is_scoped: bool,
     is_of_account: bool,
+    has_pool: bool,
 }
 
 impl Credentials {
@@ -62,8 +75,10 @@ impl Credentials {
         // The broker takes permissions of a user's own from no user whose key has a template.
         let is_scoped = nats.get("pub").is_none() && nats.get("sub").is_none();
         let is_of_account = nats.get("issuer_account").is_none();
+        let tags = nats.get("tags").and_then(Value::as_array);
+        let has_pool = tags.is_some_and(|tags| tags.iter().filter_map(Value::as_str).any(permissions::is_pool));
         let (public_key, issuer, issued_at, expires_at) = (sub, iss, iat, exp);
-        Ok(Self { jwt, seed, name, public_key, issuer, issued_at, expires_at, is_scoped, is_of_account })
+        Ok(Self { jwt, seed, name, public_key, issuer, issued_at, expires_at, is_scoped, is_of_account, has_pool })
     }
 
     /// Reads the text of a `.creds` file.
@@ -119,6 +134,16 @@ impl Credentials {
     /// orchestrator's are in its own JWT.
     pub(crate) fn is_scoped(&self) -> bool {
         self.is_scoped
+    }
+
+    /// Whom they are made for.
+    #[must_use]
+    pub fn holder(&self) -> Holder {
+        match (self.is_scoped && !self.is_of_account, self.has_pool) {
+            (true, true) => Holder::Agent,
+            (true, false) => Holder::Operator,
+            (false, _) => Holder::Process,
+        }
     }
 
     /// Whether an account signed them itself, and no signing key of a role: a migrator's.

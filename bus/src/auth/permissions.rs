@@ -129,6 +129,11 @@ pub(super) fn agent_tags(pool: &PoolId, harness: Harness) -> Vec<String> {
     tags
 }
 
+/// Whether a tag names an agent's pool.
+pub(super) fn is_pool(tag: &str) -> bool {
+    tag.split_once(':').is_some_and(|(name, _)| name == POOL_TAG)
+}
+
 /// Whose harness a user's tags name. Only the role's signing key can put them there.
 pub(super) fn harness(tags: &[String]) -> Harness {
     if tags.contains(&own_harness()) { Harness::Holdpoint } else { Harness::Foreign }

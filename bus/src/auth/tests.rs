@@ -10,8 +10,8 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, EnvelopeError, InvalidCredentials, JwtRefusal, KnownUsers, PastSenders, SignedMessage,
-    Trust, TrustRoots, UnknownRole, accounts,
+    Authority, Credentials, EnvelopeError, Holder, InvalidCredentials, JwtRefusal, KnownUsers, PastSenders,
+    SignedMessage, Trust, TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
     open_envelope, raw_public_key,
     signer::Signer,
@@ -214,6 +214,22 @@ fn an_authority_of_before_there_were_archivists_gets_a_key_for_them_once() {
     assert_eq!(one.issuer(), other.issuer());
     for credentials in [one, other] {
         assert!(authority.trust_roots().verify_jwt(credentials.jwt(), later()).is_ok());
+    }
+}
+
+#[test]
+fn credentials_show_for_whom_they_are_made() {
+    let mut authority = Authority::create();
+    let of = [
+        (builder(&authority, None), Holder::Agent),
+        (authority.mint_operator(&name("ann")), Holder::Operator),
+        (authority.mint_orchestrator(&name("o1")), Holder::Process),
+        (authority.mint_archivist(&name("a1"), None).unwrap(), Holder::Process),
+        (authority.mint_migrator(&name("m1"), None), Holder::Process),
+        (authority.mint_connections(), Holder::Process),
+    ];
+    for (credentials, holder) in of {
+        assert_eq!(credentials.holder(), holder, "{credentials:?}");
     }
 }
 

@@ -150,6 +150,20 @@ fn a_fleet_elsewhere_has_its_own_agents_and_wants_credentials() {
 }
 
 #[test]
+fn commands_of_operators_take_no_credentials_of_agents_and_processes() {
+    let lab = Lab::new();
+    lab.run(&["keys", "init", "--dir", "keys", "--json"]).json();
+    for (file, holder) in [
+        ("builder/builder-1.creds", "an agent (builder-1)"),
+        ("orchestrator/orchestrator-1.creds", "a process of the fleet"),
+    ] {
+        let creds = format!("keys/{file}");
+        let status = ["status", "--repo", "repo", "--nats", "nats://127.0.0.1:1", "--creds", &creds];
+        lab.run(&status).refuses(2, &[&creds, holder, "keys add operator"]);
+    }
+}
+
+#[test]
 fn a_branch_in_the_way_is_refused_before_the_flight() {
     let lab = Lab::new();
     git(&lab.path("repo"), &["branch", "holdpoint"]);
