@@ -191,6 +191,10 @@ fn a_fleet_moves_to_three_brokers_and_back(project: &mut Project, world: &World,
     project.as_cluster();
     assert_eq!(flights(), expected);
     expected.insert(fly());
+    let archived = expected.iter().find(|flight| **flight != open).unwrap().clone();
+    a_flight_is_archived(project, world, door, &archived);
+    expected.remove(&archived);
+    assert_eq!(flights(), expected);
     let (again, said) = project.script("migrate.sh", "cluster", &world.path("four"));
     assert!(!again && said.contains("already"), "{said}");
 
@@ -207,6 +211,21 @@ fn a_fleet_moves_to_three_brokers_and_back(project: &mut Project, world: &World,
     let status = world.holdpoint(&args(door, &["status", &open, "--json"]));
     assert_eq!(status.expect(0).json()["status"], "waiting", "{status}");
     fly();
+}
+
+/// What docs/operations.md says of archives, by a key that the fleet's authority makes.
+#[track_caller]
+fn a_flight_is_archived(project: &Project, world: &World, door: &Door, flight: &str) {
+    let keeper = project.run(&["run", "--rm", "-T", "keys", "add", "archivist", "keeper", "--out", "-"]);
+    world.write("keeper.creds", &keeper);
+    let (keeper, archive) = (world.path("keeper.creds"), world.path("archive"));
+    let by = ["--nats", &door.url, "--creds", keeper.to_str().unwrap(), "--json"];
+    let wanted = ["archive", flight, "--to", archive.to_str().unwrap(), "--grace", "1s"];
+    let archived = world.holdpoint(&[&wanted[..], &by].concat());
+    let file = archived.expect(0).json()["archived"][0]["file"].as_str().unwrap().to_owned();
+    world.holdpoint(&["audit", &file]).expect(0);
+    let status = world.holdpoint(&args(door, &["status", flight, "--json"]));
+    assert_eq!(status.expect(2).json()["error"]["code"], "archived", "{status}");
 }
 
 /// What docs/operations.md says of backups, by the script that it names.
