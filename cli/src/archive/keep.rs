@@ -14,7 +14,9 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     export::{Line, Seal},
     ids::FlightId,
+    streams,
 };
+use holdpoint_runtime::clock;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -25,13 +27,12 @@ use super::{
 use crate::{
     client::Client,
     failure::{Exit, Failure},
+    output,
 };
 
-/// An export that is safe to rely on.
+/// An export that is safe to rely on, in a file of another name. That file goes unless [`Kept::place`] is called.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// The file.
-    pub(crate) path: PathBuf,
     /// The digest of its lines, without compression.
     pub(crate) digest: Digest,
     /// Its length on the disk, in bytes.
@@ -44,10 +45,23 @@ pub(crate) struct Kept {
     pub(crate) named: HashSet<Digest>,
     /// When the last of them was stored.
     pub(crate) last: Timestamp,
+    entries: HashSet<Digest>,
+    part: Part,
+    path: PathBuf,
 }
 
-/// Writes the export of a flight into a folder, and checks what is on the disk then. It takes the place of an earlier one once it is
-/// known to be sound.
+/// A file that is being made.
+#[derive(Debug)]
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // The rest of it is of no use; the error that counts is reported. One that was placed is not there.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Writes the export of a flight into a folder, and checks what is on the disk then.
 pub(crate) async fn keep(
     client: &Client,
     flight: &FlightId,
@@ -56,20 +70,34 @@ pub(crate) async fn keep(
 ) -> Result<Kept, Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::KeepExport);
     let path = dir.join(format!("{flight}.export.jsonl.gz"));
-    let part = dir.join(format!("{flight}.export.jsonl.gz.part"));
-    let kept = match write_synced(client, flight, &part, evidence).await {
-        Ok(messages) => checked(flight, &part, trust).map(|looked| (messages, looked)),
-        Err(failure) => Err(failure),
-    };
-    let kept = kept.and_then(|kept| {
-        let placed = fs::rename(&part, &path).and_then(|()| File::open(dir)?.sync_all());
-        placed.map(|()| kept).map_err(|error| unwritable(&path, &error))
-    });
-    let (messages, Looked { digest, bytes, seal, named, last }) = kept.inspect_err(|_| {
-        // The rest of it is of no use; the error that counts is reported.
-        let _ = fs::remove_file(&part);
-    })?;
-    Ok(Kept { path, digest, bytes, seal, messages, named, last })
+    let part = Part(dir.join(format!("{flight}.export.jsonl.gz.part")));
+    let messages = write_synced(client, flight, &part.0, evidence).await?;
+    let Looked { digest, bytes, seal, named, last, entries } = checked(flight, &part.0, trust)?;
+    Ok(Kept { digest, bytes, seal, messages, named, last, entries, part, path })
+}
+
+impl Kept {
+    /// Gives the file its name, and says which that is. An earlier one is replaced if all of its entries are in this one. Otherwise the
+    /// flight went on differently since, as after a restore from an older backup: the earlier one gets another name.
+    pub(crate) fn place(&self) -> Result<&Path, Failure> {
+        let failed = |error: io::Error| unwritable(&self.path, &error);
+        if self.path.exists() {
+            let earlier = look(&self.path);
+            if !earlier.as_ref().is_ok_and(|earlier| earlier.entries.is_subset(&self.entries)) {
+                let at = clock::now().as_millis();
+                let aside = self.path.with_extension(format!("before-{at}.gz"));
+                fs::rename(&self.path, &aside).map_err(failed)?;
+                output::err(&format!(
+                    "an earlier archive of the flight that has other entries is now {}",
+                    aside.display()
+                ));
+            }
+        }
+        fs::rename(&self.part.0, &self.path).map_err(failed)?;
+        let dir = self.path.parent().unwrap_or(Path::new("."));
+        File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        Ok(&self.path)
+    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
@@ -110,12 +138,15 @@ struct Looked {
     seal: Seal,
     named: HashSet<Digest>,
     last: Timestamp,
+    /// The digests of the journals' entries.
+    entries: HashSet<Digest>,
 }
 
 /// Reads it once more, as it is on the disk.
 fn look(path: &Path) -> io::Result<Looked> {
     let (mut lines, mut hasher, mut bytes) = (read::open(path)?, Sha256::new(), Vec::new());
     let (mut seal, mut named, mut last) = (None, HashSet::new(), Timestamp::from_millis(0));
+    let mut entries = HashSet::new();
     while lines.read_until(b'\n', &mut bytes)? > 0 {
         hasher.update(&bytes);
         match serde_json::from_slice(&bytes)? {
@@ -123,11 +154,14 @@ fn look(path: &Path) -> io::Result<Looked> {
             Line::Message(message) => {
                 named.extend(references::named(&message.payload));
                 last = last.max(message.time);
+                if message.stream == streams::JOURNAL {
+                    entries.insert(Digest::of(&message.payload));
+                }
             }
             Line::Blob(_) | Line::Missing(_) | Line::End(_) => {}
         }
         bytes.clear();
     }
     let seal = seal.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    Ok(Looked { digest: Digest::of_hash(hasher), bytes: fs::metadata(path)?.len(), seal, named, last })
+    Ok(Looked { digest: Digest::of_hash(hasher), bytes: fs::metadata(path)?.len(), seal, named, last, entries })
 }

@@ -250,16 +250,16 @@ impl Run<'_> {
         named: &mut HashSet<Digest>,
     ) -> Result<Option<Archived>, Failure> {
         let kept = archive::keep(self.client, flight, (self.dir, self.args.evidence), self.trust.clone()).await?;
-        let Kept { path, digest, bytes, seal, messages, named: names, last } = kept;
-        if self.args.older_than.is_some_and(|age| clock::now().since(last) < age.duration()) {
+        if self.args.older_than.is_some_and(|age| clock::now().since(kept.last) < age.duration()) {
             // It is complete and stays on the broker; the copy would only be out of date soon.
-            let _ = std::fs::remove_file(&path);
             return Ok(None);
         }
-        let query = RetireQuery { flight: flight.clone(), seal, export: digest };
+        let path = kept.place()?.to_owned();
+        let Kept { digest, bytes, messages, .. } = kept;
+        let query = RetireQuery { flight: flight.clone(), seal: kept.seal, export: digest };
         let RetireAnswer { entry, handoffs } = self.client.retire(&query).await?;
         let deleted = self.delete(own, flight, entry, &handoffs).await?;
-        named.extend(names);
+        named.extend(kept.named);
         self.say(&format!("archived {flight}: {messages} messages in {}", path.display()));
         Ok(Some(Archived { flight: flight.clone(), file: path, file_bytes: bytes, digest, messages, deleted }))
     }

@@ -168,6 +168,26 @@ fn two_commands_that_archive_the_same_flight_leave_one_sound_file() {
     assert_eq!(place.audit(file.to_str().unwrap())["sound"], true);
 }
 
+/// As after a restore from a backup that is older than the archive.
+#[test]
+fn an_earlier_archive_with_other_entries_is_kept() {
+    let place = Archive::new();
+    let (other, flight) = (place.fly(), place.fly());
+    let archived = place.archive(id(&other), &[]).expect(0).json();
+    let earlier = fs::read(archived["archived"][0]["file"].as_str().unwrap()).unwrap();
+    let folder = place.world.state_folder().unwrap().join("archive");
+    let file = folder.join(format!("{}.export.jsonl.gz", id(&flight)));
+    fs::write(&file, &earlier).unwrap();
+
+    place.world.holdpoint(&["archive", "--older-than", "30d", "--grace", "1s"]).expect(0);
+    assert_eq!(fs::read(&file).unwrap(), earlier, "a flight that is too young");
+    let archived = place.archive(id(&flight), &[]);
+    assert!(archived.expect(0).stderr.contains("earlier archive"), "{archived}");
+    assert_eq!(place.audit(file.to_str().unwrap())["sound"], true);
+    let files = fs::read_dir(&folder).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    assert_eq!(files.filter(|bytes| *bytes == earlier).count(), 2, "under its own name, and aside");
+}
+
 /// The snapshot of the flight that left is the same as that of the one that begins: its upload is answered "already there".
 #[test]
 fn blobs_that_are_used_again_while_they_are_about_to_be_deleted_stay() {
