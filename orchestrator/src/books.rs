@@ -128,7 +128,11 @@ impl Books {
                 None => books = Self::begin(flight, checked)?,
             }
         }
-        books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })
+        let mut books = books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })?;
+        if !entries.is_whole() {
+            books.refresh(shell).await?;
+        }
+        Ok(books)
     }
 
     /// The first entry that counts is the submission.
@@ -159,11 +163,16 @@ impl Books {
         let flight = self.id().clone();
         let read = |source| BooksError::Read { flight: flight.clone(), source };
         let filter = subjects::journal_of_flight(&flight);
-        let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
-        while let Some(stored) = entries.next().await.map_err(read)? {
-            self.take(Checked::of(&shell.trust.roots(), &stored))?;
+        loop {
+            let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
+            while let Some(stored) = entries.next().await.map_err(read)? {
+                self.take(Checked::of(&shell.trust.roots(), &stored))?;
+            }
+            if entries.is_whole() {
+                return Ok(());
+            }
+            // The flight was archived meanwhile: the entry that says so is behind the end of this reading.
         }
-        Ok(())
     }
 
     /// A local flight's agents pull from consumers of its own, which the broker forgets when nobody asked for a while.

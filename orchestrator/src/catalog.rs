@@ -121,6 +121,7 @@ pub(crate) async fn touched(
 /// among them.
 pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
     let entries = shell.journal.all_after(after).await?;
+    let end = entries.end();
     let mut catalog = Catalog::default();
     let mut batches = Box::pin(checked(shell, entries, wanted).buffered(batches_at_once()));
     while let Some(batch) = batches.next().await {
@@ -128,6 +129,7 @@ pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) ->
             catalog.take(entry, wanted);
         }
     }
+    catalog.take_retired(shell, end, wanted).await?;
     catalog.read_reopened(shell).await?;
     catalog.close_all(wanted);
     Ok(catalog)
@@ -207,6 +209,19 @@ impl Catalog {
         if self.open.get(&flight).filter(small).is_some_and(Books::is_over) {
             self.close(&flight, wanted);
         }
+    }
+
+    /// Takes the entries that retired flights since the reading's end. What was read of such a flight may lack what was deleted
+    /// meanwhile.
+    async fn take_retired(&mut self, shell: &Shell, end: Sequence, wanted: &Wanted<'_>) -> Result<(), ReadError> {
+        let mut after = end;
+        while let Some(stored) = shell.journal.next_under(&subjects::journal_retirements(), after).await? {
+            after = stored.sequence;
+            if subjects::parse_journal(&stored.subject).is_some_and(|key| wanted.wants(&key.flight)) {
+                self.take(Checked::of(&shell.trust.roots(), &stored), wanted);
+            }
+        }
+        Ok(())
     }
 
     /// Whether more than a line of it is worth knowing at the next start: it is not over, or cannot be read.

@@ -14,7 +14,7 @@ use holdpoint_core::pages;
 use holdpoint_protocol::{
     Digest,
     export::{Cut, CutQuery, ExportCut, ExportPlace, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Seal},
-    ids::{FlightId, WaypointId},
+    ids::{FlightId, RoleId, WaypointId},
     journal::Sequence,
     streams, subjects, version,
 };
@@ -43,14 +43,19 @@ pub(crate) async fn cut(shell: &Shell, query: &CutQuery) -> Result<ExportCut, Ap
 /// Handoffs before the journals, so that each of them is on a turn that the journals know; and again after them, so that
 /// each that an entry answers is there.
 async fn make_cut(shell: &Shell, flight: &FlightId) -> Result<Cut, ReadError> {
-    let known = handoff_ends(shell, flight).await?;
+    // Once: those of today may be more a moment later.
+    let roles = shell.roles().handing();
+    let known = handoff_ends(shell, &roles, flight).await?;
     let mut ends: BTreeMap<Option<WaypointId>, (Sequence, Digest)> = BTreeMap::new();
     let mut entries = shell.journal.replay(&subjects::journal_of_flight(flight)).await?;
     while let Some(stored) = entries.next().await? {
         let Some(key) = subjects::parse_journal(&stored.subject) else { continue };
         ends.insert(key.waypoint, (stored.sequence, Digest::of(&stored.payload)));
     }
-    let until = handoff_ends(shell, flight).await?;
+    if !entries.is_whole() {
+        return Err(ReadError::Interrupted { filter: subjects::journal_of_flight(flight) });
+    }
+    let until = handoff_ends(shell, &roles, flight).await?;
     let journals = ends.into_iter().map(|(waypoint, (sequence, digest))| JournalEnd { waypoint, sequence, digest });
     let handoffs = known.into_iter().zip(until);
     let handoffs = handoffs.map(|((stream, known), (_, until))| HandoffsEnd { stream, known, until });
@@ -63,11 +68,15 @@ async fn make_cut(shell: &Shell, flight: &FlightId) -> Result<Cut, ReadError> {
     })
 }
 
-async fn handoff_ends(shell: &Shell, flight: &FlightId) -> Result<Vec<(String, Sequence)>, ReadError> {
+async fn handoff_ends(
+    shell: &Shell,
+    roles: &[RoleId],
+    flight: &FlightId,
+) -> Result<Vec<(String, Sequence)>, ReadError> {
     let mut ends = Vec::new();
-    for role in shell.roles().handing() {
-        let end = past::of_flight(&shell.bus, &role, flight, Sequence(0)).await?.end();
-        ends.push((streams::handoff(&role), end));
+    for role in roles {
+        let end = past::of_flight(&shell.bus, role, flight, Sequence(0)).await?.end();
+        ends.push((streams::handoff(role), end));
     }
     Ok(ends)
 }

@@ -73,6 +73,12 @@ pub fn journal_submissions() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
 }
 
+/// The entries that retired flights: one a flight that was archived.
+#[must_use]
+pub fn journal_retirements() -> String {
+    format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.retired")
+}
+
 /// All landings of all flights.
 #[must_use]
 pub fn journal_landings() -> String {

@@ -24,6 +24,8 @@ pub struct Replay {
     seen: Sequence,
     /// The last sequence to give out; the stream's leader named it.
     end: Sequence,
+    /// Whether the message at the end came.
+    whole: bool,
     buffer: VecDeque<Stored>,
     source: Source,
 }
@@ -46,6 +48,7 @@ impl Replay {
             filter: filter.to_owned(),
             seen: known,
             end,
+            whole: end <= known,
             buffer: VecDeque::new(),
             source: Source::Batches(reading::LARGE),
         })
@@ -66,6 +69,13 @@ impl Replay {
     #[must_use]
     pub fn end(&self) -> Sequence {
         self.end
+    }
+
+    /// Whether everything was there, once nothing more comes. Otherwise the message that was the last one left meanwhile, and others may
+    /// have left with it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// The next entry; `None` after the last.
@@ -135,6 +145,7 @@ impl Replay {
         if let Some(last) = got.last() {
             // What came after the beginning of this replay belongs to the next one.
             self.seen = last.sequence.min(self.end);
+            self.whole |= got.iter().any(|stored| stored.sequence == self.end);
             self.buffer.extend(got.into_iter().filter(|stored| stored.sequence <= self.end));
         }
         Ok(())

@@ -93,11 +93,21 @@ impl<W: Write + Send> Writer<'_, W> {
         self.out.write_all(&bytes).map_err(|error| unwritable(&error))
     }
 
-    /// Everything of the flight in one stream, up to a place.
+    /// Everything of the flight in one stream, up to the message at a place.
     async fn stream(&mut self, stream: &str, until: Sequence) -> Result<(), Failure> {
         let after = ExportPlace::default();
         let query = MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after, until };
-        each_message(self.client, query, |message| self.message(message)).await.map(drop)
+        let mut last = Sequence(0);
+        each_message(self.client, query, |message| {
+            last = message.sequence;
+            self.message(message)
+        })
+        .await?;
+        if last == until {
+            return Ok(());
+        }
+        let message = format!("{stream} has no message {} any more: the flight leaves the broker now", until.0);
+        Err(Failure::environment("cut_short", message, "look whether it was archived: `holdpoint status`"))
     }
 
     fn message(&mut self, message: Message) -> Result<(), Failure> {
