@@ -1,29 +1,54 @@
-//! Which orchestrator takes the handoffs of which partitions: each the same number, by what it has heard of the others.
+//! Which orchestrator takes the handoffs of which partitions, each the same number, and whose agents any of them looks after: by what
+//! it has heard of the others.
 //!
 //! Members may disagree for a moment, and two may then take the same partition, or nobody: the first is harmless (an
 //! append is fenced by the journal), the second passes with the next sign of life.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use holdpoint_protocol::{Timestamp, ids::AgentName};
+use holdpoint_protocol::{
+    Timestamp,
+    ids::{AgentName, PoolId},
+};
 
 /// This orchestrator and those it hears of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
     own: AgentName,
-    heard: BTreeMap<AgentName, Timestamp>,
+    serves: PoolId,
+    heard: BTreeMap<AgentName, Heard>,
+}
+
+/// Another orchestrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Heard {
+    last: Timestamp,
+    /// `None`: it did not say.
+    serves: Option<PoolId>,
 }
 
 impl Members {
-    /// Alone.
+    /// Alone, with the pool whose agents this orchestrator looks after.
     #[must_use]
-    pub fn new(own: AgentName) -> Self {
-        Self { own, heard: BTreeMap::new() }
+    pub fn new(own: AgentName, serves: PoolId) -> Self {
+        Self { own, serves, heard: BTreeMap::new() }
     }
 
-    /// A sign of life; whether it is the first of this member.
-    pub fn heard(&mut self, member: AgentName, at: Timestamp) -> bool {
-        member != self.own && self.heard.insert(member, at).is_none()
+    /// The name of this orchestrator.
+    #[must_use]
+    pub fn own(&self) -> &AgentName {
+        &self.own
+    }
+
+    /// Whether anybody looks after the agents of a pool. Whoever takes a flight's handoffs opens its turns, and knows their deadlines.
+    #[must_use]
+    pub fn serve(&self, pool: &PoolId) -> bool {
+        self.serves == *pool || self.heard.values().any(|member| member.serves.as_ref() == Some(pool))
+    }
+
+    /// A sign of life, with the pool that the member says it looks after; whether it is the first of this member.
+    pub fn heard(&mut self, member: AgentName, serves: Option<PoolId>, at: Timestamp) -> bool {
+        member != self.own && self.heard.insert(member, Heard { last: at, serves }).is_none()
     }
 
     /// A member said that it ends; whether it was one.
@@ -34,7 +59,7 @@ impl Members {
     /// Forgets the members that were silent for longer than `patience`; whether there were any.
     pub fn forget_silent(&mut self, now: Timestamp, patience: Duration) -> bool {
         let before = self.heard.len();
-        self.heard.retain(|_, last| now.since(*last) <= patience);
+        self.heard.retain(|_, member| now.since(member.last) <= patience);
         self.heard.len() < before
     }
 
@@ -61,11 +86,30 @@ mod tests {
     }
 
     fn who_knows_all(own: usize, count: usize) -> Members {
-        let mut members = Members::new(name(own));
+        let mut members = alone(own);
         for other in 0..count {
-            members.heard(name(other), at(0));
+            members.heard(name(other), None, at(0));
         }
         members
+    }
+
+    fn pool(name: &str) -> PoolId {
+        name.parse().unwrap()
+    }
+
+    fn alone(own: usize) -> Members {
+        Members::new(name(own), pool("own"))
+    }
+
+    #[test]
+    fn agents_are_looked_after_as_long_as_one_is_there_that_says_so() {
+        let mut members = alone(1);
+        assert!(members.serve(&pool("own")) && !members.serve(&pool("fleet")));
+        members.heard(name(2), Some(pool("fleet")), at(0));
+        members.heard(name(3), None, at(0));
+        assert!(members.serve(&pool("own")) && members.serve(&pool("fleet")));
+        members.left(&name(2));
+        assert!(!members.serve(&pool("fleet")));
     }
 
     #[test]
@@ -83,19 +127,19 @@ mod tests {
 
     #[test]
     fn who_is_alone_takes_all() {
-        assert!((0..8).all(|partition| Members::new(name(1)).has(partition)));
+        assert!((0..8).all(|partition| alone(1).has(partition)));
     }
 
     #[test]
     fn a_member_counts_from_its_first_sign_of_life_until_it_leaves_or_is_silent_for_long() {
-        let mut members = Members::new(name(1));
-        assert!(!members.heard(name(1), at(0)), "itself");
-        assert!(members.heard(name(2), at(0)));
-        assert!(!members.heard(name(2), at(5)), "known");
+        let mut members = alone(1);
+        assert!(!members.heard(name(1), None, at(0)), "itself");
+        assert!(members.heard(name(2), None, at(0)));
+        assert!(!members.heard(name(2), None, at(5)), "known");
         assert!(!members.forget_silent(at(15), PATIENCE));
         assert!(members.forget_silent(at(16), PATIENCE));
         assert!((0..8).all(|partition| members.has(partition)), "all is its own again");
-        assert!(members.heard(name(2), at(20)), "it is back");
+        assert!(members.heard(name(2), None, at(20)), "it is back");
         assert!(members.left(&name(2)));
         assert!(!members.left(&name(2)));
     }

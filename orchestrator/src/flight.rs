@@ -97,7 +97,7 @@ pub(crate) enum Msg {
     Tick(u64),
     /// Others may have appended something that makes more due here.
     Look,
-    /// Another orchestrator that had a part in it is gone: look at what is due by what was appended.
+    /// Another orchestrator came or went: look at what is due by what was appended.
     ReadOn,
     /// The router has forgotten this actor, as it asked for.
     Leave,
@@ -269,10 +269,10 @@ impl State {
         self.books().await
     }
 
-    /// Whether this orchestrator is the one that looks after the flight's agents. One that was started for a question
-    /// answers it; deadlines of agents that are not there are not its matter.
+    /// Whether this orchestrator or another one looks after the flight's agents. Where nobody does, as when one was started for a
+    /// question alone, no deadline of theirs passes.
     fn serves(&self) -> bool {
-        self.books.as_ref().is_some_and(|books| books.flight.submitted.fleet.pool == self.shell.serves)
+        self.books.as_ref().is_some_and(|books| self.shell.members.borrow().serve(&books.flight.submitted.fleet.pool))
     }
 
     /// A page of the public view; reads what others appended first.

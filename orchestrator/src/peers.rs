@@ -1,5 +1,8 @@
 //! The other orchestrators: hears of them, says that this one is there, and shares the partitions with them.
 //!
+//! Each says whose agents it looks after: one that was started to answer a question takes its share of handoffs too, and serves the
+//! deadlines of what it opens if somebody looks after the flight's agents.
+//!
 //! When one goes away, what it was about to do is looked for in the journals, as at a start: it may have decided something
 //! and not have done what follows, of which nobody else hears. Nothing is safe because of this: the journal decides
 //! between two that take the same handoff.
@@ -8,13 +11,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdpoint_bus::{
+    Bus,
     auth::TrustRoots,
     signals::{self, Forged, Signal, SignalError, Signals},
 };
 use holdpoint_core::shares::Members;
 use holdpoint_protocol::{
     Timestamp,
-    ids::{AgentName, role},
+    ids::{AgentName, PoolId, role},
     subjects,
 };
 use holdpoint_runtime::{
@@ -34,8 +38,8 @@ use crate::{
 const BEATS_PER_PATIENCE: u32 = 3;
 /// The pause before a broken subscription is renewed.
 const LISTEN_PAUSE: Duration = Duration::from_secs(1);
-/// What a sign of life says.
-const HERE: &[u8] = b"here";
+/// What a sign of life says, and then the pool; of earlier versions that alone.
+const HERE: &str = "here";
 /// What one that ends in order says.
 const LEAVING: &[u8] = b"leaving";
 
@@ -47,13 +51,11 @@ pub(crate) type Shares = watch::Receiver<Members>;
 pub(crate) struct Args {
     pub(crate) shell: Shell,
     pub(crate) router: RouterHandle,
-    pub(crate) members: watch::Sender<Members>,
-    pub(crate) own: AgentName,
 }
 
 /// A name that no other orchestrator has: those of a fleet may share their credentials.
-pub(crate) fn own_name(shell: &Shell) -> AgentName {
-    let name: String = shell.bus.name().as_str().chars().take(40).collect();
+pub(crate) fn own_name(bus: &Bus) -> AgentName {
+    let name: String = bus.name().as_str().chars().take(40).collect();
     AgentName::try_new(format!("{name}-{}", fresh::suffix())).expect("an id with hex digits behind it is one")
 }
 
@@ -87,7 +89,7 @@ impl Actor for Peers {
     ) -> Result<(), ActorProcessingErr> {
         // Nothing may say that it is here after it has left.
         std::mem::take(tasks);
-        args.say(LEAVING).await;
+        args.say(Bytes::from_static(LEAVING)).await;
         Ok(())
     }
 }
@@ -113,7 +115,7 @@ impl Args {
         loop {
             tokio::select! {
                 _ = beat.tick() => {
-                    self.say(HERE).await;
+                    self.say_here().await;
                     if self.change(|members| members.forget_silent(clock::now(), patience)) {
                         tracing::warn!("another orchestrator is silent: looking for what it left");
                         self.router.cast(router::Msg::TakeOver);
@@ -137,22 +139,27 @@ impl Args {
                 tracing::info!(%member, "another orchestrator ends: looking for what it left");
                 self.router.cast(router::Msg::TakeOver);
             }
-        } else if self.change(|members| members.heard(member.clone(), clock::now())) {
+        } else if self.change(|members| members.heard(member.clone(), serves(&signal.payload), clock::now())) {
             tracing::info!(%member, "another orchestrator is there");
             // It may be new, and know of nobody yet.
-            self.say(HERE).await;
+            self.say_here().await;
+            // What is this one's from now on may have gone on elsewhere.
+            self.router.cast(router::Msg::ReadOn);
         }
     }
 
     /// Informs those who take handoffs, if anything changed.
     fn change(&self, how: impl FnOnce(&mut Members) -> bool) -> bool {
-        self.members.send_if_modified(how)
+        self.shell.members.send_if_modified(how)
     }
 
-    async fn say(&self, what: &'static [u8]) {
-        let subject = subjects::presence(&role::id(role::ORCHESTRATOR), &self.own);
-        let sent: Result<(), SignalError> =
-            signals::send(&self.shell.bus, subject, Bytes::from_static(what), None).await;
+    async fn say_here(&self) {
+        self.say(format!("{HERE} {}", self.shell.serves).into()).await;
+    }
+
+    async fn say(&self, what: Bytes) {
+        let subject = subjects::presence(&role::id(role::ORCHESTRATOR), self.shell.members.borrow().own());
+        let sent: Result<(), SignalError> = signals::send(&self.shell.bus, subject, what, None).await;
         if let Err(error) = sent {
             tracing::debug!(error = %ErrorChain(&error), "nobody hears that this orchestrator is there");
         }
@@ -168,6 +175,11 @@ fn member(signal: &Signal, roots: &TrustRoots, now: Timestamp) -> Option<AgentNa
     signal.subject.rsplit('.').next()?.parse().ok()
 }
 
+/// The pool whose agents the sender of a sign of life looks after.
+fn serves(payload: &[u8]) -> Option<PoolId> {
+    std::str::from_utf8(payload).ok()?.strip_prefix(HERE)?.strip_prefix(' ')?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use holdpoint_bus::auth::{Authority, Credentials};
@@ -177,8 +189,17 @@ mod tests {
 
     fn signal(by: Option<&Credentials>) -> Signal {
         let subject = subjects::presence(&role::id(role::ORCHESTRATOR), &"another".parse().unwrap());
-        let signature = by.map(|credentials| credentials.signer().sign(&subject, HERE));
-        Signal { subject, payload: Bytes::from_static(HERE), traceparent: None, signature }
+        let signature = by.map(|credentials| credentials.signer().sign(&subject, HERE.as_bytes()));
+        Signal { subject, payload: Bytes::from_static(HERE.as_bytes()), traceparent: None, signature }
+    }
+
+    #[test]
+    fn a_sign_of_life_says_whose_agents_are_looked_after_and_one_of_earlier_versions_does_not() {
+        assert_eq!(serves(b"here fleet"), Some("fleet".parse().unwrap()));
+        assert_eq!(
+            (serves(b"here"), serves(b"here "), serves(b"leaving"), serves(b"here /")),
+            (None, None, None, None)
+        );
     }
 
     #[test]

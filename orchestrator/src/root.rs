@@ -195,6 +195,7 @@ async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, 
     set_up::streams(&bus, &settings, &roles, state_dir, seen).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), InputLimits::default()));
     let serves = config.orchestrator.serves.clone();
+    let members = Arc::new(watch::Sender::new(Members::new(peers::own_name(&bus), serves.clone())));
     let users = KnownUsers::new(trust.clone());
     let senders = Arc::new(Senders::new(users.clone()));
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
@@ -219,6 +220,7 @@ async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, 
         open: Arc::new(OpenFlights::new(quota)),
         ended: Arc::default(),
         serves,
+        members,
         landing_attempts,
         landing_depth: config.orchestrator.landing_depth.clamp(1, flight::DEPTH_MAX),
         blob_wait,
@@ -229,10 +231,8 @@ async fn connect(config: &Config, conditions: ConditionHelper) -> Result<Shell, 
 }
 
 fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child> {
-    let own = peers::own_name(shell);
-    let members = watch::Sender::new(Members::new(own.clone()));
-    let shares = members.subscribe();
-    let peers = peers::Args { shell: shell.clone(), router: router.clone(), members, own };
+    let shares = shell.members.subscribe();
+    let peers = peers::Args { shell: shell.clone(), router: router.clone() };
     let mut children = vec![
         router_child(router::Args { shell: shell.clone(), handle: router.clone(), state_dir: state_dir.to_owned() }),
         peers_child(peers),

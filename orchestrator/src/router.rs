@@ -75,6 +75,8 @@ pub(crate) enum Msg {
     Checkpoint,
     /// Another orchestrator is gone: look at all open flights, whatever is known of them.
     TakeOver,
+    /// Another orchestrator came: flights in memory may have gone on elsewhere.
+    ReadOn,
     /// What was found, if anything could be read.
     Scanned(Option<Scan>),
     /// Look whose deadline has passed.
@@ -169,6 +171,7 @@ impl Actor for Router {
             }
             Msg::Checkpoint => state.scans.want_checkpoint(),
             Msg::TakeOver => state.take_over(&myself),
+            Msg::ReadOn => state.read_on(),
             Msg::Scanned(scan) => state.scanned(&myself, scan).await,
             Msg::Wake => {
                 let due = state.asleep.due(clock::now());
@@ -306,12 +309,16 @@ impl State {
 
     /// Work under way elsewhere may be due here, and nobody says so.
     fn take_over(&mut self, myself: &ActorRef<Msg>) {
+        self.read_on();
+        self.scans.want_everything();
+        self.scan(myself);
+    }
+
+    fn read_on(&self) {
         for actor in self.flights.values() {
             // It may have ended by itself.
             let _ = actor.cast(flight::Msg::ReadOn);
         }
-        self.scans.want_everything();
-        self.scan(myself);
     }
 
     async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) {
@@ -366,5 +373,5 @@ fn sleeps_until(books: &Books, shell: &Shell) -> Option<Timestamp> {
     let quiet = due(&books.flight, &books.waypoints, clock::now()).is_empty();
     // The consumers of a local flight's agents have to be made.
     next_deadline(&books.flight, &books.waypoints, clock::now())
-        .filter(|_| quiet && pool == &streams::fleet_pool() && pool == &shell.serves)
+        .filter(|_| quiet && pool == &streams::fleet_pool() && shell.members.borrow().serve(pool))
 }

@@ -15,6 +15,7 @@ use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{
     lines::{LINES_A_MINUTE, LINES_OF_ONE, LineCounts, LineFate},
     rooms::Writers,
+    shares::Members,
 };
 use holdpoint_protocol::{ids::PoolId, roles::Roles};
 use holdpoint_runtime::{clock, mirror::MirrorStore};
@@ -50,6 +51,8 @@ pub(crate) struct Shell {
     pub(crate) ended: Arc<Ended>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
+    /// The orchestrators that are there.
+    pub(crate) members: Arc<watch::Sender<Members>>,
     /// How many lines of the log messages of others caused.
     pub(crate) lines: Arc<Mutex<LineCounts>>,
     /// How much each sender of handoffs wrote.

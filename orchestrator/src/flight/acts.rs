@@ -104,6 +104,17 @@ impl State {
         self.books.as_ref().is_some_and(|books| books.flight.steering.is_paused())
     }
 
+    /// Whether it is paused still. Another orchestrator may have had it resumed.
+    pub(super) async fn stays_paused(&mut self) -> bool {
+        if !self.is_paused() {
+            return false;
+        }
+        if let Err(error) = self.fresh_books().await {
+            tracing::debug!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot see whether it was resumed");
+        }
+        self.books.is_none() || self.is_paused()
+    }
+
     /// Takes an act, with what its work came to where it brings some.
     pub(super) async fn settle_act(
         &mut self,

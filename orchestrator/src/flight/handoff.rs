@@ -81,7 +81,7 @@ impl State {
         };
         received.processing = Processing::begin(&subject, &turn, self.books.as_deref());
         if answers_turn(&subject.kind) {
-            if self.is_paused() {
+            if self.stays_paused().await {
                 // A turn's result is kept in the stream until the flight goes on.
                 let _ = received.nak(PAUSED_DELAY).await;
                 return;
@@ -320,7 +320,7 @@ impl State {
         subject: &HandoffSubject,
         input: Input,
     ) -> bool {
-        if self.is_paused() {
+        if self.stays_paused().await {
             // It was paused while the handoff was looked at.
             let _ = received.nak(PAUSED_DELAY).await;
             return false;

@@ -141,6 +141,13 @@ impl World {
         start(config).await.unwrap()
     }
 
+    /// One that looks after no agents, as a command starts for itself, with a state folder of its own.
+    pub(crate) async fn orchestrator_for_nobody(&self, n: usize) -> Orchestrator {
+        let mut config = self.config(&format!("answering-{n}"));
+        config.orchestrator.serves = "nobody".parse().unwrap();
+        start(config).await.unwrap()
+    }
+
     fn config(&self, state: &str) -> Config {
         let keys = self.dir.path().join("fleet/keys");
         let mut config = Config::default();

@@ -23,7 +23,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, fresh};
 
-use super::{World, git};
+use super::{SOON, World, git};
 
 impl World {
     /// Appends a decision to a waypoint's journal: its state is the one before, changed.
@@ -80,6 +80,23 @@ impl World {
     pub(crate) async fn end_of_journal(&self, waypoint: &WaypointId) -> Sequence {
         let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
         journal.last(&JournalKey::waypoint(&self.flight, waypoint)).await.unwrap().unwrap().sequence
+    }
+
+    /// The first entry at the end of a waypoint's journal of which this holds. No orchestrator is asked: one that is looks what is due.
+    pub(crate) async fn journalled(&self, waypoint: &WaypointId, holds: impl Fn(&Entry) -> bool) -> Entry {
+        let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
+        let key = JournalKey::waypoint(&self.flight, waypoint);
+        let deadline = tokio::time::Instant::now() + SOON;
+        loop {
+            let last = journal.last(&key).await.unwrap();
+            let entry =
+                last.map(|last| Entry::decode(&last.subject, &last.payload, last.content_type.as_deref()).unwrap());
+            if let Some(entry) = entry.filter(&holds) {
+                return entry;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "no such entry ends the journal");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Opens the last turn of a waypoint again, with a deadline that passes soon. Those of agents' turns are minutes away.
