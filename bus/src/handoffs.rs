@@ -218,6 +218,23 @@ pub enum QueueError {
     Ack(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Whether orchestrators are done with a handoff of this role and partition, and with all before it: each was acknowledged, so that
+/// what it led to is stored, or it was refused.
+///
+/// # Errors
+/// [`QueueError::Open`].
+pub async fn is_settled(bus: &Bus, role: &RoleId, partition: u32, sequence: Sequence) -> Result<bool, QueueError> {
+    let (stream, consumer) = (streams::handoff(role), streams::handoff_consumer(partition));
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| QueueError::Open {
+        stream: stream.clone(),
+        consumer: consumer.clone(),
+        source,
+    };
+    let own = journal::stream(bus, &stream).await.map_err(|error| failed(error.into()))?;
+    let info = own.consumer_info(&consumer).await.map_err(|error| failed(error.into()))?;
+    Ok(info.ack_floor.stream_sequence >= sequence.0 || info.num_ack_pending == 0 && info.num_pending == 0)
+}
+
 /// The handoffs of one role and partition, shared with all orchestrators that opened it.
 pub struct HandoffQueue {
     messages: pull::Stream,

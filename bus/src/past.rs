@@ -10,7 +10,8 @@ use holdpoint_protocol::{
 
 use crate::{
     Bus,
-    journal::{ReadError, Replay},
+    journal::{ReadError, Replay, last_of, message_at},
+    message::Stored,
 };
 
 /// The handoffs of a role for a waypoint, oldest first, from behind a sequence that is known already.
@@ -66,6 +67,27 @@ async fn matching(
 ) -> Result<Replay, ReadError> {
     let filter = subjects::handoff(role, flight, waypoint, kind);
     Replay::start(bus, &streams::handoff(role), &filter, known).await
+}
+
+/// The last handoff of a role for a waypoint, as the stream's leader has it.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn last_of_waypoint(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+) -> Result<Option<Stored>, ReadError> {
+    last_of(bus, &streams::handoff(role), &subjects::handoff(role, flight, waypoint, "*")).await
+}
+
+/// The handoff of a role at a place, as the stream's leader has it.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn at(bus: &Bus, role: &RoleId, sequence: Sequence) -> Result<Option<Stored>, ReadError> {
+    message_at(bus, &streams::handoff(role), sequence).await
 }
 
 /// All handoffs of a role for a flight, oldest first, from behind a sequence that is known already.

@@ -14,6 +14,7 @@ mod handoff;
 mod heard;
 mod holders;
 mod idle;
+mod in_time;
 mod inbox;
 mod lacking;
 mod landing;
@@ -142,6 +143,8 @@ pub(crate) struct State {
     track: landing::Track,
     /// What became of the acts that came lately.
     acts: acts::Standings,
+    /// Deadlines that wait for answers that came in time.
+    waits: in_time::Waits,
     /// Examinations and weighings that are under way.
     slow: usize,
     /// All of it.
@@ -178,6 +181,7 @@ impl Actor for FlightActor {
             planned: Planned::default(),
             track: landing::Track::default(),
             acts: acts::Standings::default(),
+            waits: in_time::Waits::default(),
             slow: 0,
             tasks: ActorTasks::default(),
             troubles: Troubles::default(),

@@ -109,9 +109,8 @@ async fn until_decided(client: &Client, query: &ActQuery) -> Result<(), Failure>
 }
 
 fn nobody_looked() -> Failure {
-    let message = format!("it is stored, but no orchestrator has looked at it in {} s", PATIENCE.as_secs());
-    let hint =
-        "it is taken as soon as an orchestrator of the fleet runs; do not repeat it, `holdpoint status` shows it";
+    let message = format!("it is stored, and no orchestrator said in {} s what became of it", PATIENCE.as_secs());
+    let hint = "do not repeat it: an orchestrator takes or refuses it as soon as one of the fleet runs, and `holdpoint status` shows what came of it";
     Failure::environment("act_pending", message, hint)
 }
 

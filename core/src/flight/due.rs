@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// One thing that is due.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Due {
     /// An accepted commit is based on the head: append its landing.
     Land(WaypointId),

@@ -1,11 +1,14 @@
 //! Taking what people do: who signed it, what it is about; then the core decides. And answering what became of it.
 //!
 //! An act is a handoff like an agent's: it is journalled as a cause, or refused with a code and words. Only refusals are
-//! remembered here, and only for who asks at once: the act itself is stored, and what was taken is in the journal.
+//! remembered here, and only for a minute: the act itself is stored, and what was taken is in the journal.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
-use holdpoint_bus::api::ApiFailure;
+use holdpoint_bus::{api::ApiFailure, handoffs, past};
 use holdpoint_core::{
     engine::{self, BuildOutcome, HandingIn, Input, PersonAnswer, Refusal, Releasing, Retrying, Taking},
     flight::{self, Course},
@@ -18,7 +21,7 @@ use holdpoint_protocol::{
     journal::{Cause, Entry, Sequence},
     state::{Phase, QuestionKind, Resume},
     streams,
-    subjects::HandedSubject,
+    subjects::{self, HandedSubject},
     turn::{Feedback, Turn},
 };
 use holdpoint_runtime::{
@@ -35,16 +38,33 @@ const REMEMBERED_MAX: usize = 256;
 /// Lost races in a row over the flight's own journal.
 const RACES_MAX: u32 = 16;
 
+/// How long who acts may ask why it was refused, and the flight stays in memory for it.
+pub(super) const NEWS_FOR: Duration = Duration::from_secs(60);
+/// How old an act is before another orchestrator than the one that refused it answers without the reason.
+const UNEXPLAINED_AFTER: Duration = Duration::from_secs(10);
+
 /// What became of the acts that came lately, by their places in the stream.
 #[derive(Debug, Default)]
-pub(super) struct Standings(BTreeMap<Sequence, ActStanding>);
+pub(super) struct Standings {
+    known: BTreeMap<Sequence, ActStanding>,
+    /// When the last refusal was.
+    refused: Option<Instant>,
+}
 
 impl Standings {
     fn remember(&mut self, at: Sequence, standing: ActStanding) {
-        self.0.insert(at, standing);
-        while self.0.len() > REMEMBERED_MAX {
-            self.0.pop_first();
+        if matches!(standing, ActStanding::Refused(_)) {
+            self.refused = Some(Instant::now());
         }
+        self.known.insert(at, standing);
+        while self.known.len() > REMEMBERED_MAX {
+            self.known.pop_first();
+        }
+    }
+
+    /// Whether somebody may still ask about a refusal: nobody else knows its reason.
+    pub(super) fn has_news(&self) -> bool {
+        self.refused.is_some_and(|at| at.elapsed() < NEWS_FOR)
     }
 }
 
@@ -367,18 +387,30 @@ impl State {
 
     /// What became of an act.
     pub(super) async fn standing(&mut self, query: &ActQuery) -> Result<ActStanding, ApiFailure> {
-        if let Some(standing) = self.acts.0.get(&query.sequence) {
+        if let Some(standing) = self.acts.known.get(&query.sequence) {
             return Ok(standing.clone());
         }
-        let taken = self.is_taken(query).await.map_err(|error| failure(&error))?;
-        Ok(if taken { ActStanding::Taken } else { ActStanding::Pending })
+        let unread = |error: &dyn std::error::Error| ApiFailure::new(503, ErrorChain(error).to_string());
+        let role = role::id(role::OPERATOR);
+        let act = past::at(&self.shell.bus, &role, query.sequence).await.map_err(|error| unread(&error))?;
+        let digest = act.as_ref().map(|act| Digest::of(&act.payload));
+        // First: what is acknowledged has led to its entry by then.
+        let partition = subjects::partition(&self.id);
+        let settled = handoffs::is_settled(&self.shell.bus, &role, partition, query.sequence).await;
+        let settled = settled.map_err(|error| unread(&error))?;
+        if self.is_taken(query, digest).await.map_err(|error| failure(&error))? {
+            return Ok(ActStanding::Taken);
+        }
+        let old = act.is_none_or(|act| clock::now().since(act.time) >= UNEXPLAINED_AFTER);
+        Ok(if settled && old { ActStanding::Refused(unexplained()) } else { ActStanding::Pending })
     }
 
-    async fn is_taken(&mut self, query: &ActQuery) -> Result<bool, BooksError> {
+    async fn is_taken(&mut self, query: &ActQuery, act: Option<Digest>) -> Result<bool, BooksError> {
         let shell = self.shell.clone();
         let stream = streams::handoff(&role::id(role::OPERATOR));
         let is_it = |entry: &Entry| {
-            entry.record().cause.as_ref().is_some_and(|c| c.stream == stream && c.sequence == query.sequence)
+            let cause = entry.record().cause.as_ref().filter(|cause| cause.stream == stream);
+            cause.is_some_and(|cause| cause.sequence == query.sequence || Some(cause.digest) == act)
         };
         let books = self.fresh_books().await?;
         let entries = match &query.waypoint {
@@ -386,6 +418,16 @@ impl State {
             None => books.own_entries(&shell).await?,
         };
         Ok(entries.iter().any(is_it))
+    }
+}
+
+/// Of an act that was acknowledged and is in no entry.
+fn unexplained() -> ActRefused {
+    ActRefused {
+        code: ActCode::NothingOpen,
+        message: "it was refused, and no orchestrator has the reason in memory any more".to_owned(),
+        hint: "`holdpoint status` shows what can be done now".to_owned(),
+        details: serde_json::Value::Null,
     }
 }
 

@@ -50,19 +50,28 @@ impl State {
     }
 
     async fn do_due(&mut self, myself: &ActorRef<Msg>) -> Result<(), ApplyError> {
+        // Others may have had the flight paused, or its deadlines met, since this one read its journals.
+        let mut fresh = false;
+        let mut waiting = Vec::new();
         // One that does not begin is due still.
         let (mut landing, mut stacking) = (self.track.makes(Kind::Land), self.track.makes(Kind::Stack));
         loop {
             let due = self.due_now().await?;
+            self.waits.keep(&due);
             let serves = self.serves();
-            let next = due.into_iter().find(|d| match d {
+            let next = due.iter().find(|d| match d {
                 Due::Land(_) | Due::Merge(_) => !landing,
                 Due::Stack(_) => !stacking,
-                Due::Deadline(..) | Due::Unanswered(_) => serves,
+                Due::Deadline(..) | Due::Unanswered(_) => serves && !waiting.contains(*d),
                 Due::Open(_) | Due::Join(_) | Due::Migrate(_) | Due::Budget(_) | Due::Cancel(_) => true,
             });
-            match next {
+            match next.cloned() {
                 None => return Ok(()),
+                Some(Due::Deadline(..) | Due::Unanswered(_)) if !fresh => {
+                    self.fresh_books().await?;
+                    fresh = true;
+                }
+                Some(due @ (Due::Deadline(..) | Due::Unanswered(_))) if self.waits(&due).await? => waiting.push(due),
                 Some(Due::Land(waypoint)) => {
                     landing = true;
                     self.begin_landing(myself, waypoint, Kind::Land).await?;

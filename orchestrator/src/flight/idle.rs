@@ -9,7 +9,7 @@ use holdpoint_protocol::{Timestamp, view::FlightStatus};
 use holdpoint_runtime::clock;
 use ractor::ActorRef;
 
-use super::{Msg, State};
+use super::{Msg, State, acts, in_time::LOOK_AGAIN};
 use crate::router;
 
 /// How long an open flight stays in memory when nothing happens to it. Its agents say every few seconds that they work.
@@ -84,7 +84,11 @@ impl State {
         self.count();
         let Some(quiet) = self.quiet_after() else { return };
         let deadline = self.next_deadline().map(|deadline| deadline.since(clock::now()));
-        let delay = deadline.map_or(quiet, |deadline| deadline.min(quiet));
+        let mut delay = deadline.map_or(quiet, |deadline| deadline.min(quiet));
+        if !self.waits.is_empty() {
+            // Its deadline has passed already.
+            delay = delay.max(LOOK_AGAIN);
+        }
         // One that goes off a little early looks again.
         let early = |at: Instant| at <= Instant::now() + delay;
         if !self.alarm.as_ref().is_some_and(|(_, at)| early(*at)) {
@@ -108,6 +112,9 @@ impl State {
 
     /// How long nothing has to happen before the flight leaves memory; `None` while it is not known how it stands.
     fn quiet_after(&self) -> Option<Duration> {
+        if self.acts.has_news() {
+            return Some(acts::NEWS_FOR);
+        }
         if self.idleness.unknown {
             return Some(LINGER);
         }

@@ -13,7 +13,12 @@ mod reloads;
 mod retries;
 mod taking;
 
-use holdpoint_protocol::turn::Turn;
+use std::time::Duration;
+
+use holdpoint_protocol::{Timestamp, turn::Turn};
+use holdpoint_runtime::clock;
+
+use crate::support::SOON;
 
 const PLAN: &str =
     "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}\n";
@@ -30,6 +35,16 @@ fn plan_of(count: usize, keys: &str) -> String {
     let waypoint =
         |n| format!("  - {{id: w{n}, title: t, goal: g, criteria: [{{id: c, statement: s, check: 'true'}}]}}\n");
     format!("plan: p\n{keys}\nwaypoints:\n{}", (0..count).map(waypoint).collect::<String>())
+}
+
+/// Waits until it is later than this.
+async fn passes(deadline: Timestamp) {
+    let passed = async {
+        while clock::now() <= deadline {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, passed).await.unwrap();
 }
 
 /// What a turn's guidance says of constraints.

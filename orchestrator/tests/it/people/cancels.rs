@@ -1,7 +1,10 @@
 //! Waypoints and flights that a person ends.
 
+use std::time::Duration;
+
+use holdpoint_bus::handoffs::ShowJwt;
 use holdpoint_protocol::{
-    api::ProgressAnswer,
+    api::{ActStanding, ProgressAnswer},
     artifact::{ActCode, Artifact as _, BuildArtifact, VerificationPurpose, VerificationReport},
     facts::Verdict,
     ids::role,
@@ -10,7 +13,9 @@ use holdpoint_protocol::{
     view::{FlightStatus, WaypointView},
 };
 
-use super::{PLAN, W, plan_of};
+use holdpoint_runtime::clock;
+
+use super::{PLAN, W, passes, plan_of};
 use crate::support::World;
 
 const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
@@ -46,6 +51,24 @@ async fn a_turn_whose_waypoint_is_cancelled_stops_and_what_it_came_to_is_refused
     let again = ada.fails(&world, Some("w1"), &ada.cancel()).await;
     assert_eq!(again.code, ActCode::Over);
     world.is_sound().await;
+}
+
+/// Long after a flight that is over has left the memory of the orchestrator that refused, and from another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_late_why_an_act_was_refused_is_answered() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let ada = world.person("human-ada").await;
+    ada.does(&world, W, &ada.cancel()).await;
+    world.view_when("the end", |view| view.status == FlightStatus::Incomplete).await;
+    let sequence = ada.store(&world, W, &ada.cancel(), ShowJwt::Yes).await;
+    let is_over = |standing: &ActStanding| matches!(standing, ActStanding::Refused(why) if why.code == ActCode::Over);
+    assert!(is_over(&world.standing(W, sequence).await));
+    passes(clock::now().after(Duration::from_secs(3))).await;
+    assert!(is_over(&world.standing(W, sequence).await), "its reason is kept for a minute");
+    world.start_orchestrator().await;
+    let standing = world.standing(W, sequence).await;
+    assert!(matches!(&standing, ActStanding::Refused(why) if why.code == ActCode::NothingOpen), "{standing:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

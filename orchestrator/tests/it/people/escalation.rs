@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use holdpoint_bus::handoffs::ShowJwt;
 use holdpoint_protocol::{
-    Timestamp,
-    api::{InboxKind, SUBMIT},
+    api::{ActStanding, InboxKind, SUBMIT},
     artifact::{ActCode, Verb},
     facts::Verdict,
     ids::{RoleId, role},
+    journal::Entry,
     reason::ReasonCode,
     state::{Purpose, Status},
     time::Millis,
@@ -16,8 +17,8 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::clock;
 
-use super::{PLAN, W};
-use crate::support::{SOON, World, log};
+use super::{PLAN, W, passes};
+use crate::support::{World, log};
 
 /// How long each of a gate's people have.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,16 +30,6 @@ fn to_people(name: &str, person: &str) -> Escalation {
 
 fn timeout() -> Option<Millis> {
     Some(Millis(u64::try_from(TIMEOUT.as_millis()).unwrap()))
-}
-
-/// Waits until it is later than this.
-async fn passes(deadline: Timestamp) {
-    let passed = async {
-        while clock::now() <= deadline {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(SOON, passed).await.unwrap();
 }
 
 fn is_turn_of(role: &'static str) -> impl Fn(&WaypointView) -> bool {
@@ -77,6 +68,61 @@ async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
     assert!(refused.message.contains("human-bob may, because nobody did in time"), "{}", refused.message);
     bob.does(&world, W, &bob.approve()).await;
     world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stored_in_time_counts_when_an_orchestrator_looks_after_the_deadline() {
+    let mut world = World::start().await;
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    submit.plan.workflow = "signed".to_owned();
+    let sign = GateSpec {
+        require_human: true,
+        timeout: timeout(),
+        ..GateSpec::new("sign".parse().unwrap(), "signer".parse().unwrap())
+    };
+    submit.workflows = vec![WorkflowSpec::new("signed", [sign])];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let ann = world.person("human-ann").await;
+    let opened = world.waypoint_when("the signer's turn", is_turn_of("signer")).await;
+    let deadline = opened.turn.unwrap().deadline;
+    world.stop_orchestrator();
+    let sequence = ann.store(&world, W, &ann.approve(), ShowJwt::Yes).await;
+    assert!(clock::now() < deadline, "stored in time");
+    passes(deadline).await;
+    world.start_orchestrator().await;
+    assert_eq!(world.standing(W, sequence).await, ActStanding::Taken);
+    world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
+    world.is_sound().await;
+}
+
+/// As one that a long command starts for itself, next to the fleet's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_passes_on_time_whichever_orchestrator_opened_the_turn() {
+    let world = World::start().await;
+    let mut answering = Vec::new();
+    for n in 0..3 {
+        answering.push(world.orchestrator_for_nobody(n).await);
+    }
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    submit.plan.workflow = "signed".to_owned();
+    let build = GateSpec::new("build".parse().unwrap(), role::id(role::BUILDER));
+    let verify = GateSpec { can_reject: true, ..GateSpec::new("verify".parse().unwrap(), role::id(role::VERIFIER)) };
+    let sign = |name: &str| GateSpec {
+        require_human: true,
+        timeout: timeout(),
+        ..GateSpec::new(name.parse().unwrap(), "signer".parse().unwrap())
+    };
+    submit.workflows = vec![WorkflowSpec::new("signed", [build, verify, sign("sign")])];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    let w = "w".parse().unwrap();
+    world.journalled(&w, |entry| matches!(entry, Entry::Turn(turn) if turn.role.as_str() == "signer")).await;
+    let ended = world.journalled(&w, |entry| matches!(entry, Entry::Decided(_))).await;
+    assert!(matches!(ended, Entry::Decided(decided) if decided.decision.reason_code == ReasonCode::GateTimeout));
     world.is_sound().await;
 }
 
