@@ -47,6 +47,8 @@ save)
     find_all
     mkdir -p "$folder"
     [ -z "$(ls -A "$folder")" ] || fail "$folder is not empty"
+    # Whatever fails from here on, the fleet goes on.
+    trap '$compose start' EXIT
     # Processes hand back what they hold; the broker closes its files. What is copied is one moment.
     $compose stop
     for server in $servers; do
@@ -54,6 +56,7 @@ save)
     done
     tar_of "$keys" -C /keys -cf - . > "$folder/keys.tar"
     (cd "$folder" && sha256sum -- *.tar > SHA256SUMS)
+    trap - EXIT
     $compose start
     ;;
 restore)

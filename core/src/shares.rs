@@ -40,7 +40,7 @@ impl Members {
         &self.own
     }
 
-    /// Whether anybody looks after the agents of a pool. Whoever takes a flight's handoffs opens its turns, and knows their deadlines.
+    /// Whether anybody looks after the agents of a pool. The orchestrator that takes a flight's handoffs opens its turns, and knows their deadlines.
     #[must_use]
     pub fn serve(&self, pool: &PoolId) -> bool {
         self.serves == *pool || self.heard.values().any(|member| member.serves.as_ref() == Some(pool))

@@ -22,11 +22,12 @@ const TARGETS: [&str; 5] = ["keys", "orchestrator", "agent", "otlp-sink", "broke
 /// What the images are called before the target's name, as in `compose.yaml`.
 const FAMILY: &str = "holdpoint";
 /// What of `deploy/` the Dockerfile copies.
-const DEPLOYED: [&str; 6] = [
+const DEPLOYED: [&str; 7] = [
     "deploy/Dockerfile",
     "deploy/keys.sh",
     "deploy/broker.sh",
     "deploy/broker-health.sh",
+    "deploy/broker-revive.sh",
     "deploy/config/nats.conf",
     "deploy/config/nats-cluster.conf",
 ];

@@ -94,7 +94,7 @@ impl Kept {
             }
         }
         fs::rename(&self.part.0, &self.path).map_err(failed)?;
-        let dir = self.path.parent().unwrap_or(Path::new("."));
+        let dir = self.path.parent().unwrap_or_else(|| Path::new("."));
         File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
         Ok(&self.path)
     }

@@ -10,3 +10,4 @@ mod engine;
 mod fleet;
 mod flight;
 mod outages;
+mod room;
