@@ -346,7 +346,7 @@ impl State {
             }
             match sleeps_until(&books, &self.shell) {
                 Some(until) => {
-                    self.asleep.insert(flight.clone(), until);
+                    self.asleep.insert_at_latest(flight.clone(), until);
                     kept.insert(flight, books);
                 }
                 None => drop(self.actor(myself, &flight, Some(books)).await),

@@ -257,6 +257,10 @@ async fn append(
                 left.map_or_else(|| "another flight with this id exists already".to_owned(), |left| left.to_string());
             Err(ApiFailure::new(409, format!("{what}: submit this one under another id")))
         }
+        // It may be stored: the same again finds out.
+        (Err(error @ AppendError::Unacknowledged { .. }), _) => {
+            Err(ApiFailure::new(503, format!("the submission was not acknowledged: {}", ErrorChain(&error))))
+        }
         (Err(error), _) => Err(ApiFailure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
     }
 }

@@ -19,6 +19,12 @@ impl Asleep {
         self.until.insert(flight, until);
     }
 
+    /// It sleeps until then, or for less, as is known already: it may have gone on since `until` was read.
+    pub(super) fn insert_at_latest(&mut self, flight: FlightId, until: Timestamp) {
+        let known = self.until.get(&flight).copied();
+        self.insert(flight, known.map_or(until, |known| known.min(until)));
+    }
+
     /// It is awake, or over.
     pub(super) fn remove(&mut self, flight: &FlightId) {
         if let Some((flight, until)) = self.until.remove_entry(flight) {
@@ -77,6 +83,10 @@ mod tests {
         asleep.insert(id("f"), at(3));
         asleep.insert(id("f"), at(9));
         assert_eq!((asleep.due(at(5)), asleep.len()), (vec![], 1));
+        asleep.insert_at_latest(id("f"), at(20));
+        assert_eq!(asleep.due(at(9)), [id("f")], "what was read before it went on");
+        asleep.insert_at_latest(id("f"), at(20));
+        assert_eq!((asleep.due(at(19)), asleep.len()), (vec![], 1));
         asleep.remove(&id("f"));
         assert_eq!((asleep.due(at(99)), asleep.len()), (vec![], 0));
     }
