@@ -1,8 +1,9 @@
-//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, go, Prometheus, what
+//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, go, Compose, Prometheus, what
 //! checks manifests of Kubernetes, and a browser.
 
 pub(crate) mod agents;
 pub(crate) mod browser;
+mod compose;
 mod go;
 mod kubernetes;
 mod prometheus;
@@ -56,10 +57,15 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     Ok(Tools { nats_server })
 }
 
-/// The same, and what tests alone need: go.
+/// The same, and what tests alone need: go, and Compose.
 pub(crate) fn prepare_for_tests(layout: &Layout) -> anyhow::Result<Tools> {
     let tools = prepare(layout)?;
     println!("go           {}", go::find_or_get(layout)?.join("first/go").display());
+    match compose::find_or_get(layout) {
+        Ok(program) => println!("compose      {}", program.display()),
+        // The tests of containers use another one, or say that there is none.
+        Err(error) => println!("compose      {error:#}"),
+    }
     Ok(tools)
 }
 

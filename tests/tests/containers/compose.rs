@@ -1,7 +1,8 @@
-//! `compose.yaml` as a user starts it, with every Compose of this machine: `docker compose` and `docker-compose`.
+//! `compose.yaml` as a user starts it, with every Compose that there is: `docker compose`, `docker-compose`, and the version 2 that
+//! `cargo xtask test` gets.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     process::{Command, Output},
 };
@@ -25,27 +26,31 @@ const BUILDERS: usize = 8;
 
 /// One project of one Compose. It goes down with its volumes.
 struct Project {
-    program: Vec<&'static str>,
+    program: Vec<String>,
     env: Vec<(&'static str, String)>,
 }
 
 impl Project {
     /// With every Compose that there is; at least one has to be.
     fn all() -> Vec<Self> {
-        let programs = [vec!["docker", "compose"], vec!["docker-compose"]];
-        let there = |program: &Vec<&str>| {
-            let tried = Command::new(program[0]).args(&program[1..]).arg("version").output();
-            tried.is_ok_and(|output| output.status.success())
-        };
-        let found: Vec<Self> = programs.into_iter().filter(there).map(Self::of).collect();
+        let ours = root().join("target/tools/compose/docker-compose").display().to_string();
+        let programs = [vec!["docker", "compose"], vec!["docker-compose"], vec![ours.as_str()]];
+        // One of each version.
+        let mut found: BTreeMap<String, Self> = BTreeMap::new();
+        for program in programs {
+            let tried = Command::new(program[0]).args(&program[1..]).args(["version", "--short"]).output();
+            let Some(output) = tried.ok().filter(|output| output.status.success()) else { continue };
+            let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            found.entry(version).or_insert_with(|| Self::of(program.into_iter().map(str::to_owned).collect()));
+        }
         assert!(
             !found.is_empty(),
             "there is an engine and no Compose: install `docker-compose` or the plugin of `docker`"
         );
-        found
+        found.into_values().collect()
     }
 
-    fn of(program: Vec<&'static str>) -> Self {
+    fn of(program: Vec<String>) -> Self {
         let name = format!("{PROJECT}{}", std::process::id());
         let env = vec![
             ("COMPOSE_PROJECT_NAME", name),
@@ -62,7 +67,7 @@ impl Project {
     }
 
     fn output(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(self.program[0]);
+        let mut command = Command::new(&self.program[0]);
         command.args(&self.program[1..]).args(args).current_dir(root()).envs(self.env.iter().cloned());
         command.output().unwrap()
     }
