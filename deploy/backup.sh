@@ -49,6 +49,7 @@ save)
     [ -z "$(ls -A "$folder")" ] || fail "$folder is not empty"
     # Whatever fails from here on, the fleet goes on.
     trap '$compose start' EXIT
+    trap 'exit 130' HUP INT TERM
     # Processes hand back what they hold; the broker closes its files. What is copied is one moment.
     $compose stop
     for server in $servers; do
@@ -56,7 +57,7 @@ save)
     done
     tar_of "$keys" -C /keys -cf - . > "$folder/keys.tar"
     (cd "$folder" && sha256sum -- *.tar > SHA256SUMS)
-    trap - EXIT
+    trap - EXIT HUP INT TERM
     $compose start
     ;;
 restore)

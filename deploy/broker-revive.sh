@@ -8,13 +8,20 @@ failed() {
 }
 
 has_room() {
-    /bin/busybox dd if=/dev/zero of="$room" bs=1M count=16 2> /dev/null
+    /bin/busybox dd if=/dev/zero of="$room" bs=1M count=16 conv=fsync 2> /dev/null
     status=$?
     /bin/busybox rm -f "$room"
     return "$status"
 }
 
-if failed && has_room; then
+# Not at each look: what fails may be something else than room.
+is_old_enough() {
+    began=$(/bin/busybox stat -c %Y "/proc/$1") || return 1
+    [ $(($(/bin/busybox date +%s) - began)) -ge 30 ]
+}
+
+server=$(/bin/busybox pidof nats-server) || exit 0
+if is_old_enough "$server" && failed && has_room; then
     echo 'a write failed, and there is room again: the server is started again'
-    /bin/busybox kill "$(/bin/busybox pidof nats-server)"
+    /bin/busybox kill "$server"
 fi

@@ -7,7 +7,12 @@ use async_nats::{
     jetstream::{self, AckKind, consumer::pull},
 };
 use futures::StreamExt as _;
-use holdpoint_protocol::{headers, ids::RoleId, journal::Sequence, streams};
+use holdpoint_protocol::{
+    headers,
+    ids::{FlightId, RoleId, WaypointId},
+    journal::Sequence,
+    streams, subjects,
+};
 
 use crate::{
     Bus,
@@ -218,21 +223,64 @@ pub enum QueueError {
     Ack(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Most messages of one waypoint that are looked for behind what is acknowledged.
+const UNSETTLED_MAX: usize = 32;
+
 /// Whether orchestrators are done with a handoff of this role and partition, and with all before it: each was acknowledged, so that
 /// what it led to is stored, or it was refused.
 ///
 /// # Errors
 /// [`QueueError::Open`].
 pub async fn is_settled(bus: &Bus, role: &RoleId, partition: u32, sequence: Sequence) -> Result<bool, QueueError> {
+    let Acknowledged { all_until, delivered, in_hand } = acknowledged(bus, role, partition).await?;
+    Ok(all_until >= sequence || in_hand == 0 && delivered >= sequence)
+}
+
+/// The handoffs of a role on a waypoint that orchestrators may not be done with, oldest first: those behind the last one up to which all of
+/// the partition are acknowledged.
+///
+/// # Errors
+/// [`QueueError::Open`].
+pub async fn unsettled(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+) -> Result<Vec<Stored>, QueueError> {
+    let partition = subjects::partition(flight);
+    let (stream, filter) = (streams::handoff(role), subjects::handoff(role, flight, waypoint, "*"));
+    let mut after = acknowledged(bus, role, partition).await?.all_until;
+    let mut found = Vec::new();
+    while found.len() < UNSETTLED_MAX {
+        let next = journal::next_of(bus, &stream, &filter, after).await;
+        let Some(next) = next.map_err(|error| unopened(role, partition, error))? else { break };
+        after = next.sequence;
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// What of a partition orchestrators acknowledged.
+struct Acknowledged {
+    all_until: Sequence,
+    delivered: Sequence,
+    in_hand: usize,
+}
+
+async fn acknowledged(bus: &Bus, role: &RoleId, partition: u32) -> Result<Acknowledged, QueueError> {
+    let own = journal::stream(bus, &streams::handoff(role)).await.map_err(|error| unopened(role, partition, error))?;
+    let info = own.consumer_info(streams::handoff_consumer(partition)).await;
+    let info = info.map_err(|error| unopened(role, partition, error))?;
+    Ok(Acknowledged {
+        all_until: Sequence(info.ack_floor.stream_sequence),
+        delivered: Sequence(info.delivered.stream_sequence),
+        in_hand: info.num_ack_pending,
+    })
+}
+
+fn unopened(role: &RoleId, partition: u32, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> QueueError {
     let (stream, consumer) = (streams::handoff(role), streams::handoff_consumer(partition));
-    let failed = |source: Box<dyn std::error::Error + Send + Sync>| QueueError::Open {
-        stream: stream.clone(),
-        consumer: consumer.clone(),
-        source,
-    };
-    let own = journal::stream(bus, &stream).await.map_err(|error| failed(error.into()))?;
-    let info = own.consumer_info(&consumer).await.map_err(|error| failed(error.into()))?;
-    Ok(info.ack_floor.stream_sequence >= sequence.0 || info.num_ack_pending == 0 && info.num_pending == 0)
+    QueueError::Open { stream, consumer, source: source.into() }
 }
 
 /// The handoffs of one role and partition, shared with all orchestrators that opened it.

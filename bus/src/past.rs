@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 
 use crate::{
     Bus,
-    journal::{ReadError, Replay, last_of, message_at},
+    journal::{ReadError, Replay, message_at},
     message::Stored,
 };
 
@@ -67,19 +67,6 @@ async fn matching(
 ) -> Result<Replay, ReadError> {
     let filter = subjects::handoff(role, flight, waypoint, kind);
     Replay::start(bus, &streams::handoff(role), &filter, known).await
-}
-
-/// The last handoff of a role for a waypoint, as the stream's leader has it.
-///
-/// # Errors
-/// The broker does not answer.
-pub async fn last_of_waypoint(
-    bus: &Bus,
-    role: &RoleId,
-    flight: &FlightId,
-    waypoint: &WaypointId,
-) -> Result<Option<Stored>, ReadError> {
-    last_of(bus, &streams::handoff(role), &subjects::handoff(role, flight, waypoint, "*")).await
 }
 
 /// The handoff of a role at a place, as the stream's leader has it.

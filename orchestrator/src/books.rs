@@ -128,7 +128,13 @@ impl Books {
                 None => books = Self::begin(flight, checked)?,
             }
         }
-        let mut books = books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })?;
+        let Some(mut books) = books else {
+            if entries.is_whole() {
+                return Err(BooksError::Unknown { flight: flight.clone() });
+            }
+            // All of it was deleted but the entry that retired it.
+            return Box::pin(Self::load(shell, flight)).await;
+        };
         if !entries.is_whole() {
             books.refresh(shell).await?;
         }

@@ -4,8 +4,9 @@ mod folder;
 
 use std::time::Duration;
 
-use holdpoint_bus::migrator::{MigrateError, Migrator, StreamContent};
+use holdpoint_bus::migrator::{MigrateError, Migrator, StreamContent, StreamShape};
 use holdpoint_core::units;
+use holdpoint_protocol::Digest;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -42,9 +43,7 @@ async fn save(args: &SaveArgs) -> Result<Exit, Failure> {
     let mut snapshots = Vec::new();
     for name in streams {
         let content = own.content(&name).await?;
-        let (mut file, path) = folder.create(&name).await?;
-        let shape = own.snapshot(&name, &mut file).await?;
-        let (file_bytes, file_digest) = folder.finish(&name, file, &path).await?;
+        let (file_bytes, file_digest, shape) = copied(&own, &folder, &name).await?;
         say(args.json, &name, &content, &units::roughly(file_bytes));
         snapshots.push(Snapshot { name, file_bytes, file_digest, shape, content });
     }
@@ -58,6 +57,27 @@ async fn save(args: &SaveArgs) -> Result<Exit, Failure> {
     let saved = folder.conclude(own.account(), snapshots)?;
     conclude(args.json, &saved, &format!("all of it is in {}", args.dir.display()));
     Ok(Exit::Success)
+}
+
+/// Copies a stream into the folder. A cluster that was just started has no leader for some of its consumers yet, and cuts the snapshot off
+/// in the midst: then from the beginning.
+async fn copied(own: &Migrator, folder: &Folder, name: &str) -> Result<(u64, Digest, StreamShape), Failure> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let (mut file, path) = folder.create(name).await?;
+        match own.snapshot(name, &mut file).await {
+            Ok(shape) => {
+                let (bytes, digest) = folder.finish(name, file, &path).await?;
+                return Ok((bytes, digest, shape));
+            }
+            Err(MigrateError::CutOff { why, .. }) if Instant::now() < deadline => {
+                output::err(&format!("{name}: copied again, as the broker did not end it: {why}"));
+                folder.discard(&path).await?;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 async fn load(args: &LoadArgs) -> Result<Exit, Failure> {

@@ -401,7 +401,7 @@ impl State {
         if self.is_taken(query, digest).await.map_err(|error| failure(&error))? {
             return Ok(ActStanding::Taken);
         }
-        let old = act.is_none_or(|act| clock::now().since(act.time) >= UNEXPLAINED_AFTER);
+        let old = act.is_some_and(|act| clock::now().since(act.time) >= UNEXPLAINED_AFTER);
         Ok(if settled && old { ActStanding::Refused(unexplained()) } else { ActStanding::Pending })
     }
 

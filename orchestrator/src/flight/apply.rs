@@ -47,8 +47,6 @@ pub(crate) enum ApplyError {
     UnknownWaypoint { flight: FlightId, waypoint: WaypointId },
     #[error("the workflow of waypoint {waypoint} of flight {flight} is not in its submission, or not sound")]
     NoWorkflow { flight: FlightId, waypoint: WaypointId },
-    #[error("cannot see whether an answer came in time")]
-    Answers(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("others moved the waypoint again and again")]
     Races,
     #[error("cannot evaluate the condition of gate {gate}")]

@@ -71,7 +71,7 @@ impl State {
                     self.fresh_books().await?;
                     fresh = true;
                 }
-                Some(due @ (Due::Deadline(..) | Due::Unanswered(_))) if self.waits(&due).await? => waiting.push(due),
+                Some(due @ (Due::Deadline(..) | Due::Unanswered(_))) if self.waits(&due).await => waiting.push(due),
                 Some(Due::Land(waypoint)) => {
                     landing = true;
                     self.begin_landing(myself, waypoint, Kind::Land).await?;

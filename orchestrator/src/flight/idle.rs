@@ -52,7 +52,7 @@ impl State {
         self.pump(myself).await;
         let Some(quiet) = self.quiet_after() else { return };
         let troubled = !self.current_troubles().is_empty();
-        if troubled || self.is_busy() || self.idleness.since.elapsed() < quiet {
+        if troubled || self.is_busy() || !self.waits.is_empty() || self.idleness.since.elapsed() < quiet {
             return;
         }
         let until = self.next_deadline();
@@ -112,13 +112,11 @@ impl State {
 
     /// How long nothing has to happen before the flight leaves memory; `None` while it is not known how it stands.
     fn quiet_after(&self) -> Option<Duration> {
-        if self.acts.has_news() {
-            return Some(acts::NEWS_FOR);
-        }
         if self.idleness.unknown {
             return Some(LINGER);
         }
-        self.books.as_ref().map(|books| if books.is_over() { LINGER } else { QUIET })
+        let quiet = self.books.as_ref().map(|books| if books.is_over() { LINGER } else { QUIET })?;
+        Some(if self.acts.has_news() { acts::NEWS_FOR } else { quiet })
     }
 
     /// When to look again although nothing happens; an orchestrator that does not serve the flight's agents does not.

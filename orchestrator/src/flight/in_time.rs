@@ -9,17 +9,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_bus::{handoffs, past};
+use holdpoint_bus::{Stored, handoffs};
 use holdpoint_core::flight::Due;
 use holdpoint_protocol::{
     Timestamp,
     ids::{RoleId, TurnId, WaypointId, role},
+    names::answers_turn,
     state::Phase,
     subjects,
 };
-use holdpoint_runtime::clock;
+use holdpoint_runtime::{
+    clock,
+    telemetry::{ErrorChain, fields},
+};
 
-use super::{ApplyError, State};
+use super::State;
 
 /// How often it is looked whether an answer was taken.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -41,34 +45,36 @@ impl Waits {
 
 impl State {
     /// Whether a deadline that has passed waits for what was stored before it.
-    pub(super) async fn waits(&mut self, due: &Due) -> Result<bool, ApplyError> {
-        let Some((waypoint, role, deadline)) = self.passed(due) else { return Ok(false) };
+    pub(super) async fn waits(&mut self, due: &Due) -> bool {
+        let Some(passed) = self.passed(due) else { return false };
         let since = *self.waits.0.entry(due.clone()).or_insert_with(Instant::now);
         if since.elapsed() >= self.patience() {
-            return Ok(false);
+            return false;
         }
         // A role of people has no stream of its own.
         let handing = self.shell.roles().handing();
-        let role = role.filter(|role| handing.contains(role));
+        let role = passed.turn.as_ref().map(|(role, _)| role.clone()).filter(|role| handing.contains(role));
         for role in role.into_iter().chain([role::id(role::OPERATOR)]) {
-            if self.is_answered(&role, &waypoint, deadline).await? {
-                return Ok(true);
+            match handoffs::unsettled(&self.shell.bus, &role, &self.id, &passed.waypoint).await {
+                Ok(unsettled) if !unsettled.iter().any(|stored| passed.is_met_by(stored)) => {}
+                Ok(_) => return true,
+                Err(error) => {
+                    tracing::debug!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot see whether an answer came in time");
+                    return true;
+                }
             }
         }
-        Ok(false)
+        false
     }
 
-    /// Whose deadline it is, and when it was.
-    fn passed(&self, due: &Due) -> Option<(WaypointId, Option<RoleId>, Timestamp)> {
+    fn passed(&self, due: &Due) -> Option<Passed> {
         let (books, now) = (self.books.as_ref()?, clock::now());
-        let of_turn = |waypoint: &WaypointId, turn: &TurnId| {
-            let state = books.state(waypoint);
-            let open = state.open_turn(turn)?;
-            Some((open.role.clone(), books.flight.deadline_of(open, now)))
-        };
         match due {
             Due::Deadline(waypoint, turn) => {
-                of_turn(waypoint, turn).map(|(role, deadline)| (waypoint.clone(), Some(role), deadline))
+                let state = books.state(waypoint);
+                let open = state.open_turn(turn)?;
+                let turn = Some((open.role.clone(), turn.clone()));
+                Some(Passed { waypoint: waypoint.clone(), turn, at: books.flight.deadline_of(open, now) })
             }
             Due::Unanswered(waypoint) => {
                 let state = books.state(waypoint);
@@ -76,24 +82,34 @@ impl State {
                     Phase::Waiting(question) => Some(books.flight.shifted(question.deadline?, question.since, now)),
                     _ => None,
                 });
-                asked.min().map(|deadline| (waypoint.clone(), None, deadline))
+                let at = asked.filter(|deadline| *deadline <= now).max()?;
+                Some(Passed { waypoint: waypoint.clone(), turn: None, at })
             }
             _ => None,
         }
     }
 
-    /// Whether the last handoff of a role on a waypoint came before `deadline` and is not acknowledged.
-    async fn is_answered(&self, role: &RoleId, waypoint: &WaypointId, deadline: Timestamp) -> Result<bool, ApplyError> {
-        let (bus, partition) = (&self.shell.bus, subjects::partition(&self.id));
-        let last = past::last_of_waypoint(bus, role, &self.id, waypoint).await;
-        let last = last.map_err(|error| ApplyError::Answers(error.into()))?;
-        let Some(last) = last.filter(|last| last.time <= deadline) else { return Ok(false) };
-        let settled = handoffs::is_settled(bus, role, partition, last.sequence).await;
-        Ok(!settled.map_err(|error| ApplyError::Answers(error.into()))?)
-    }
-
     /// How long an answer has to be taken: it comes again when its acknowledgement is overdue, perhaps to one that just started.
     fn patience(&self) -> Duration {
         self.shell.settings.handoff_ack_wait * 2
+    }
+}
+
+/// A deadline that has passed.
+struct Passed {
+    waypoint: WaypointId,
+    /// Of which turn; `None`: people did not answer a question.
+    turn: Option<(RoleId, TurnId)>,
+    at: Timestamp,
+}
+
+impl Passed {
+    /// Whether a handoff came in time, and may be what was waited for: an act, or a result that names the turn.
+    fn is_met_by(&self, stored: &Stored) -> bool {
+        let Some(subject) = subjects::parse_handed(&stored.subject) else { return false };
+        let names = |turn: &TurnId| String::from_utf8_lossy(&stored.payload).contains(turn.as_str());
+        stored.time <= self.at
+            && (subject.role.as_str() == role::OPERATOR
+                || answers_turn(&subject.kind) && self.turn.as_ref().is_some_and(|(_, turn)| names(turn)))
     }
 }

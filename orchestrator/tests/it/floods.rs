@@ -32,7 +32,7 @@ use crate::support::{Agent, SOON, World, log};
 const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
 /// Work whose bundle nobody ever stores.
-fn hopeless(builder: &Agent, turn: &Turn) -> BuildArtifact {
+pub(crate) fn hopeless(builder: &Agent, turn: &Turn) -> BuildArtifact {
     let commit: Oid = "a".repeat(40).parse().unwrap();
     let digest = Digest::of(fresh::suffix().as_bytes());
     let blob = BlobRef { role: builder.role.clone(), digest, bytes: 5 };

@@ -97,6 +97,11 @@ impl Folder {
         opened.map(|file| (file, path)).map_err(|error| self.unusable(&error))
     }
 
+    /// Removes a snapshot that is of no use.
+    pub(super) async fn discard(&self, path: &Path) -> Result<(), Failure> {
+        tokio::fs::remove_file(path).await.map_err(|error| self.unusable(&error))
+    }
+
     /// Has a snapshot on the disk; its length and digest, read back.
     pub(super) async fn finish(
         &self,

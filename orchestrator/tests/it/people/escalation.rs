@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_bus::handoffs::ShowJwt;
 use holdpoint_protocol::{
     api::{ActStanding, InboxKind, SUBMIT},
-    artifact::{ActCode, Verb},
+    artifact::{ActCode, Artifact as _, BuildArtifact, Verb},
     facts::Verdict,
     ids::{RoleId, role},
     journal::Entry,
@@ -15,10 +15,13 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView, TurnView, WaypointView},
     workflow::{Escalation, GateSpec, WorkflowSpec},
 };
-use holdpoint_runtime::clock;
+use holdpoint_runtime::{clock, config::Config};
 
 use super::{PLAN, W, passes};
-use crate::support::{World, log};
+use crate::{
+    floods::hopeless,
+    support::{World, log},
+};
 
 /// How long each of a gate's people have.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -94,6 +97,30 @@ async fn what_was_stored_in_time_counts_when_an_orchestrator_looks_after_the_dea
     assert_eq!(world.standing(W, sequence).await, ActStanding::Taken);
     world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
     world.is_sound().await;
+}
+
+/// An answer that lacks a blob is not acknowledged before `blob_wait`, which is minutes.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_nobody_can_take_holds_up_its_deadline_for_a_moment_only() {
+    let mut world = World::start().await;
+    let quick = |config: &mut Config| config.orchestrator.handoff_ack_wait = "2s".parse().unwrap();
+    world.start_orchestrator_with(quick).await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, delivery) = builder.take().await;
+    delivery.ack().await.unwrap();
+    world.stop_orchestrator();
+    let deadline = world.forge_deadline(&turn.waypoint, TIMEOUT).await;
+    let opened = world.journalled(&turn.waypoint, |entry| matches!(entry, Entry::Turn(_))).await;
+    let Entry::Turn(turn) = opened else { panic!("{opened:?}") };
+    builder.plan(&turn, 1).await;
+    let artifact = hopeless(&builder, &turn);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    assert!(clock::now() < deadline, "stored in time");
+    passes(deadline).await;
+    world.start_orchestrator_with(quick).await;
+    let is_next = |entry: &Entry| matches!(entry, Entry::Turn(next) if next.turn_id != turn.turn_id);
+    world.journalled(&turn.waypoint, is_next).await;
 }
 
 /// As one that a long command starts for itself, next to the fleet's.
