@@ -36,7 +36,7 @@ Examples:
 {"waypoint": "pricing", "outcome": "complete", "summary": "Checked every claim of the draft against its source; all hold."}
 {"waypoint": "pricing", "outcome": "needs_review", "summary": "Two claims have no source.", "blockers": ["The price in section 2 has no source", "Section 4 names the wrong release date: it was in May"]}
 
-The answer says how the waypoint stands now, with a `warning` where blockers are vague. A refusal is {"error": {code, message, hint, details}} and changed nothing: correct the call and send it again. After answer_late somebody else was first: look with status before you act again. Only act_pending and act_not_stored are different: no orchestrator has looked at the completion yet, or the broker did not acknowledge it. Look with status before you send it again."#;
+The answer says how the waypoint stands now, with a `warning` where blockers are vague. A refusal is {"error": {code, message, hint, details}} and changed nothing: correct the call and send it again. After answer_late somebody else was first: look with status before you act again. Only act_pending and act_not_stored are different: no orchestrator has said what became of the completion, or the broker did not acknowledge it. Look with status before you send it again."#;
 
 /// What the tool says of itself in an agent's turn.
 pub(super) const IN_TURN: &str = r#"Completes the gate whose turn this is: says what you looked at, and what it comes to. For turns that look at something; one that makes or judges work answers not_completed_here, with what ends it instead. Call get_task or context before, and do what the gate expects.
