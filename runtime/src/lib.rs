@@ -14,6 +14,7 @@ pub mod path_rules;
 pub mod process;
 pub mod put_away;
 pub mod set_aside;
+pub mod state;
 pub mod supervise;
 pub mod telemetry;
 pub mod webhook;

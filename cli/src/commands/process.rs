@@ -5,6 +5,7 @@ use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
     config::Config,
     fresh,
+    state::{self, StateLock},
     telemetry::{self, TelemetryGuard},
 };
 
@@ -13,9 +14,15 @@ use crate::{
     failure::{Exit, Failure, chain},
 };
 
+/// What a process has for as long as it runs.
+struct Held {
+    _telemetry: TelemetryGuard,
+    _state: Option<StateLock>,
+}
+
 /// Runs an orchestrator until it is asked to end.
 pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
-    let (config, _telemetry) = begin(&args, "orchestrator")?;
+    let (config, _held) = begin(&args, role::ORCHESTRATOR)?;
     match holdpoint_orchestrator::run(config).await {
         Ok(code) => Ok(Exit::of(code)),
         Err(error) => {
@@ -27,7 +34,7 @@ pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
 
 /// Runs an agent until it is asked to end.
 pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
-    let (config, _telemetry) = begin(&args.process, args.role.as_str())?;
+    let (config, _held) = begin(&args.process, args.role.as_str())?;
     let ended = match args.role.as_str() {
         role::BUILDER => Box::pin(holdpoint_builder_agent::run(config)).await,
         role::REPAIR => Box::pin(holdpoint_repair_agent::run(config)).await,
@@ -38,10 +45,10 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(ended.exit_code()))
 }
 
-/// Reads the configuration and sets up logs.
-fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, TelemetryGuard), Failure> {
-    let config = Config::load(args.config.as_deref(), args.overrides())?;
-    let named = config.agent.name.as_ref().filter(|_| role != "orchestrator");
+/// Reads the configuration, sets up logs, and finds the state folder.
+fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, Held), Failure> {
+    let mut config = Config::load(args.config.as_deref(), args.overrides())?;
+    let named = config.agent.name.as_ref().filter(|_| role != role::ORCHESTRATOR);
     let instance = named.map_or_else(|| format!("{role}-{}", fresh::suffix()), ToString::to_string);
     let guard = telemetry::init(&config.telemetry, &format!("holdpoint-{role}"), &instance).map_err(|error| {
         Failure::usage(
@@ -50,8 +57,12 @@ fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, TelemetryGuard), Fai
             "look at [telemetry] in the configuration and at the OTEL_ variables",
         )
     })?;
+    let lock = state::take_own(&mut config, role).map_err(|error| {
+        let hint = "agent.state_dir, orchestrator.state_dir and HOLDPOINT_STATE_DIR name another place";
+        Failure::environment("state_folder", chain(&error), hint)
+    })?;
     tracing::debug!(configuration = %config, "starting");
-    Ok((config, guard))
+    Ok((config, Held { _telemetry: guard, _state: lock }))
 }
 
 fn failed(exit: Exit, error: &dyn std::error::Error) -> Failure {

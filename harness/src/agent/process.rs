@@ -11,6 +11,7 @@ use holdpoint_runtime::{
     config::{Config, ConfigError},
     fresh,
     process::{self, ProcessEnd, exit},
+    state::{self, StateError},
     telemetry::{self, ErrorChain, TelemetryError},
 };
 
@@ -26,6 +27,9 @@ pub enum RunError {
     /// The runtime of the process cannot be made.
     #[error("start the process")]
     Process(#[source] std::io::Error),
+    /// There is no state folder for it.
+    #[error("start the agent")]
+    State(#[source] StateError),
     /// The agent cannot work here or as configured.
     #[error("start the agent")]
     Start {
@@ -46,7 +50,7 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::Telemetry(_) => exit::USAGE,
-            Self::Process(_) => exit::ENVIRONMENT,
+            Self::Process(_) | Self::State(_) => exit::ENVIRONMENT,
             Self::Start { exit_code, .. } => *exit_code,
             Self::Agent(error) => error.exit_code(),
         }
@@ -94,13 +98,14 @@ fn try_main<R>(role: &str, config_file: Option<&Path>, agent: impl FnOnce(Config
 where
     R: Future<Output = Result<ProcessEnd, RunError>>,
 {
-    let config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
+    let mut config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
     let runtime = process::runtime().map_err(RunError::Process)?;
     runtime.block_on(async {
         let named = config.agent.name.as_ref().map(ToString::to_string);
         let instance = named.unwrap_or_else(|| format!("{role}-{}", fresh::suffix()));
         let service = format!("holdpoint-{role}");
         let _guard = telemetry::init(&config.telemetry, &service, &instance).map_err(RunError::Telemetry)?;
+        let _state = state::take_own(&mut config, role).map_err(RunError::State)?;
         tracing::debug!(configuration = %config, "starting");
         agent(config).await
     })

@@ -324,6 +324,10 @@ fn hardened(project: &Project) {
         assert!(options.contains("no-new-privileges"), "{service}: {options}");
         let mounts = found[0]["Mounts"].to_string();
         assert!(!mounts.contains("docker.sock"), "{service}: {mounts}");
+        for mount in found[0]["Mounts"].as_array().unwrap().iter().filter(|mount| mount["Type"] == "volume") {
+            let name = mount["Name"].as_str().unwrap();
+            assert!(name.starts_with(PROJECT), "{service}: `down` would leave a volume without a name: {mount}");
+        }
         let own_keys = mounts.matches("-keys").count() <= 2 * mounts.matches(&format!("{service}-keys")).count();
         assert!(own_keys, "{service} has keys of others: {mounts}");
     }

@@ -39,6 +39,9 @@ const KEYS: [(&str, &str); 8] = [
     ("operator", "/keys/operator"),
 ];
 
+/// The roles whose containers share a volume for their state.
+const STATEFUL: [&str; 3] = ["orchestrator", "builder", "verifier"];
+
 /// How many of each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
@@ -154,7 +157,8 @@ impl Fleet {
             docker(&["network", "create", "--label", &label, &self.named(network)]);
         }
         let stores = (1..=self.size.brokers).map(|number| format!("store-{number}"));
-        for volume in KEYS.iter().map(|(name, _)| format!("keys-{name}")).chain(stores) {
+        let states = STATEFUL.map(|role| format!("state-{role}"));
+        for volume in KEYS.iter().map(|(name, _)| format!("keys-{name}")).chain(stores).chain(states) {
             let volume = self.named(&volume);
             docker(&["volume", "create", "--label", &label, &volume]);
             self.volumes.push(volume);
@@ -220,7 +224,8 @@ impl Fleet {
             .with_cmd(command)
             .with_network(self.named(network))
             .with_mount(read_only(Mount::volume_mount(self.named("keys-trust"), "/trust")))
-            .with_mount(read_only(Mount::volume_mount(self.named(&format!("keys-{role}")), "/keys")));
+            .with_mount(read_only(Mount::volume_mount(self.named(&format!("keys-{role}")), "/keys")))
+            .with_mount(Mount::volume_mount(self.named(&format!("state-{role}")), "/var/lib/holdpoint"));
         let replicas = self.size.brokers.to_string();
         for (variable, value) in [
             ("NATS__URL", self.urls()),
