@@ -77,9 +77,6 @@ pub(crate) struct Expected<'a> {
     /// The commit whose gitlinks may stay; it is looked at only where the tree has any. With it, every object has to be
     /// well-formed; in a snapshot every tree has to be, and odd old commits are taken as they are.
     pub(crate) base: Option<&'a ObjectId>,
-    /// Everything that the repository's objects lead to is there. Then links from the bundle's objects to objects that are there
-    /// (`git index-pack --strict` checks those) lead to nothing that is not; else all of it is walked.
-    pub(crate) into_complete: bool,
     pub(crate) limits: &'a InputLimits,
 }
 
@@ -91,6 +88,8 @@ pub(crate) struct Brought {
     pub(crate) commit: Commit,
     /// All entries of the commit's tree.
     pub(crate) entries: Vec<TreeEntry>,
+    /// The commits that the bundle builds on. They are there.
+    pub(crate) builds_on: Vec<ObjectId>,
 }
 
 impl Quarantine {
@@ -118,7 +117,8 @@ impl Quarantine {
         &self.scratch
     }
 
-    /// Unpacks a bundle and checks all of it.
+    /// Unpacks a bundle and checks all of it. Its objects lead to objects that are there (`git index-pack --strict`). In a repository
+    /// that may lack what such an object leads to in turn, see [`Quarantine::check_connected`].
     pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<Brought, WorkspaceError> {
         let bundle = crate::files::real_path(bundle)?;
         let header = self.check_header(&bundle, expected)?;
@@ -129,11 +129,6 @@ impl Quarantine {
             // Objects that lead to a commit which is not here are broken; what is missing says more.
             self.check_prerequisites(&header).await?;
             return Err(error);
-        }
-        if !expected.into_complete {
-            // Before the walk: what it builds on is what the walk ends at.
-            self.check_prerequisites(&header).await?;
-            self.check_connected(tip, &header.prerequisites).await?;
         }
         self.look(tip, header.prerequisites, expected).await
     }
@@ -157,7 +152,7 @@ impl Quarantine {
                 _ => None,
             };
             tree::audit(&entries, base.as_deref(), &limits)?;
-            Ok(Brought { tip, commit, entries })
+            Ok(Brought { tip, commit, entries, builds_on: prerequisites })
         };
         self.scratch.objects().with(look).await
     }
@@ -201,8 +196,8 @@ impl Quarantine {
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 
-    /// Everything the commit leads to is there.
-    async fn check_connected(&self, tip: &ObjectId, known: &[ObjectId]) -> Result<(), WorkspaceError> {
+    /// Everything that the commit leads to is there, given that it is for the commits that are `known`.
+    pub(crate) async fn check_connected(&self, tip: &ObjectId, known: &[ObjectId]) -> Result<(), WorkspaceError> {
         let git = self.scratch.git("rev-list").args(["--objects", "--quiet"]).arg(tip).arg("--not").args(known);
         sound(git.timeout(LONG_TIMEOUT).run_ok().await)?;
         Ok(())

@@ -41,7 +41,7 @@ impl Mirror {
         let bundle = real_path(checked.bundle)?;
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
         let (ref_name, limits) = (checked.ref_name, self.limits());
-        let expected = Expected { ref_name, base: None, into_complete: true, limits };
+        let expected = Expected { ref_name, base: None, limits };
         let header = quarantine.check_header(&bundle, expected)?;
         let [(_, tip)] = &header.refs[..] else {
             return Err(InputRefusal::NotABundle { reason: "no ref" }.into());

@@ -31,8 +31,8 @@ impl Mirror {
     pub async fn import(&self, import: Import<'_>) -> Result<ObjectId, WorkspaceError> {
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
         let (ref_name, base, limits) = (import.ref_name, import.base, self.limits());
-        let expected = Expected { ref_name, base, into_complete: true, limits };
-        let Brought { tip, commit, entries } = quarantine.add(import.bundle, expected).await?;
+        let expected = Expected { ref_name, base, limits };
+        let Brought { tip, commit, entries, .. } = quarantine.add(import.bundle, expected).await?;
         // A snapshot is the big one: it is never packed again, and clones begin with a copy of it.
         let whole = import.base.is_none() && read_header(import.bundle)?.prerequisites.is_empty();
         quarantine.release(whole.then_some(&tip))?;

@@ -138,10 +138,12 @@ impl UserRepo {
         let quarantine = Quarantine::new(&self.objects, None)?;
         // Commits that are known to have the branch in their history.
         let mut ahead: Vec<ObjectId> = old.iter().cloned().collect();
-        let mut last = None;
+        let (mut last, mut known) = (None, None);
         for bundle in bundles {
-            let expected = Expected { ref_name, base: None, into_complete: false, limits: &limits };
-            let Brought { tip, commit, .. } = quarantine.add(bundle, expected).await?;
+            let expected = Expected { ref_name, base: None, limits: &limits };
+            let Brought { tip, commit, builds_on, .. } = quarantine.add(bundle, expected).await?;
+            // What the others build on, the first one brings.
+            known.get_or_insert(builds_on);
             if commit.parents.iter().any(|parent| ahead.contains(parent)) {
                 ahead.push(tip.clone());
             }
@@ -149,6 +151,10 @@ impl UserRepo {
         }
         if last.as_ref() != Some(new) && !quarantine.has_commit(new).await? {
             return Err(WorkspaceError::HeadMissing { new: new.clone() });
+        }
+        // Once for all of them: the user's repository may lack objects, and no bundle may build on that.
+        if let Some(known) = known {
+            quarantine.check_connected(new, &known).await?;
         }
         if let Some(tip) = old.clone().filter(|_| !ahead.contains(new)) {
             let git = quarantine.scratch().git("merge-base").arg("--is-ancestor").arg(&tip).arg(new);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use holdpoint_sandbox::Tool;
 use holdpoint_workspace::{BranchState, BranchUpdate, HANDOFF_REF, InputRefusal, ObjectId, UserRepo, WorkspaceError};
 
 use crate::support::{Workbench, bytes_of, commit_all, executable, git, oid, put};
@@ -181,6 +182,31 @@ async fn bundles_that_lack_commits_leave_no_branch() {
     assert!(matches!(gap, Err(WorkspaceError::Refused(InputRefusal::MissingPrerequisite { oid })) if oid == first));
     let short = write(&user, &[&one], &second).await;
     assert!(matches!(short, Err(WorkspaceError::HeadMissing { .. })));
+    assert_eq!(user.branch_state(BRANCH).await.unwrap(), BranchState::Absent);
+}
+
+#[tokio::test]
+async fn bundles_that_lead_to_what_the_repository_lacks_leave_no_branch() {
+    let workbench = Workbench::new().await;
+    let [(_, one), (second, two)] = landings(&workbench).await;
+    let third = workbench.commit(&second, &[("deep/er/file.txt", Some("3\n"))]).await;
+    let mirror = workbench.mirror.dir();
+    let part = async |name: &str| git(mirror, &["rev-parse", &format!("{third}{name}")]).await;
+    let (root, deep, folder) = (part("^{tree}").await, part(":deep").await, part(":deep/er").await);
+    // The folder is in the user's repository, and its file is nowhere.
+    let entries = git(mirror, &["ls-tree", &folder]).await;
+    let made =
+        Tool::new("git").dir(&workbench.repo).args(["mktree", "--missing"]).stdin(format!("{entries}\n").into_bytes());
+    assert_eq!(String::from_utf8(made.run_ok().await.unwrap().stdout).unwrap().trim(), folder);
+    let pack = Tool::new("git").dir(mirror).args(["pack-objects", "--stdout", "-q"]);
+    let pack = pack.stdin(format!("{third}\n{root}\n{deep}\n").into_bytes()).run_ok().await.unwrap().stdout;
+    let header = format!("# v2 git bundle\n-{second} base\n{third} {HANDOFF_REF}\n\n");
+    let lacking = workbench.path("lacking.bundle");
+    std::fs::write(&lacking, [header.as_bytes(), &pack].concat()).unwrap();
+
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    let refused = write(&user, &[&one, &two, &lacking], &third).await;
+    assert!(matches!(refused, Err(WorkspaceError::Refused(_) | WorkspaceError::NoSuchObject { .. })), "{refused:?}");
     assert_eq!(user.branch_state(BRANCH).await.unwrap(), BranchState::Absent);
 }
 
