@@ -1,5 +1,6 @@
 //! Small file-system helpers with errors that name the path. No git here.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorkspaceError;
@@ -34,4 +35,10 @@ pub(crate) fn real_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
 /// Writes a whole file.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), WorkspaceError> {
     std::fs::write(path, bytes).map_err(WorkspaceError::io("write", path))
+}
+
+/// Appends to a file that is there.
+pub(crate) fn append(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
+    let opened = std::fs::File::options().append(true).open(path);
+    opened.and_then(|mut file| file.write_all(bytes)).map_err(WorkspaceError::io("write", path))
 }

@@ -2,11 +2,12 @@
 //!
 //! Starting git costs more than reading a few objects. So what a confined `git index-pack` accepted, or this process wrote, is read
 //! and written here, with gitoxide. Nothing here checks again whether objects are well-formed or have the name that they
-//! should; no pack is taken in. Since their makers are not trusted, work on them has bounds: bytes of an allocation, of a listing
+//! should; no pack is taken in, and only small ones are made. Since their makers are not trusted, work on them has bounds: bytes of an allocation, of a listing
 //! and its time, and how many run at once.
 
 mod edit;
 mod list;
+mod pack;
 mod read;
 mod tree;
 mod write;

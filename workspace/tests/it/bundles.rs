@@ -56,6 +56,47 @@ async fn a_thin_bundle_carries_a_commit_to_another_mirror() {
 }
 
 #[tokio::test]
+async fn git_finds_nothing_wrong_with_a_small_bundle_of_ours() {
+    let workbench = Workbench::with(|repo| put(repo, "deep/er/file.txt", "x\n")).await;
+    let none = |name| (name, None);
+    let steps: [&[(&str, Option<&str>)]; 5] = [
+        &[("src/lib.txt", Some("changed\n")), ("empty.txt", Some(""))],
+        &[("deep/er/new/file.txt", Some("x\n")), none("tests/a.txt")],
+        &[none("deep/er/file.txt"), none("run.sh"), ("run.sh/now", Some("a folder now\n"))],
+        &[("copy.txt", Some("a folder now\n"))],
+        &[none("empty.txt"), none("link")],
+    ];
+    let other = mirror_in(&workbench.path("other")).await;
+    let full = workbench.mirror.full_bundle(&workbench.base, HANDOFF_REF, &workbench.path("f.bundle")).await.unwrap();
+    import(&other, &full, None).await.unwrap();
+    let mut tip = workbench.base.clone();
+    for step in steps {
+        let next = workbench.commit(&tip, step).await;
+        let out = workbench.path("step.bundle");
+        let bundle = workbench.mirror.thin_bundle(&tip, &next, HANDOFF_REF, &out).await.unwrap();
+        assert_eq!(import(&other, &bundle, Some(&tip)).await.unwrap(), next);
+        tip = next;
+    }
+    let objects = other.dir();
+    git(objects, &["fsck", "--strict", "--no-dangling", tip.as_str()]).await;
+    let all = workbench.mirror.thin_bundle(&workbench.base, &tip, HANDOFF_REF, &workbench.path("all.bundle")).await;
+    let third = mirror_in(&workbench.path("third")).await;
+    import(&third, &full, None).await.unwrap();
+    assert_eq!(import(&third, &all.unwrap(), Some(&workbench.base)).await.unwrap(), tip, "all steps in one");
+    git(third.dir(), &["fsck", "--strict", "--no-dangling", tip.as_str()]).await;
+}
+
+#[tokio::test]
+async fn a_large_file_that_changed_a_little_travels_as_a_difference() {
+    let text: String = (0..50_000).map(|number| format!("line {}\n", number * 7_919 % 100_003)).collect();
+    let workbench = Workbench::with(|repo| put(repo, "large.txt", &text)).await;
+    let work = workbench.commit(&workbench.base, &[("large.txt", Some(&format!("{text}one more\n")))]).await;
+    let out = workbench.path("thin.bundle");
+    let bundle = workbench.mirror.thin_bundle(&workbench.base, &work, HANDOFF_REF, &out).await.unwrap();
+    assert!(bundle.bytes < 10_000, "{}", bundle.bytes);
+}
+
+#[tokio::test]
 async fn a_bundle_with_another_ref_or_two_is_refused() {
     let workbench = Workbench::new().await;
     let clone = foreign_clone(&workbench).await;
