@@ -27,6 +27,17 @@ struct Heard {
     serves: Option<PoolId>,
 }
 
+/// What a sign of life says that was not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// Its sender is known.
+    Nothing,
+    /// Its sender is there.
+    Joined,
+    /// Its sender is there, and nobody looked after its agents before: deadlines that passed meanwhile are due.
+    JoinedToServe,
+}
+
 impl Members {
     /// Alone, with the pool whose agents this orchestrator looks after.
     #[must_use]
@@ -46,9 +57,17 @@ impl Members {
         self.serves == *pool || self.heard.values().any(|member| member.serves.as_ref() == Some(pool))
     }
 
-    /// A sign of life, with the pool that the member says it looks after; whether it is the first of this member.
-    pub fn heard(&mut self, member: AgentName, serves: Option<PoolId>, at: Timestamp) -> bool {
-        member != self.own && self.heard.insert(member, Heard { last: at, serves }).is_none()
+    /// A sign of life, with the pool that the member says it looks after.
+    pub fn heard(&mut self, member: AgentName, serves: Option<PoolId>, at: Timestamp) -> News {
+        if member == self.own {
+            return News::Nothing;
+        }
+        let already = serves.as_ref().is_none_or(|pool| self.serve(pool));
+        match self.heard.insert(member, Heard { last: at, serves }) {
+            Some(_) => News::Nothing,
+            None if already => News::Joined,
+            None => News::JoinedToServe,
+        }
     }
 
     /// A member said that it ends; whether it was one.
@@ -113,6 +132,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_that_looks_after_agents_brings_other_news_than_those_after_it() {
+        let mut members = alone(1);
+        let fleet = || Some(pool("fleet"));
+        assert_eq!(members.heard(name(2), Some(pool("own")), at(0)), News::Joined, "they are looked after here");
+        assert_eq!(members.heard(name(3), fleet(), at(0)), News::JoinedToServe);
+        assert_eq!(members.heard(name(4), fleet(), at(0)), News::Joined);
+        members.left(&name(3));
+        assert_eq!(members.heard(name(3), fleet(), at(1)), News::Joined, "another one looked after them");
+        members.forget_silent(at(60), PATIENCE);
+        assert_eq!(members.heard(name(3), fleet(), at(60)), News::JoinedToServe, "it was silent, and nobody was there");
+    }
+
+    #[test]
     fn each_partition_has_one_taker_and_shares_differ_by_one_at_most() {
         for count in 1..=9 {
             let all: Vec<Members> = (0..count).map(|own| who_knows_all(own, count)).collect();
@@ -133,13 +165,13 @@ mod tests {
     #[test]
     fn a_member_counts_from_its_first_sign_of_life_until_it_leaves_or_is_silent_for_long() {
         let mut members = alone(1);
-        assert!(!members.heard(name(1), None, at(0)), "itself");
-        assert!(members.heard(name(2), None, at(0)));
-        assert!(!members.heard(name(2), None, at(5)), "known");
+        assert_eq!(members.heard(name(1), None, at(0)), News::Nothing, "itself");
+        assert_eq!(members.heard(name(2), None, at(0)), News::Joined);
+        assert_eq!(members.heard(name(2), None, at(5)), News::Nothing, "known");
         assert!(!members.forget_silent(at(15), PATIENCE));
         assert!(members.forget_silent(at(16), PATIENCE));
         assert!((0..8).all(|partition| members.has(partition)), "all is its own again");
-        assert!(members.heard(name(2), None, at(20)), "it is back");
+        assert_eq!(members.heard(name(2), None, at(20)), News::Joined, "it is back");
         assert!(members.left(&name(2)));
         assert!(!members.left(&name(2)));
     }

@@ -15,7 +15,7 @@ use holdpoint_bus::{
     auth::TrustRoots,
     signals::{self, Forged, Signal, SignalError, Signals},
 };
-use holdpoint_core::shares::Members;
+use holdpoint_core::shares::{Members, News};
 use holdpoint_protocol::{
     Timestamp,
     ids::{AgentName, PoolId, role},
@@ -139,13 +139,24 @@ impl Args {
                 tracing::info!(%member, "another orchestrator ends: looking for what it left");
                 self.router.cast(router::Msg::TakeOver);
             }
-        } else if self.change(|members| members.heard(member.clone(), serves(&signal.payload), clock::now())) {
-            tracing::info!(%member, "another orchestrator is there");
-            // It may be new, and know of nobody yet.
-            self.say_here().await;
-            // What is this one's from now on may have gone on elsewhere.
-            self.router.cast(router::Msg::ReadOn);
+            return;
         }
+        let mut news = News::Nothing;
+        self.change(|members| {
+            news = members.heard(member.clone(), serves(&signal.payload), clock::now());
+            news != News::Nothing
+        });
+        let next = match news {
+            News::Nothing => return,
+            // What is this one's from now on may have gone on elsewhere.
+            News::Joined => router::Msg::ReadOn,
+            // Flights at rest, too, may have a deadline that passed.
+            News::JoinedToServe => router::Msg::TakeOver,
+        };
+        tracing::info!(%member, "another orchestrator is there");
+        // It may be new, and know of nobody yet.
+        self.say_here().await;
+        self.router.cast(next);
     }
 
     /// Informs those who take handoffs, if anything changed.
