@@ -277,7 +277,7 @@ impl Fleet {
         if let Err(error) = std::fs::remove_dir_all(&processes) {
             tracing::debug!(%error, "the folder of the processes was not there");
         }
-        if let Err(failure) = self.lease.give_back(self.crew.is_some() || self.deletes).await {
+        if let Err(failure) = self.lease.give_back(self.crew.is_some(), self.deletes).await {
             failure.report(false);
         }
     }
