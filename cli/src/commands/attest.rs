@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use holdpoint_protocol::{attestation::Envelope, ids::WaypointId};
+use holdpoint_protocol::attestation::Envelope;
 
 use crate::{
     args::audit::AttestArgs,
@@ -19,10 +19,7 @@ pub(super) async fn attest(args: AttestArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             let mut waypoints = args.waypoints.clone();
             let view = find::known(client, &args.flight).await?;
-            let is_there = |id: &&WaypointId| view.waypoints.iter().any(|known| known.id == **id);
-            if let Some(unknown) = waypoints.iter().find(|id| !is_there(id)) {
-                return Err(find::no_waypoint(unknown, &format!("the flight {}", args.flight)));
-            }
+            waypoints.iter().try_for_each(|waypoint| find::has_waypoint(&view, waypoint))?;
             if waypoints.is_empty() {
                 waypoints.extend(view.waypoints.into_iter().filter(|w| w.commit.is_some()).map(|w| w.id));
             }

@@ -15,7 +15,7 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     output,
-    people::find::no_waypoint,
+    people::find::has_waypoint,
     target::Target,
 };
 
@@ -62,12 +62,10 @@ async fn read(client: &Client, args: &HandoffsArgs) -> Result<Vec<Kept>, Failure
         },
     };
     let view = client.status(&flight).await?;
+    args.waypoint.iter().try_for_each(|waypoint| has_waypoint(&view, waypoint))?;
     let all = view.waypoints.iter().map(|waypoint| &waypoint.id);
     let waypoints: Vec<&WaypointId> =
         all.filter(|waypoint| args.waypoint.as_ref().is_none_or(|wanted| wanted == *waypoint)).collect();
-    if let (Some(waypoint), true) = (&args.waypoint, waypoints.is_empty()) {
-        return Err(no_waypoint(waypoint, &format!("the flight {flight}")));
-    }
     let mut all = Vec::new();
     for waypoint in waypoints {
         all.extend(last_of_each(client.history(&flight, waypoint).await?, &flight));

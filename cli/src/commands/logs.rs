@@ -17,7 +17,7 @@ use crate::{
     failure::{Exit, Failure},
     live::Listening,
     output,
-    people::find::{newest_with, no_waypoint},
+    people::find::flight_with,
     target::Target,
     view,
 };
@@ -32,10 +32,7 @@ pub(super) async fn logs(args: LogsArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     target
         .serve(async |client| {
-            let flight = match &args.flight {
-                Some(flight) => flight.clone(),
-                None => newest_with(client, &args.waypoint).await?,
-            };
+            let flight = flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
             follow(client, &flight, &args).await
         })
         .await?;
@@ -60,8 +57,7 @@ async fn follow(client: &Client, flight: &FlightId, args: &LogsArgs) -> Result<(
             live.learn(&view).iter().for_each(|spoken| print(spoken, args.json));
             live.warning().into_iter().for_each(|warning| output::err(&warning));
             let found = view.waypoints.iter().find(|known| known.id == *waypoint);
-            let found = found.ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}")))?;
-            if let Some(over) = over(found, args.follow) {
+            if let Some(over) = found.and_then(|found| over(found, args.follow)) {
                 listen(&mut live, LAST_LINES, args.json).await;
                 output::err(&over);
                 return Ok(());

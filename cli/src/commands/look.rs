@@ -24,8 +24,7 @@ use crate::{
     failure::{Exit, Failure},
     ground, output,
     people::{
-        attempts,
-        find::{self, newest_with, no_waypoint},
+        attempts, find,
         words::{self, doubts_of},
     },
     state::StateDir,
@@ -93,14 +92,7 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let lines = target
         .serve(async |client| {
-            let flight = match &args.flight {
-                Some(flight) => flight.clone(),
-                None => newest_with(client, &args.waypoint).await?,
-            };
-            let view = find::known(client, &flight).await?;
-            if !view.waypoints.iter().any(|waypoint| waypoint.id == args.waypoint) {
-                return Err(no_waypoint(&args.waypoint, &format!("the flight {flight}")));
-            }
+            let flight = find::flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
             Ok(client.history(&flight, &args.waypoint).await?)
         })
         .await?;

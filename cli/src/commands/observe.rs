@@ -18,6 +18,7 @@ use crate::{
     failure::{Exit, Failure},
     observe::{self, Chosen, Source, choose},
     output,
+    people::find,
     target::Target,
 };
 
@@ -34,6 +35,7 @@ pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
     let Some(target) = target_of(&args.flights).await? else { return Ok(Exit::Success) };
     target
         .serve(async |client| {
+            check_waypoint(client, &args).await?;
             let chosen = chosen(client, &args.flights).await?;
             let (mut sources, mut all) = (Vec::new(), Vec::new());
             for flight in &chosen.flights {
@@ -48,6 +50,17 @@ pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
             Ok(Exit::Success)
         })
         .await
+}
+
+/// Refuses a waypoint that no flight has. A flight that begins later may have it, where no flight is named to follow.
+async fn check_waypoint(client: &Client, args: &EventsArgs) -> Result<(), Failure> {
+    let flight = args.flights.flight.as_ref();
+    match &args.waypoint {
+        Some(waypoint) if flight.is_some() || !args.follow => {
+            find::flight_with(client, flight, waypoint).await.map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Goes on until nobody reads any more, or the one flight is over.

@@ -13,7 +13,7 @@ use crate::{
     failure::{Exit, Failure},
     observe::Source,
     output,
-    people::find::{newest_with, no_waypoint},
+    people::find::{flight_with, no_waypoint},
     target::Target,
 };
 
@@ -48,13 +48,12 @@ pub(super) async fn task(args: TaskArgs) -> Result<Exit, Failure> {
 
 /// The waypoint in this flight, or in the newest one that has it.
 pub(super) async fn find(client: &Client, flight: Option<&FlightId>, waypoint: &WaypointId) -> Result<Task, Failure> {
-    let flight = match flight {
-        Some(flight) => flight.clone(),
-        None => newest_with(client, waypoint).await?,
-    };
+    let flight = flight_with(client, flight, waypoint).await?;
     let (mut source, mut tasks) = (Source::open(client, &flight).await?, TaskGatherer::of(waypoint.clone()));
     source.read_on(client, |reader, told, entry| tasks.take(reader, told, entry)).await?;
-    tasks.finish(source.reader()).ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}")))
+    tasks
+        .finish(source.reader())
+        .ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}"), std::iter::empty()))
 }
 
 /// The document.

@@ -1,6 +1,6 @@
 //! Which flight a waypoint's name means, and what waits there. What to choose is decided by pure functions.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_core::plan::closest;
@@ -20,6 +20,8 @@ use crate::{
 const UNKNOWN: u16 = 404;
 /// How long a look at what waits may take before an act whose flight is named is sent without it.
 const LOOK_PATIENCE: Duration = Duration::from_secs(20);
+/// How many waypoints a hint names at most: that is a line.
+const NAMED_MAX: usize = 12;
 
 /// What an act is about.
 #[derive(Debug)]
@@ -102,10 +104,7 @@ pub(crate) async fn name_of(client: &Client, item: &InboxItem) -> Result<String,
 
 async fn has(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Result<(), Looked> {
     let view = client.status(flight).await?;
-    if view.waypoints.iter().any(|known| known.id == *waypoint) {
-        return Ok(());
-    }
-    Err(Looked::Failed(no_waypoint(waypoint, &format!("the flight {flight}"))))
+    has_waypoint(&view, waypoint).map_err(Looked::Failed)
 }
 
 /// The flight that was named, or the newest one in which this person can take a turn of the waypoint over, or has; else the
@@ -132,15 +131,28 @@ pub(crate) async fn turn_of(
     newest_with(client, waypoint).await
 }
 
+/// The flight that was named, or the newest one that has the waypoint. One without it is refused.
+pub(crate) async fn flight_with(
+    client: &Client,
+    flight: Option<&FlightId>,
+    waypoint: &WaypointId,
+) -> Result<FlightId, Failure> {
+    let Some(flight) = flight else { return newest_with(client, waypoint).await };
+    has_waypoint(&known(client, flight).await?, waypoint)?;
+    Ok(flight.clone())
+}
+
 /// The newest flight that has a waypoint of this name.
 pub(crate) async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
+    let mut there = BTreeSet::new();
     for line in client.flights().await? {
         let view = client.status(&line.flight).await?;
-        if view.waypoints.iter().any(|known| known.id == *waypoint) {
+        if has_waypoint(&view, waypoint).is_ok() {
             return Ok(line.flight);
         }
+        there.extend(view.waypoints.into_iter().map(|known| known.id));
     }
-    Err(no_waypoint(waypoint, "any flight"))
+    Err(no_waypoint(waypoint, "any flight", there.iter()))
 }
 
 /// How a flight stands. One that is unknown is refused with the nearest one that there is.
@@ -164,9 +176,28 @@ fn is_unknown(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { failure, .. } if failure.code == UNKNOWN)
 }
 
-/// There is no such waypoint.
-pub(crate) fn no_waypoint(waypoint: &WaypointId, place: &str) -> Failure {
-    let hint = "`holdpoint status FLIGHT` lists the waypoints of a flight";
+/// Refuses a waypoint that a flight does not have.
+pub(crate) fn has_waypoint(view: &FlightView, waypoint: &WaypointId) -> Result<(), Failure> {
+    let known = || view.waypoints.iter().map(|known| &known.id);
+    if known().any(|id| id == waypoint) {
+        return Ok(());
+    }
+    Err(no_waypoint(waypoint, &format!("the flight {}", view.flight), known()))
+}
+
+/// There is no such waypoint; `there` are those that could be meant.
+pub(crate) fn no_waypoint<'a>(
+    waypoint: &WaypointId,
+    place: &str,
+    there: impl Iterator<Item = &'a WaypointId>,
+) -> Failure {
+    let there: Vec<&str> = there.map(WaypointId::as_str).collect();
+    let lists = "`holdpoint status FLIGHT` lists the waypoints of a flight";
+    let hint = match closest(waypoint.as_str(), there.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? {lists}"),
+        None if (1..=NAMED_MAX).contains(&there.len()) => format!("there are: {}", there.join(", ")),
+        None => lists.to_owned(),
+    };
     Failure::usage("not_found", format!("there is no waypoint {waypoint} in {place}"), hint)
 }
 

@@ -32,6 +32,15 @@ fn transitions(events: &[Value]) -> Vec<String> {
     transitions.map(|t| format!("{}→{} {}", name(&t["fromGate"]), name(&t["toGate"]), name(&t["outcome"]))).collect()
 }
 
+/// Of a waypoint that no flight has.
+fn events_that_cannot_be_had(world: &World, flight: &str) {
+    for place in [&["events"][..], &["events", flight], &["events", flight, "--follow"]] {
+        let unknown = world.holdpoint(&[place, &["--waypoint", "nobody"]].concat());
+        assert!(unknown.expect(2).stderr.contains("there is no waypoint nobody in "), "{unknown}");
+        assert!(unknown.stderr.contains("hint: there are: w"), "{unknown}");
+    }
+}
+
 #[test]
 fn events_gates_and_reports_tell_of_a_flight_and_events_follow_it_to_its_end() {
     let world = World::new(&[("readme", "x\n")]);
@@ -58,7 +67,7 @@ fn events_gates_and_reports_tell_of_a_flight_and_events_follow_it_to_its_end() {
     assert_eq!((&rejection["gate"], &rejection["targetGate"]), (&json!("verify"), &json!("build")));
     assert!(rejection["blockers"][0].as_str().unwrap().starts_with("c fail (exit_code)"), "{rejection}");
     assert!(rejection["agent"].as_str().unwrap().starts_with("verifier"), "{rejection}");
-    assert_eq!(world.holdpoint(&["events", "--waypoint", "nobody"]).expect(0).stdout, "");
+    events_that_cannot_be_had(&world, &flight);
     world.holdpoint(&["events", "--type", "gate_party"]).expect(2);
 
     let task = world.holdpoint(&["task", "w", "--json"]).expect(0).json();
