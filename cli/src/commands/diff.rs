@@ -1,9 +1,10 @@
 //! `diff`: what an attempt changed.
 
+use std::collections::BTreeSet;
+
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{VerificationPurpose, VerificationRequest},
-    ids::WaypointId,
     turn::{Turn, TurnRequest},
 };
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
@@ -14,7 +15,7 @@ use crate::{
     client::Client,
     failure::{Exit, Failure, chain},
     output,
-    people::find::newest_with,
+    people::find::flight_with,
     target::Target,
 };
 
@@ -30,12 +31,11 @@ pub(super) async fn diff(args: DiffArgs) -> Result<Exit, Failure> {
 }
 
 async fn patch(client: &Client, args: &DiffArgs) -> Result<Vec<u8>, Failure> {
-    let flight = match &args.flight {
-        Some(flight) => flight.clone(),
-        None => newest_with(client, &args.waypoint).await?,
-    };
+    let flight = flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
     let history = client.history(&flight, &args.waypoint).await?;
-    let request = handed_off(history, args.attempt).ok_or_else(|| nothing(&args.waypoint, args.attempt))?;
+    let all = handed_off(history);
+    let meant = all.iter().find(|(attempt, _)| args.attempt.is_none_or(|wanted| wanted == *attempt));
+    let (_, request) = meant.ok_or_else(|| nothing(args, &all))?;
     let dir = tempfile::tempdir().map_err(|error| {
         let message = format!("cannot make a temporary folder: {error}");
         Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
@@ -54,22 +54,31 @@ async fn patch(client: &Client, args: &DiffArgs) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// What was to be verified of the attempt that is meant.
-fn handed_off(history: Vec<HistoryLine>, attempt: Option<u32>) -> Option<VerificationRequest> {
+/// A piece of work that was to be verified, with the attempt that made it.
+type HandedOff = (u32, VerificationRequest);
+
+/// What was to be verified, newest first.
+fn handed_off(history: Vec<HistoryLine>) -> Vec<HandedOff> {
     let turns =
         history.into_iter().rev().filter(|line| line.kind == "turn" && line.standing != Some(Standing::Unsigned));
-    turns.filter_map(|line| serde_json::from_value::<Turn>(line.artifact).ok()).find_map(|turn| {
-        let TurnRequest::Verify(request) = turn.request else { return None };
-        let meant =
-            request.purpose == VerificationPurpose::Handoff && attempt.is_none_or(|attempt| attempt == turn.attempt);
-        meant.then_some(*request)
-    })
+    let turns = turns.filter_map(|line| serde_json::from_value::<Turn>(line.artifact).ok());
+    let requests = turns.filter_map(|turn| match turn.request {
+        TurnRequest::Verify(request) => Some((turn.attempt, *request)),
+        _ => None,
+    });
+    requests.filter(|(_, request)| request.purpose == VerificationPurpose::Handoff).collect()
 }
 
-fn nothing(waypoint: &WaypointId, attempt: Option<u32>) -> Failure {
-    let message = match attempt {
-        Some(attempt) => format!("attempt {attempt} of {waypoint} handed no work off"),
-        None => format!("no attempt of {waypoint} has handed work off yet"),
+fn nothing(DiffArgs { waypoint, attempt, .. }: &DiffArgs, all: &[HandedOff]) -> Failure {
+    let there: BTreeSet<u32> = all.iter().map(|(attempt, _)| *attempt).collect();
+    let there: Vec<String> = there.into_iter().map(|attempt| attempt.to_string()).collect();
+    let history = format!("`holdpoint history {waypoint}` lists its attempts");
+    let (message, hint) = match attempt {
+        Some(attempt) if !there.is_empty() => {
+            let hint = format!("work was handed off by attempt {}; {history}", there.join(", "));
+            (format!("attempt {attempt} of {waypoint} handed no work off"), hint)
+        }
+        _ => (format!("no attempt of {waypoint} has handed work off yet"), history),
     };
-    Failure::usage("nothing_handed_off", message, format!("`holdpoint history {waypoint}` lists its attempts"))
+    Failure::usage("nothing_handed_off", message, hint)
 }

@@ -40,10 +40,17 @@ fn a_weakened_test_is_told_in_words_with_the_line_that_says_so_and_the_attempt_s
     assert!(first.starts_with("attempt 1 ") && first.contains("✗ unit: it is not green"), "{}", history.stdout);
     let patch = world.holdpoint(&["diff", "w", "--attempt", "1"]);
     assert!(patch.expect(0).stdout.contains("+        self.assertEqual(add(-1, 2), 3)"), "{}", patch.stdout);
-    world.holdpoint(&["diff", "w", "--attempt", "2"]).expect(2);
+    let absent = world.holdpoint(&["diff", "w", "--attempt", "2"]);
+    assert!(absent.expect(2).stderr.contains("hint: work was handed off by attempt 1;"), "{absent}");
 
     let flights = world.holdpoint(&["status", "--json"]);
     let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
+    for command in ["logs", "diff", "history"] {
+        let unknown = world.holdpoint(&[command, "nobody", "--flight", &flight]);
+        assert!(unknown.expect(2).stderr.contains("error: there is no waypoint nobody"), "{unknown}");
+        assert!(!unknown.stderr.contains("live lines"), "{unknown}");
+        assert!(unknown.stderr.contains("hint: there are: w"), "{unknown}");
+    }
     let mistyped = format!("{}x", flight.get(..flight.len() - 1).unwrap());
     let unknown = world.holdpoint(&["status", &mistyped]);
     assert!(unknown.expect(2).stderr.contains(&format!("did you mean `{flight}`?")), "{}", unknown.stderr);
