@@ -55,7 +55,7 @@ fn find(name: &str) -> Result<(String, Value), Failure> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("there are: {}", known.join(", ")),
         };
-        Failure::usage("not_found", format!("there is no schema {name}"), hint)
+        Failure::usage("not_found", format!("there is no schema `{name}`"), hint)
     })
 }
 

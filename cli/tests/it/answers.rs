@@ -215,6 +215,7 @@ fn a_mistyped_file_of_an_audit_is_called_a_missing_file_too() {
 fn a_mistyped_schema_is_told_the_nearest_one() {
     let lab = Lab::new();
     lab.run(&["schema", "verification_reprot"]).refuses(2, &["did you mean `verification_report`?"]);
+    lab.run(&["schema", ""]).refuses(2, &["there is no schema ``", "there are: "]);
     lab.run(&["schema", "zzzzzz"]).refuses(2, &["there are: ", "verification_report"]);
 }
 
