@@ -15,4 +15,4 @@ pub(crate) use keep::{Kept, keep};
 pub(crate) use pages::each_message;
 pub(crate) use sweep::{Swept, sweep};
 pub(crate) use unpack::{Unpacked, unpack};
-pub(crate) use write::{Wants, Written, write};
+pub(crate) use write::{NOBODY_READS, Wants, Written, write};

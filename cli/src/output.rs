@@ -17,12 +17,13 @@ pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
-fn noted(written: io::Result<()>) {
-    if let Err(error) = written
-        && error.kind() != ErrorKind::BrokenPipe
-    {
+/// Whether results were written. Remembers that they are lost, unless nobody reads them any more.
+pub(crate) fn noted(written: io::Result<()>) -> bool {
+    let Err(error) = written else { return true };
+    if error.kind() != ErrorKind::BrokenPipe {
         let _ = LOST.set(error.to_string());
     }
+    false
 }
 
 /// `1 flight`, `2 flights`.

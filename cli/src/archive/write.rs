@@ -26,6 +26,9 @@ use crate::{
 /// The most bytes of one piece of evidence. The output of a check is capped far below it.
 const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
 
+/// The code of a failure that comes of a reader who has gone.
+pub(crate) const NOBODY_READS: &str = "nobody_reads";
+
 /// Which bytes are put in besides the messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wants {
@@ -172,5 +175,6 @@ impl<W: Write + Send> Writer<'_, W> {
 }
 
 fn unwritable(error: &io::Error) -> Failure {
-    Failure::environment("export", format!("cannot write the export: {error}"), "name another place with --out FILE")
+    let code = if error.kind() == io::ErrorKind::BrokenPipe { NOBODY_READS } else { "export" };
+    Failure::environment(code, format!("cannot write the export: {error}"), "name another place with --out FILE")
 }

@@ -1,6 +1,9 @@
 //! `attest`: signed statements on landed work.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    path::Path,
+};
 
 use holdpoint_protocol::attestation::Envelope;
 
@@ -38,14 +41,14 @@ pub(super) async fn attest(args: AttestArgs) -> Result<Exit, Failure> {
     let text: String = lines.collect();
     match &args.out {
         None => {
-            output::json_lines().write_all(text.as_bytes()).map_err(|error| unwritable("standard output", &error))?;
+            output::noted(output::json_lines().write_all(text.as_bytes()));
         }
-        Some(path) => std::fs::write(path, text).map_err(|error| unwritable(&path.display().to_string(), &error))?,
+        Some(path) => std::fs::write(path, text).map_err(|error| unwritable(path, &error))?,
     }
     Ok(Exit::Success)
 }
 
-fn unwritable(what: &str, error: &io::Error) -> Failure {
-    let message = format!("cannot write {what}: {error}");
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("cannot write {}: {error}", path.display());
     Failure::environment("attest", message, "name another place with --out FILE")
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    archive::{self, Wants, Written},
+    archive::{self, NOBODY_READS, Wants, Written},
     args::audit::ExportArgs,
     client::Client,
     failure::{Exit, Failure},
@@ -25,7 +25,11 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     if path.as_os_str() == "-" {
         let written = target
             .serve(async |client| archive::write(client, &args.flight, wants(&args), &mut output::json_lines()).await);
-        warn(&written.await?);
+        match written.await {
+            // As with every other result: who has seen enough is owed no error.
+            Err(failure) if failure.is(NOBODY_READS) => {}
+            written => warn(&written?),
+        }
         return Ok(Exit::Success);
     }
     let written = target.serve(async |client| to_file(client, &args, &path).await).await?;

@@ -258,6 +258,13 @@ fn a_flight_is_audited_exported_and_attested_by_its_name() {
     let piped = world.holdpoint(&["export", flight, "--out", "-"]);
     piped.expect(0);
     world.write("digests.jsonl", &piped.stdout);
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    for args in [&["export", flight, "--out", "-"][..], &["attest", flight]] {
+        let unread = world.command(args).stdout(write.try_clone().unwrap()).output().unwrap();
+        let said = String::from_utf8(unread.stderr).unwrap();
+        assert!(unread.status.success() && !said.contains("error"), "{said}");
+    }
     let digests = world.holdpoint(&["audit", text(&world.path("digests.jsonl")), "--json"]);
     digests.expect(0);
     assert_eq!(digests.json()["evidence_bytes"], false);
