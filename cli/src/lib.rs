@@ -43,7 +43,10 @@ mod state;
 mod target;
 mod view;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser as _;
 
@@ -70,21 +73,26 @@ pub fn main() -> ExitCode {
     // Reading standard input or a lock may still block a thread of the runtime; nobody waits for it.
     runtime.shutdown_background();
     match ended {
-        Ok(exit) => output::lost().map_or(exit, |error| {
-            let message = format!("cannot write standard output: {error}");
-            Failure::environment("output", message, "make room, or send it elsewhere").report(json)
-        }),
+        Ok(exit) => unless_lost(exit, json),
         Err(failure) => failure.report(json),
     }
     .into()
 }
 
+/// This exit, unless something that was printed got lost.
+fn unless_lost(exit: Exit, json: bool) -> Exit {
+    output::lost().map_or(exit, |error| {
+        let message = format!("cannot write standard output: {error}");
+        Failure::environment("output", message, "make room, or send it elsewhere").report(json)
+    })
+}
+
 /// What clap has to say: help and versions are no errors.
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    // Nobody is left to tell when the terminal is gone.
-    let _ = error.print();
+    let printed = error.print();
     if !error.use_stderr() {
-        return Exit::Success.into();
+        output::noted(printed.and_then(|()| io::stdout().flush()));
+        return unless_lost(Exit::Success, json).into();
     }
     if json {
         let words = error.render().to_string();

@@ -44,7 +44,7 @@ pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
                 sources.push(source);
             }
             all.sort_by_key(|event| event.timestamp);
-            if print(&args, &all).is_ok() && args.follow {
+            if output::noted(print(&args, &all)) && args.follow {
                 follow(client, &args, sources).await?;
             }
             Ok(Exit::Success)
@@ -91,7 +91,7 @@ async fn follow(client: &Client, args: &EventsArgs, sources: Vec<Source>) -> Res
             new.extend(source.read_on(client, |_, _, _| {}).await?);
         }
         new.sort_by_key(|event| event.timestamp);
-        if print(args, &new).is_err() || over {
+        if !output::noted(print(args, &new)) || over {
             return Ok(());
         }
         tokio::time::sleep((since.elapsed() * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM)).await;

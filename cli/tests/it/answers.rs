@@ -221,18 +221,20 @@ fn a_mistyped_schema_is_told_the_nearest_one() {
 
 #[test]
 fn results_that_cannot_be_written_are_an_error_unless_nobody_reads_them() {
-    let run = |out: Stdio| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
-        command.arg("schema").stdout(out).stderr(Stdio::piped()).output().unwrap()
-    };
-    let full = run(OpenOptions::new().write(true).open("/dev/full").unwrap().into());
-    let said = String::from_utf8_lossy(&full.stderr);
-    assert_eq!(
-        (full.status.code(), said.contains("cannot write standard output: No space")),
-        (Some(3), true),
-        "{said}"
-    );
-    let (read, write) = std::io::pipe().unwrap();
-    drop(read);
-    assert_eq!(run(write.into()).status.code(), Some(0));
+    for word in ["schema", "--help", "--version"] {
+        let run = |out: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
+            command.arg(word).stdout(out).stderr(Stdio::piped()).output().unwrap()
+        };
+        let full = run(OpenOptions::new().write(true).open("/dev/full").unwrap().into());
+        let said = String::from_utf8_lossy(&full.stderr);
+        assert_eq!(
+            (full.status.code(), said.contains("cannot write standard output: No space")),
+            (Some(3), true),
+            "{word}: {said}"
+        );
+        let (read, write) = std::io::pipe().unwrap();
+        drop(read);
+        assert_eq!(run(write.into()).status.code(), Some(0), "{word}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be seen of a real flight at its gates: events, work gate by gate, the reports.
 
-use std::{net::TcpListener, process::Command};
+use std::{fs::File, net::TcpListener, process::Command};
 
 use holdpoint_otlp_sink::Point;
 use holdpoint_tests::{
@@ -32,13 +32,17 @@ fn transitions(events: &[Value]) -> Vec<String> {
     transitions.map(|t| format!("{}→{} {}", name(&t["fromGate"]), name(&t["toGate"]), name(&t["outcome"]))).collect()
 }
 
-/// Of a waypoint that no flight has.
+/// Of a waypoint that no flight has, and where there is no room for them.
 fn events_that_cannot_be_had(world: &World, flight: &str) {
     for place in [&["events"][..], &["events", flight], &["events", flight, "--follow"]] {
         let unknown = world.holdpoint(&[place, &["--waypoint", "nobody"]].concat());
         assert!(unknown.expect(2).stderr.contains("there is no waypoint nobody in "), "{unknown}");
         assert!(unknown.stderr.contains("hint: there are: w"), "{unknown}");
     }
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let lost = world.command(&["events", flight]).stdout(full).output().unwrap();
+    let said = String::from_utf8(lost.stderr).unwrap();
+    assert!(lost.status.code() == Some(3) && said.contains("cannot write standard output"), "{said}");
 }
 
 #[test]
