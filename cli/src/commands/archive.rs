@@ -89,7 +89,9 @@ struct Report {
     blobs_spared: usize,
     /// What the broker's streams held before and after, in bytes.
     bytes_before: u64,
-    bytes_after: u64,
+    /// Absent with `--dry-run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_after: Option<u64>,
 }
 
 /// One flight that stays.
@@ -148,8 +150,9 @@ impl Run<'_> {
             let Swept { deleted, spared } = self.sweep(&own, &named).await?;
             (report.blobs_deleted, report.blobs_spared) = (deleted, spared);
         }
-        report.bytes_after = own.bytes().await?;
-        self.conclude(&report);
+        let bytes_after = own.bytes().await?;
+        report.bytes_after = Some(bytes_after);
+        self.conclude(&report, bytes_after);
         Ok(report)
     }
 
@@ -294,8 +297,8 @@ impl Run<'_> {
         tokio::time::sleep(rest).await;
     }
 
-    fn conclude(&self, report: &Report) {
-        let Report { archived, left, blobs_deleted, blobs_spared, bytes_before, bytes_after, .. } = report;
+    fn conclude(&self, report: &Report, bytes_after: u64) {
+        let Report { archived, left, blobs_deleted, blobs_spared, bytes_before, .. } = report;
         if !left.is_empty() {
             let older = output::counted(left.len(), "older flight");
             self.say(&format!("left where they are, not over yet: {older} (`holdpoint status`)"));
@@ -308,7 +311,7 @@ impl Run<'_> {
             "{} archived, {} deleted: the broker holds {}, {} before. Its disk follows when it has synced",
             output::counted(archived.len(), "flight"),
             output::counted(*blobs_deleted, "blob"),
-            units::roughly(*bytes_after),
+            units::roughly(bytes_after),
             units::roughly(*bytes_before),
         ));
     }

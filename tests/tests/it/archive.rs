@@ -112,6 +112,7 @@ fn a_flight_with_work_that_can_go_on_stays_until_it_is_cancelled() {
     world.holdpoint(&["cancel", id(&flight)]).expect(0);
     eventually("the flight to be over", || {
         let dry = world.holdpoint(&["archive", "--older-than", "1ms", "--dry-run", "--json"]).expect(0).json();
+        assert!(dry["bytes_before"].as_u64() > Some(0) && dry.get("bytes_after").is_none(), "{dry}");
         (dry["would_archive"][0] == flight["flight"]).then_some(())
     });
     let report = place.archive(id(&flight), &[]);
