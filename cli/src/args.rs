@@ -22,6 +22,7 @@ pub(crate) mod task;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traces;
+pub(crate) mod unknown;
 pub(crate) mod workflow;
 
 use std::path::PathBuf;

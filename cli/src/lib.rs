@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
     let json = std::env::args_os().any(|arg| arg == "--json");
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error, json),
+        Err(error) => return usage(&args::unknown::explained(error), json),
     };
     let runtime = match process::runtime() {
         Ok(runtime) => runtime,

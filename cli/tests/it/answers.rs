@@ -42,6 +42,16 @@ fn an_unknown_flag_is_refused_also_as_json() {
 }
 
 #[test]
+fn a_flag_of_other_commands_is_refused_with_their_names() {
+    let lab = Lab::new();
+    let builder = lab.run(&["submit", "plan.yaml", "--builder", "true"]);
+    builder.refuses(2, &["tip: '--builder' is a flag of `holdpoint run`, `holdpoint check`, `holdpoint up`"]);
+    assert!(!builder.stderr.contains("as a value"), "{}", builder.stderr);
+    // All have it: that says nothing.
+    assert!(!lab.run(&["completion", "bash", "--json"]).stderr.contains("is a flag of"));
+}
+
+#[test]
 fn completion_is_written_for_three_shells() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish"] {

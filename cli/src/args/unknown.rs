@@ -1,0 +1,34 @@
+//! What is said of a flag that a command does not have.
+
+use clap::{
+    CommandFactory as _,
+    error::{ContextKind, ContextValue, Error, ErrorKind},
+};
+
+use super::Cli;
+
+/// A flag that more commands have than these says nothing about which one is meant.
+const COMMANDS_MAX: usize = 4;
+
+/// Names the commands that have the flag, in place of clap's advice to pass it as a value. A flag that is close to one
+/// of the command's own is left to clap.
+pub(crate) fn explained(mut error: Error) -> Error {
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some() {
+        return error;
+    }
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
+    let commands = takers(&flag);
+    if (1..=COMMANDS_MAX).contains(&commands.len()) {
+        let tip = format!("'{flag}' is a flag of {}", commands.join(", "));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// The commands that have a flag, each as it is typed.
+fn takers(flag: &str) -> Vec<String> {
+    let long = flag.trim_start_matches("--");
+    let cli = Cli::command();
+    let have = cli.get_subcommands().filter(|one| one.get_arguments().any(|arg| arg.get_long() == Some(long)));
+    have.map(|one| format!("`holdpoint {}`", one.get_name())).collect()
+}
