@@ -11,6 +11,8 @@ use super::Place;
 
 /// Flights that are read where none is named.
 const LAST: usize = 50;
+/// More than a broker keeps: every journal of a flight is read.
+const LAST_MAX: u64 = 1_000_000;
 /// Days of each span of a trend.
 const TREND_DAYS: u32 = 7;
 
@@ -21,7 +23,7 @@ pub(crate) struct Flights {
     /// The flight; without it all that are open, and the newest others
     pub(crate) flight: Option<FlightId>,
     /// How many of the newest flights, where none is named
-    #[arg(long, value_name = "N", default_value_t = LAST, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", default_value_t = LAST, value_parser = RangedU64ValueParser::<usize>::new().range(1..=LAST_MAX))]
     pub(crate) last: usize,
     /// Which repository, and which fleet
     #[command(flatten)]

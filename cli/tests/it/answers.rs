@@ -49,6 +49,7 @@ fn a_flag_of_other_commands_is_refused_with_their_names() {
     assert!(!builder.stderr.contains("as a value"), "{}", builder.stderr);
     // All have it: that says nothing.
     assert!(!lab.run(&["completion", "bash", "--json"]).stderr.contains("is a flag of"));
+    lab.run(&["report", "--last", "0"]).refuses(2, &["--last", "0 is not in 1..=1000000"]);
 }
 
 #[test]
