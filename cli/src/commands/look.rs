@@ -43,20 +43,21 @@ pub(super) async fn status(args: StatusArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let view = target.serve(async |client| find::known(client, flight).await).await?;
     print(&view, args.json);
-    if let Some(command) = interrupted(&args.place, &view).await?.filter(|_| !args.json) {
-        output::out(&format!("interrupted: nobody flies it at the moment\nnext:  {command}"));
+    if let Some(lines) = interrupted(&args.place, &view).await?.filter(|_| !args.json) {
+        output::out(&lines);
     }
     Ok(Exit::Success)
 }
 
-/// How a flight of this machine goes on that could move and that nobody flies.
-async fn interrupted(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
+/// That nobody flies a flight of this machine that could move, and how it goes on.
+pub(super) async fn interrupted(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
     if view.status != FlightStatus::Running || view.paused {
         return Ok(None);
     }
     let Some(state) = own_state(place).await? else { return Ok(None) };
     let place = if place.repo == Path::new(".") { String::new() } else { format!(" --repo {}", place.repo.display()) };
-    Ok(goes_on_by(&state, &view.flight).map(|command| command + &place))
+    let command = goes_on_by(&state, &view.flight);
+    Ok(command.map(|command| format!("interrupted: nobody flies it at the moment\nnext:  {command}{place}")))
 }
 
 /// Where the flights of this machine are; `None`: a fleet elsewhere is asked.

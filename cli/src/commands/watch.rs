@@ -5,7 +5,10 @@ use holdpoint_workspace::UserRepo;
 use serde_json::json;
 
 use super::audit::own_trust;
-use super::run::{anything_landed, print, print_last_event, stays};
+use super::{
+    look::interrupted,
+    run::{anything_landed, print, print_last_event, stays},
+};
 use crate::{
     archive,
     args::{FetchArgs, WatchArgs},
@@ -25,6 +28,9 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             // An unknown flight is reported at once.
             let begun = find::known(client, &args.flight).await?;
+            if let Some(lines) = interrupted(&args.place, &begun).await? {
+                output::err(&lines);
+            }
             let how =
                 progress::How { stays: stays(args.json || args.json_events), events: args.json_events, repo: None };
             progress::follow(client, &args.flight, Some(&begun), how).await
