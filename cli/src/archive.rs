@@ -11,7 +11,7 @@ mod unpack;
 mod write;
 
 pub(crate) use check::{Checked, check, signed};
-pub(crate) use keep::{Kept, keep};
+pub(crate) use keep::{FOLDER, Kept, exports, keep};
 pub(crate) use pages::each_message;
 pub(crate) use sweep::{Swept, sweep};
 pub(crate) use unpack::{Unpacked, unpack};

@@ -122,6 +122,13 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write().map_err(|source| unusable("write", path, &source))
 }
 
+/// Refuses a folder that cannot be used, or made where it is not there yet. Nothing is left there.
+pub(crate) fn writable(dir: &Path) -> Result<(), Failure> {
+    let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
+    let tried = tempfile::tempfile_in(there);
+    tried.map(drop).map_err(|source| unusable("write in", there, &source))
+}
+
 /// A file or folder of ours that cannot be used.
 pub(crate) fn unusable(action: &str, path: &Path, source: &io::Error) -> Failure {
     let message = format!("cannot {action} {}: {source}", path.display());

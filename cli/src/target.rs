@@ -9,7 +9,15 @@ use holdpoint_bus::{
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
 
-use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, ground, people::key, state::StateDir};
+use crate::{
+    args::Place,
+    client::Client,
+    failure::Failure,
+    fleet::Fleet,
+    ground,
+    people::key,
+    state::{StateDir, writable},
+};
 
 /// The variable that names a fleet elsewhere, as `--nats` does.
 const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
@@ -137,6 +145,8 @@ impl Target {
         }
         let state = StateDir::of(&ground::find(&place.repo).await?)?;
         if !state.path("broker.json").is_file() {
+            // Where nothing can be written nothing was found either.
+            writable(state.dir())?;
             return Ok(None);
         }
         let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix()), &[]).await?;

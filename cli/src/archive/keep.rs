@@ -30,6 +30,18 @@ use crate::{
     output,
 };
 
+/// Where the archive of a local fleet is, in its state folder.
+pub(crate) const FOLDER: &str = "archive";
+/// How the files of an archive are called, behind the flight.
+const ENDING: &str = ".export.jsonl.gz";
+
+/// How many flights are archived in a folder.
+pub(crate) fn exports(dir: &Path) -> usize {
+    // Where there is no folder, none is.
+    let files = fs::read_dir(dir).into_iter().flatten().flatten();
+    files.filter(|file| file.file_name().to_str().is_some_and(|name| name.ends_with(ENDING))).count()
+}
+
 /// An export that is safe to rely on, in a file of another name. That file goes unless [`Kept::place`] is called.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -69,7 +81,7 @@ pub(crate) async fn keep(
     trust: Option<TrustRoots>,
 ) -> Result<Kept, Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::KeepExport);
-    let path = dir.join(format!("{flight}.export.jsonl.gz"));
+    let path = dir.join(format!("{flight}{ENDING}"));
     let part = Part(dir.join(format!("{flight}.export.jsonl.gz.part")));
     let messages = write_synced(client, flight, &part.0, evidence).await?;
     let Looked { digest, bytes, seal, named, last, entries } = checked(flight, &part.0, trust)?;

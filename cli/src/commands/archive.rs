@@ -52,7 +52,7 @@ pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
     let (state, trust) = (local(&args).await?, own_trust(&args.place).await?);
     let dir = match (&args.to, &state) {
         (Some(dir), _) => dir.clone(),
-        (None, Some(state)) => state.path("archive"),
+        (None, Some(state)) => state.path(archive::FOLDER),
         (None, None) => {
             let message = "a fleet elsewhere has no folder for archives here";
             return Err(Failure::usage("arguments", message, "name the folder for the exports with --to DIR"));

@@ -225,21 +225,15 @@ fn clock((since, at): (Instant, SystemTime)) -> Part {
 }
 
 fn state_folder(state: Option<&StateDir>) -> Part {
+    // Outside of a repository only the root is known, and it may not be there yet.
     let tried = match state {
         Some(state) => state.ensure().map(|()| state.dir().to_owned()),
         None => state::root(),
     };
-    match tried.and_then(|dir| writable(&dir).map(|()| dir)) {
+    match tried.and_then(|dir| state::writable(&dir).map(|()| dir)) {
         Ok(dir) => Part::good(Some(dir.display().to_string()), None, None),
         Err(failure) => Part::bad(&failure, None),
     }
-}
-
-/// Outside of a repository only the root is known, and it may not be there yet.
-fn writable(dir: &std::path::Path) -> Result<(), Failure> {
-    let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
-    let tried = tempfile::tempfile_in(there);
-    tried.map(drop).map_err(|source| state::unusable("write in", there, &source))
 }
 
 fn print(report: &Report) {

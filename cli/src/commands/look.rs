@@ -20,9 +20,11 @@ use super::{
     run::print,
 };
 use crate::{
+    archive::{FOLDER, exports},
     args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
     failure::{Exit, Failure},
-    ground, output,
+    ground,
+    output::{self, counted},
     people::{
         attempts, find,
         words::{self, doubts_of},
@@ -74,18 +76,41 @@ async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
         None => Vec::new(),
     };
     let forgotten = if args.all { BTreeSet::new() } else { forgotten(&args.place).await? };
+    let all = flights.len();
     let flights: Vec<FlightLine> =
         flights.into_iter().filter(|line| !forgotten.contains(line.flight.as_str())).collect();
     if args.json {
         output::json(&flights);
-    } else if flights.is_empty() {
-        output::out("no flights yet");
+        return Ok(Exit::Success);
+    }
+    let state = own_state(&args.place).await?;
+    if flights.is_empty() {
+        let archive = state.map(|state| state.path(FOLDER)).map(|dir| (exports(&dir), dir));
+        output::out(&nothing_listed(all, archive.as_ref().map(|(count, dir)| (*count, dir.as_path()))));
     } else {
-        let state = own_state(&args.place).await?;
         let goes_on = |line: &FlightLine| state.as_ref().and_then(|state| goes_on_by(state, &line.flight));
         output::out(&view::list(&flights, |line| goes_on(line).is_some()));
     }
     Ok(Exit::Success)
+}
+
+/// Why no flight is listed: of those that there are, all are forgotten; or they left for the archive that is here.
+fn nothing_listed(forgotten: usize, archive: Option<(usize, &Path)>) -> String {
+    match archive {
+        _ if forgotten > 0 => {
+            format!(
+                "{}, and no other: `holdpoint status --all` lists what was forgotten",
+                counted(forgotten, "forgotten flight")
+            )
+        }
+        Some((archived @ 1.., dir)) => format!(
+            "no flights any more; archived in {}: {}\nnext:  `holdpoint audit FILE` checks one, `holdpoint fetch --from FILE` \
+             writes its branch",
+            dir.display(),
+            counted(archived, "flight"),
+        ),
+        _ => "no flights yet".to_owned(),
+    }
 }
 
 /// Shows everything about a waypoint.
@@ -194,6 +219,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_empty_list_says_where_flights_went() {
+        let dir = Path::new("/state/archive");
+        for (forgotten, archive, words) in [
+            (0, None, &["no flights yet"][..]),
+            (0, Some((0, dir)), &["no flights yet"]),
+            (0, Some((2, dir)), &["archived in /state/archive: 2 flights", "holdpoint audit FILE"]),
+            (1, Some((2, dir)), &["1 forgotten flight,", "holdpoint status --all"]),
+        ] {
+            let said = nothing_listed(forgotten, archive);
+            assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        }
+    }
 
     #[test]
     fn history_shows_what_a_report_doubts_below_it() {

@@ -53,6 +53,16 @@ fn a_flag_of_other_commands_is_refused_with_their_names() {
 }
 
 #[test]
+fn a_state_folder_that_cannot_be_made_is_an_error_and_not_an_empty_list() {
+    let lab = Lab::new();
+    let nowhere = [("HOLDPOINT_STATE_DIR", Path::new("/proc/nowhere"))];
+    lab.run_with(&["status", "--repo", "repo"], &nowhere).refuses(3, &["cannot write in /proc", "HOLDPOINT_STATE_DIR"]);
+    let none = lab.run(&["status", "--repo", "repo"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no flights yet\n"), "{}", none.stderr);
+    assert!(!lab.path("state").exists(), "nothing was begun");
+}
+
+#[test]
 fn completion_is_written_for_three_shells() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish"] {

@@ -117,6 +117,8 @@ fn a_flight_with_work_that_can_go_on_stays_until_it_is_cancelled() {
     });
     let report = place.archive(id(&flight), &[]);
     assert_eq!(report.expect(0).json()["archived"][0]["flight"], flight["flight"]);
+    let listed = place.listed();
+    assert!(listed.contains("1 flight") && listed.contains("holdpoint audit FILE"), "{listed}");
     assert_eq!(place.audit(report.json()["archived"][0]["file"].as_str().unwrap())["sound"], true);
 }
 
