@@ -13,7 +13,7 @@ use holdpoint_conditions::{ConditionAnswer, ConditionHelper, ConditionHelperErro
 use holdpoint_core::{
     declared::{self, CheckedDeclarations, DeclaredFile},
     gates::Workflow,
-    plan::PlanErrors,
+    plan::{PlanError, PlanErrors},
     workflows,
 };
 use holdpoint_protocol::{
@@ -100,17 +100,24 @@ impl Declarations {
     }
 }
 
-/// The workflows of sound declarations, with what the org chart says of their roles; else everything that is wrong.
+/// The workflows of sound declarations, with what the org chart says of their roles; else everything that is wrong. Prints the
+/// warnings.
 pub(crate) async fn sound(found: &Declarations) -> Result<Vec<WorkflowSpec>, Failure> {
+    let (workflows, warnings) = with_warnings(found).await?;
+    for warning in &warnings {
+        output::err(warning.render("warning: ").trim_end());
+    }
+    Ok(workflows)
+}
+
+/// As [`sound`], with the warnings that it would print.
+pub(crate) async fn with_warnings(found: &Declarations) -> Result<(Vec<WorkflowSpec>, Vec<PlanError>), Failure> {
     let checked = found.check(None).await?;
     if !checked.errors.is_empty() {
         return Err(PlanErrors { errors: checked.errors }.into());
     }
-    for warning in &checked.warnings {
-        output::err(warning.render("warning: ").trim_end());
-    }
     let all = checked.projects.into_iter().flatten();
-    Ok(all.map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect())
+    Ok((all.map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect(), checked.warnings))
 }
 
 /// A file's name and bytes; of a file that is too large only as many as show it.

@@ -23,7 +23,7 @@ pub(crate) use watch::Watcher;
 
 use crate::{
     client::Client,
-    declared::{Declarations, ORG, PROJECT, read, sound},
+    declared::{Declarations, ORG, PROJECT, read, sound, with_warnings},
     failure::{Exit, Failure, chain},
     fleet::Recruiter,
     people::act::{About, perform},
@@ -61,8 +61,17 @@ impl Files {
 
     /// The workflows that they declare, with what the org chart says; everything that is wrong with them at once.
     pub(crate) async fn workflows(&self) -> Result<Vec<WorkflowSpec>, Failure> {
+        sound(&self.declarations()?).await
+    }
+
+    /// The same, without a word on warnings.
+    pub(crate) async fn workflows_again(&self) -> Result<Vec<WorkflowSpec>, Failure> {
+        with_warnings(&self.declarations()?).await.map(|(workflows, _)| workflows)
+    }
+
+    fn declarations(&self) -> Result<Declarations, Failure> {
         let org = (self.org_wanted || self.org.exists()).then(|| read(&self.org)).transpose()?;
-        sound(&Declarations { projects: vec![read(&self.project)?], org }).await
+        Ok(Declarations { projects: vec![read(&self.project)?], org })
     }
 
     /// Their contents; `None`: nothing that can be read.

@@ -43,8 +43,10 @@ fn result(reload: &Finished) -> Value {
 #[test]
 fn work_in_a_gate_that_a_reload_removes_goes_on_at_the_one_before_it() {
     let desk = Desk::new();
+    desk.0.write("desk/project.yaml", &declared(&["read", "sign"]).replacen(", timeout: 8h", "", 1));
     let run = desk.holdpoint(&["run", "plan.yaml", "--json"]);
     assert_eq!(run.expect(1).waypoint("w")["gate"], "read");
+    assert_eq!(run.stderr.matches("gate `read` waits for people").count(), 1, "a warning is said once: {run}");
     let flight = run.json()["flight"].as_str().unwrap().to_owned();
     desk.holdpoint(&["approve", "w", "--as", "human-ada"]).expect(0);
     assert_eq!(result(desk.reload(&["--check"]).expect(0)), "same");

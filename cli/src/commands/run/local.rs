@@ -202,7 +202,7 @@ impl Local {
     /// they have a program. Anybody may have it go on by these files, at any time: the roles need keys before that.
     async fn later_roles(&self, today: &[FlownWorkflow]) -> Vec<(RoleId, bool)> {
         // Files that are wrong are refused when they are to be reloaded.
-        let declared = self.files.workflows().await.unwrap_or_default();
+        let declared = self.files.workflows_again().await.unwrap_or_default();
         let mut roles = workflows::declared_roles(&flown(today, &declared));
         let gates = today.iter().flat_map(|workflow| &workflow.gates);
         for role in gates.map(|gate| &gate.role) {
