@@ -120,11 +120,16 @@ pub(crate) async fn with_warnings(found: &Declarations) -> Result<(Vec<WorkflowS
     Ok((all.map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect(), checked.warnings))
 }
 
-/// A file's name and bytes; of a file that is too large only as many as show it.
-pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+/// What to do where a workflow file is not there.
+pub(crate) const NAME_WORKFLOW: &str =
+    "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
+/// The same of an org chart.
+pub(crate) const NAME_ORG: &str = "name an org chart, or begin one: holdpoint workflow new review --org --out org.yaml";
+
+/// A file's name and bytes; of a file that is too large only as many as show it. `hint` is for one that is not there.
+pub(crate) fn read(path: &Path, hint: &str) -> Result<(String, Vec<u8>), Failure> {
     let bytes = bounded::read(path, declared::FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read {}: {error}", path.display());
-        let hint = "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
         Failure::usage("workflow_unreadable", message, hint)
     })?;
     Ok((path.display().to_string(), bytes))

@@ -23,11 +23,14 @@ pub(crate) use watch::Watcher;
 
 use crate::{
     client::Client,
-    declared::{Declarations, ORG, PROJECT, read, sound, with_warnings},
+    declared::{Declarations, NAME_ORG, ORG, PROJECT, read, sound, with_warnings},
     failure::{Exit, Failure, chain},
     fleet::Recruiter,
     people::act::{About, perform},
 };
+
+/// What to do where the workflow file of a project is not there.
+const NAME_PROJECT: &str = "name it with --project FILE, or the repository whose working tree has it with --repo DIR";
 
 /// The files that declare workflows, as they stand in a folder: not as they were committed.
 #[derive(Debug, Clone)]
@@ -70,14 +73,14 @@ impl Files {
     }
 
     fn declarations(&self) -> Result<Declarations, Failure> {
-        let org = (self.org_wanted || self.org.exists()).then(|| read(&self.org)).transpose()?;
-        Ok(Declarations { projects: vec![read(&self.project)?], org })
+        let org = (self.org_wanted || self.org.exists()).then(|| read(&self.org, NAME_ORG)).transpose()?;
+        Ok(Declarations { projects: vec![read(&self.project, NAME_PROJECT)?], org })
     }
 
     /// Their contents; `None`: nothing that can be read.
     pub(crate) fn digest(&self) -> Option<Digest> {
-        let project = read(&self.project).ok()?;
-        let org = read(&self.org).ok();
+        let project = read(&self.project, NAME_PROJECT).ok()?;
+        let org = read(&self.org, NAME_ORG).ok();
         Some(Digest::of(&serde_json::to_vec(&(project, org)).expect("plain data has a JSON form")))
     }
 }
@@ -92,6 +95,9 @@ pub(crate) struct Reloaded {
     /// Roles that the files bring, and for whose agents the fleet here has no program.
     #[serde(skip)]
     pub(crate) unstaffed: Vec<RoleId>,
+    /// Whether it goes by any workflow that the files declare.
+    #[serde(skip)]
+    pub(crate) is_declared: bool,
     /// What was done.
     #[serde(flatten)]
     pub(crate) result: Outcome,
@@ -155,7 +161,9 @@ pub(crate) async fn reload(
     let view = client.status(flight).await?;
     let drift = drift(&view.workflows, declared);
     let workflows = flown(&view.workflows, declared);
-    let told = |drift, unstaffed, result| Ok(Reloaded { flight: flight.clone(), drift, unstaffed, result });
+    let is_declared = !workflows.is_empty();
+    let told =
+        |drift, unstaffed, result| Ok(Reloaded { flight: flight.clone(), drift, unstaffed, is_declared, result });
     if why == Why::Check {
         let result = if drift.is_empty() { Outcome::Same } else { Outcome::Differs };
         return told(drift, Vec::new(), result);
@@ -214,7 +222,10 @@ impl Reloaded {
             )
         }));
         lines.push(match &self.result {
-            Outcome::Same => format!("{flight}: flown by what the files declare"),
+            Outcome::Same if !self.is_declared => {
+                format!("{flight}: it goes by no workflow that the files declare: nothing to reload")
+            }
+            Outcome::Same => format!("{flight}: flown by what the files declare: nothing to reload"),
             Outcome::Differs => format!("{flight}: `holdpoint org reload --flight {flight}` has it go on by the files"),
             Outcome::Reloaded => format!("{flight}: reloaded"),
             Outcome::Refused { error } => {
@@ -288,6 +299,7 @@ mod tests {
             flight: "demo-1".parse().unwrap(),
             drift: vec![drift, gone, same, others, adopted],
             unstaffed: vec!["critic".parse().unwrap()],
+            is_declared: true,
             result: Outcome::Reloaded,
         };
         assert_eq!(
@@ -304,5 +316,14 @@ mod tests {
                 "demo-1: reloaded",
             ]
         );
+        let same = |is_declared| Reloaded {
+            drift: Vec::new(),
+            unstaffed: Vec::new(),
+            is_declared,
+            result: Outcome::Same,
+            flight: "demo-1".parse().unwrap(),
+        };
+        assert_eq!(same(true).lines(), ["demo-1: flown by what the files declare: nothing to reload"]);
+        assert_eq!(same(false).lines(), ["demo-1: it goes by no workflow that the files declare: nothing to reload"]);
     }
 }

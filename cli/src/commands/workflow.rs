@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     args::workflow::{WorkflowAction, WorkflowArgs},
-    declared::{Declarations, ORG, PROJECT, read},
+    declared::{Declarations, NAME_ORG, NAME_WORKFLOW, ORG, PROJECT, read},
     failure::{Exit, Failure},
 };
 
@@ -27,7 +27,7 @@ fn declarations(projects: &[PathBuf], org: Option<&Path>) -> Result<Declarations
     let nearby = || projects.first().map(|first| first.with_file_name(ORG)).filter(|path| path.exists());
     let org = org.map(Path::to_path_buf).or_else(nearby);
     Ok(Declarations {
-        projects: projects.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
-        org: org.as_deref().map(read).transpose()?,
+        projects: projects.iter().map(|path| read(path, NAME_WORKFLOW)).collect::<Result<_, _>>()?,
+        org: org.as_deref().map(|path| read(path, NAME_ORG)).transpose()?,
     })
 }

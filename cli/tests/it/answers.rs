@@ -63,6 +63,16 @@ fn a_state_folder_that_cannot_be_made_is_an_error_and_not_an_empty_list() {
 }
 
 #[test]
+fn files_that_are_not_there_to_be_reloaded_are_named_with_their_flag() {
+    let lab = Lab::new();
+    let reload = ["org", "reload", "--repo", "repo"];
+    lab.run(&reload).refuses(2, &["repo/project.yaml", "--project FILE", "--repo DIR"]);
+    std::fs::write(lab.path("repo/project.yaml"), "workflow: {name: x, gates: [{id: a, role: b}]}\n").unwrap();
+    let org = lab.run(&[&reload[..], &["--org", "nowhere.yaml"]].concat());
+    org.refuses(2, &["cannot read nowhere.yaml", "name an org chart"]);
+}
+
+#[test]
 fn completion_is_written_for_three_shells() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish"] {
