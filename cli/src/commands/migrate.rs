@@ -88,8 +88,8 @@ async fn load(args: &LoadArgs) -> Result<Exit, Failure> {
         let hint = "the broker and --creds have to be of the keys that the fleet had when it was saved";
         return Err(Failure::usage("other_fleet", message, hint));
     }
+    let replicas = replicas(args, &own)?;
     let whole = already_whole(&own, &saved, &there).await?;
-    let replicas = args.replicas.map_or_else(|| own.replicas(), usize::from);
     for snapshot in &saved.streams {
         let Snapshot { name, shape, content, .. } = snapshot;
         if whole.contains(&name) {
@@ -106,6 +106,17 @@ async fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     }
     conclude(args.json, &saved, "every message is as it was saved. Start orchestrators and agents now");
     Ok(Exit::Success)
+}
+
+/// How many servers keep each message: as many as are wanted, where the broker is a cluster.
+fn replicas(args: &LoadArgs, own: &Migrator) -> Result<usize, Failure> {
+    let wanted = args.replicas.map_or_else(|| own.replicas(), usize::from);
+    if wanted > 1 && own.replicas() == 1 {
+        let message = format!("--replicas {wanted} wants a cluster, and this broker is a single server");
+        let hint = "load with --replicas 1, or start the broker as a cluster of three servers first";
+        return Err(Failure::usage("not_clustered", message, hint));
+    }
+    Ok(wanted)
 }
 
 /// The streams of a broker that nobody works on.

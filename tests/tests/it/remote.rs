@@ -248,6 +248,11 @@ fn a_fleet_moves_to_another_broker_with_its_flights_and_only_while_it_is_stopped
     let damaged = remote.command(MOVER, &["migrate", "load", "../moved"]);
     assert!(damaged.expect(2).stderr.contains("HP_JOURNAL.snapshot"), "{damaged}");
     fs::write(&snapshot, &whole).unwrap();
+    let alone = remote.command(MOVER, &["migrate", "load", "../moved", "--replicas", "3"]);
+    assert!(
+        alone.expect(2).stderr.contains("this broker is a single server\n hint: load with --replicas 1"),
+        "{alone}"
+    );
     let loaded = remote.command(MOVER, &["migrate", "load", "../moved", "--json"]);
     assert_eq!(loaded.expect(0).json(), saved);
     let again = remote.command(MOVER, &["migrate", "load", "../moved"]);
