@@ -38,6 +38,8 @@ pub(super) struct Archive {
     path: PathBuf,
     lines: Lines,
     number: u64,
+    /// Nothing behind this place can be uncompressed.
+    damaged: bool,
     /// Its first line.
     pub(super) head: Box<Head>,
 }
@@ -56,7 +58,7 @@ impl Archive {
         let first = next_line(&mut lines).map_err(|error| unreadable(&error))?;
         match first.map(|bytes| parse(&bytes)) {
             Some(Ok(Line::Export(head))) if head.format == FORMAT => {
-                Ok(Self { path: path.to_owned(), lines, number: 1, head })
+                Ok(Self { path: path.to_owned(), lines, number: 1, damaged: false, head })
             }
             Some(Ok(Line::Export(head))) => Err(unreadable(&format!("its format is {}, not {FORMAT}", head.format))),
             Some(Ok(_)) => Err(unreadable(&"its first line is not that of an export")),
@@ -68,15 +70,27 @@ impl Archive {
     /// Back to the line behind the first.
     pub(super) fn rewind(&mut self) -> io::Result<()> {
         self.lines = open(&self.path)?;
-        self.number = 1;
+        (self.number, self.damaged) = (1, false);
         next_line(&mut self.lines).map(drop)
     }
 
-    /// The next line with its number, from 1; `None` behind the last.
+    /// The next line with its number, from 1; `None` behind the last, and behind one that cannot be uncompressed.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Read)>> {
-        let Some(bytes) = next_line(&mut self.lines)? else { return Ok(None) };
+        if self.damaged {
+            return Ok(None);
+        }
+        let read = match next_line(&mut self.lines) {
+            Ok(None) => return Ok(None),
+            Ok(Some(bytes)) => parse(&bytes),
+            // The system read the file: its bytes are not those that were written.
+            Err(error) if error.raw_os_error().is_none() => {
+                self.damaged = true;
+                Err(format!("compressed bytes that are damaged or cut off: {error}"))
+            }
+            Err(error) => return Err(error),
+        };
         self.number += 1;
-        Ok(Some((self.number, parse(&bytes))))
+        Ok(Some((self.number, read)))
     }
 }
 

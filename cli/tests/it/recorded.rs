@@ -116,3 +116,21 @@ fn recorded_flights_have_every_kind_of_entry_handoff_and_act() {
     let missing: Vec<&str> = wanted.filter(|kind| !kinds.contains(*kind)).collect();
     assert!(missing.is_empty(), "no recorded flight has {missing:?}; it has {kinds:?}");
 }
+
+#[test]
+fn a_compressed_file_that_is_cut_off_or_damaged_is_an_account_that_is_not_sound() {
+    let (lab, whole) = (Lab::new(), fs::read(&files()[0]).unwrap());
+    let place = lab.path("export.jsonl.gz");
+    let mut flipped = whole.clone();
+    let middle = whole.len() / 2;
+    flipped[middle..middle + 64].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    for (what, bytes) in [("cut off", &whole[..middle]), ("damaged", &flipped)] {
+        fs::write(&place, bytes).unwrap();
+        let audited = lab.run(&["audit", "export.jsonl.gz", "--json"]);
+        let found = audited.json()["findings"].to_string();
+        assert_eq!((audited.code, &audited.json()["sound"]), (Some(1), &false.into()), "{what}: {}", audited.stderr);
+        assert!(found.contains("compressed bytes that are damaged or cut off"), "{what}: {found}");
+    }
+    fs::write(&place, &whole[..12]).unwrap();
+    lab.run(&["audit", "export.jsonl.gz"]).refuses(2, &["cannot read export.jsonl.gz"]);
+}
