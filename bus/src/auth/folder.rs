@@ -36,7 +36,7 @@ use super::{
     claim,
     credentials::Credentials,
     roots::TrustRoots,
-    store::{StoreError, write_public},
+    store::{AUTHORITY_FILE, StoreError, write_public},
 };
 
 pub use change::Rotation;
@@ -46,12 +46,21 @@ pub use issued::{CredentialsStanding, Issued};
 /// below a folder of its own, so that no orchestrator takes them for its own.
 pub const SYSTEM_CREDS: &str = "system/connections.creds";
 
+/// Whose word counts.
+const TRUST_FILE: &str = "trust.json";
+
 /// Why keys were not made or changed. Nothing was, then.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFolderError {
     /// There is no authority in the folder.
     #[error("there are no keys in {}", dir.display())]
     NoKeys {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder has a local fleet's keys, in another arrangement.
+    #[error("the keys in {} are those of a local fleet, whose commands make what they need", dir.display())]
+    OfLocalFleet {
         /// The folder.
         dir: PathBuf,
     },
@@ -165,8 +174,11 @@ impl KeyFolder {
     /// Opens a folder that has keys. Waits while another process changes them.
     ///
     /// # Errors
-    /// [`KeyFolderError::NoKeys`], and [`KeyFolderError::Store`] from the file system.
+    /// [`KeyFolderError::NoKeys`] and [`KeyFolderError::OfLocalFleet`], and [`KeyFolderError::Store`] from the file system.
     pub fn open(dir: &Path) -> Result<Self, KeyFolderError> {
+        if [AUTHORITY_FILE, TRUST_FILE].iter().all(|file| dir.join(file).is_file()) {
+            return Err(KeyFolderError::OfLocalFleet { dir: dir.to_owned() });
+        }
         if !dir.join("authority").is_dir() {
             return Err(KeyFolderError::NoKeys { dir: dir.to_owned() });
         }
@@ -357,7 +369,7 @@ impl KeyFolder {
         self.authority.save(&self.dir.join("authority"))?;
         let roots: &TrustRoots = self.authority.trust_roots();
         let roots = serde_json::to_vec_pretty(roots).expect("plain data with text keys");
-        self.changed.trust |= write_changed(&self.dir.join("trust.json"), &roots)?;
+        self.changed.trust |= write_changed(&self.dir.join(TRUST_FILE), &roots)?;
         let accounts = self.authority.server_config();
         self.changed.broker |= write_changed(&self.dir.join("broker/accounts.conf"), accounts.as_bytes())?;
         Ok(())

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// The secret file: all seeds, and the trust roots they belong to.
-const AUTHORITY_FILE: &str = "authority.json";
+pub(super) const AUTHORITY_FILE: &str = "authority.json";
 
 /// Why keys or credentials could not be kept or read.
 #[derive(Debug, thiserror::Error)]

@@ -146,6 +146,11 @@ impl From<KeyFolderError> for Failure {
             KeyFolderError::NoKeys { .. } => {
                 Self::usage("no_keys", message, "`holdpoint keys init --dir DIR` makes them; --dir names their folder")
             }
+            KeyFolderError::OfLocalFleet { .. } => {
+                let hint = "a person of a local fleet acts with --as human-NAME; agents and operators of your own need a \
+                            fleet with keys of its own: `holdpoint keys init --dir DIR` in another folder";
+                Self::usage("local_keys", message, hint)
+            }
             KeyFolderError::NameTaken { .. } => {
                 Self::usage("name_taken", message, "take another name, or `holdpoint keys revoke` that one before")
             }

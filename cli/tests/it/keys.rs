@@ -259,3 +259,16 @@ fn a_migrators_key_counts_for_a_day_is_no_process_and_has_no_signing_key_to_chan
     assert_eq!(keys(&lab, &["revoke", "mover"]).code, Some(0));
     assert!(standings(&lab).contains(&("mover".to_owned(), "revoked".to_owned())));
 }
+
+#[test]
+fn the_keys_of_a_local_fleet_are_left_to_its_commands() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("keys")).unwrap();
+    for file in ["authority.json", "trust.json"] {
+        fs::write(lab.path("keys").join(file), "{}").unwrap();
+    }
+    for args in [&["add", "operator", "human-ann"][..], &["init"], &["list"]] {
+        keys(&lab, args).refuses(2, &["those of a local fleet", "--as human-NAME", "holdpoint keys init"]);
+    }
+    assert_eq!(fs::read_dir(lab.path("keys")).unwrap().count(), 2, "nothing was made");
+}
