@@ -146,6 +146,10 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
         return gate.and_then(|gate| acts::not_among(gate, open, by, "take the turn of"));
     }
     if open.people {
+        // The hint below would lead who made the work to another refusal.
+        if let Some(refusal) = own_work(state, open, by) {
+            return Some(refusal);
+        }
         let message =
             format!("gate {gate} of waypoint {waypoint} waits for people already: there is nothing to take over");
         return refuse(ActCode::Invalid, message, "complete it with `holdpoint approve` or `holdpoint reject`");

@@ -251,6 +251,11 @@ fn who_made_the_work_cannot_approve_or_review_it() {
         let refusal = fixture.feed("w", own).refusal();
         assert!(refusal.to_string().contains("made the work"), "{refusal}");
     }
+    for (by, why) in [(ADA, "made the work"), (BOB, "nothing to take over")] {
+        let act = fixture.take_act("w", by);
+        let refusal = fixture.feed("w", act).refusal();
+        assert!(refusal.to_string().contains(why), "{by}: {refusal}");
+    }
     let other = fixture.completion("w", BOB, Outcome::Complete);
     fixture.feed("w", other).decided();
 }
