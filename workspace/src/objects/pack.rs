@@ -35,25 +35,39 @@ impl Odb {
     /// # Errors
     /// The objects are damaged.
     pub(crate) fn small_pack(&self, base: &ObjectId, tip: &ObjectId) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        let Some(line) = self.line(base, tip)? else { return Ok(None) };
         let mut few = Few { odb: self, seen: HashSet::new(), objects: Vec::new(), bytes: 0 };
-        let mut at = tip.clone();
-        for _ in 0..=COMMITS_MAX {
-            if at == *base {
-                let packed = (!few.objects.is_empty()).then(|| few.packed());
-                return packed.transpose();
+        // From the base on: what was taken before, and all that it leads to, is then in the pack or in the base.
+        for Step { commit, from, to } in line.iter().rev() {
+            if few.take(Kind::Commit, commit)?.is_none() || !few.differences(from, to)? {
+                return Ok(None);
             }
+        }
+        few.packed().map(Some)
+    }
+
+    /// The commits from `tip` back to `base`, which is not among them; `None` where no straight line of one to a few leads there.
+    fn line(&self, base: &ObjectId, tip: &ObjectId) -> Result<Option<Vec<Step>>, WorkspaceError> {
+        let (mut line, mut at) = (Vec::new(), tip.clone());
+        while at != *base {
             let Some(commit) = self.commit(&at)? else { return Ok(None) };
             let [parent] = &commit.parents[..] else { return Ok(None) };
             let Some(before) = self.commit(parent)? else { return Ok(None) };
-            let taken = few.take(Kind::Commit, &to_gix(&at)?)?.is_some()
-                && few.differences(&to_gix(&before.tree)?, &to_gix(&commit.tree)?)?;
-            if !taken {
+            line.push(Step { commit: to_gix(&at)?, from: to_gix(&before.tree)?, to: to_gix(&commit.tree)? });
+            if line.len() > COMMITS_MAX {
                 return Ok(None);
             }
             at = parent.clone();
         }
-        Ok(None)
+        Ok((!line.is_empty()).then_some(line))
     }
+}
+
+/// A commit, and the trees that it leads from and to.
+struct Step {
+    commit: gix_hash::ObjectId,
+    from: gix_hash::ObjectId,
+    to: gix_hash::ObjectId,
 }
 
 impl Few<'_> {
@@ -92,7 +106,9 @@ impl Few<'_> {
             let tree = tree.to_owned();
             for entry in entries(&tree, id_bytes) {
                 let old = before.get(entry.name);
-                if old.is_some_and(|old| old.id == entry.id) {
+                // What a submodule link names is not among the objects.
+                let is_link = |entry: &RawEntry<'_>| entry.mode == Some(EntryMode::Gitlink);
+                if old.is_some_and(|old| old.id == entry.id && is_link(old) == is_link(&entry)) {
                     continue;
                 }
                 let id = gix_hash::ObjectId::from_bytes_or_panic(entry.id);
@@ -209,6 +225,45 @@ mod tests {
         assert_eq!(count(&odb, &base, &same), Some(6), "of both");
         let link = commit(&odb, &tree(&odb, &[("160000", "sub", &base)]), &[&base]);
         assert_eq!(count(&odb, &base, &link), Some(2), "what a submodule link names is elsewhere");
+    }
+
+    /// The objects of a pack of all these trees, each by a commit on the one before it; the first is the base's.
+    fn packed(odb: &Odb, trees: &[&ObjectId]) -> Option<u32> {
+        let base = commit(odb, trees[0], &[]);
+        let tip = trees[1..].iter().fold(base.clone(), |parent, tree| commit(odb, tree, &[&parent]));
+        count(odb, &base, &tip)
+    }
+
+    #[test]
+    fn a_tree_that_comes_back_brings_what_it_brought_at_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let odb = odb(&dir);
+        let of = |a: &str, b: &str| {
+            let [a, b] = [a, b].map(|text| odb.write(Kind::Blob, text.as_bytes()).unwrap());
+            tree(&odb, &[("100644", "a", &a), ("100644", "b", &b)])
+        };
+        let (base, first, second) = (of("1", "1"), of("2", "1"), of("2", "2"));
+        // Of `first` its tree and `a`, of `second` its tree; `b` has the same bytes as `a` there.
+        assert_eq!(packed(&odb, &[&base, &first, &second, &first]), Some(3 + 2 + 1));
+        let shared = odb.write(Kind::Blob, b"shared").unwrap();
+        let folder = |own: &str| {
+            let own = odb.write(Kind::Blob, own.as_bytes()).unwrap();
+            tree(&odb, &[("100644", "own", &own), ("100644", "shared", &shared)])
+        };
+        let (f, t) = (folder("f"), folder("t"));
+        let two = |one: &ObjectId, other: &ObjectId| tree(&odb, &[("40000", "x", one), ("40000", "y", other)]);
+        // Two roots, two folders, their own files, and the one that they share.
+        assert_eq!(packed(&odb, &[&base, &two(&f, &t), &two(&t, &f)]), Some(2 + 2 + 2 + 3));
+    }
+
+    #[test]
+    fn a_file_whose_id_was_a_submodule_links_is_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let odb = odb(&dir);
+        let blob = odb.write(Kind::Blob, b"x").unwrap();
+        let of = |mode| tree(&odb, &[(mode, "a", &blob)]);
+        assert_eq!(packed(&odb, &[&of("160000"), &of("100644")]), Some(3));
+        assert_eq!(packed(&odb, &[&of("100644"), &of("100755")]), Some(2), "only its mode changed");
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl UserRepo {
         for bundle in bundles {
             let expected = Expected { ref_name, base: None, limits: &limits };
             let Brought { tip, commit, builds_on, .. } = quarantine.add(bundle, expected).await?;
-            // What the others build on, the first one brings.
+            // What the others build on is walked, as far as the first one does not bring it.
             known.get_or_insert(builds_on);
             if commit.parents.iter().any(|parent| ahead.contains(parent)) {
                 ahead.push(tip.clone());

@@ -59,12 +59,16 @@ async fn a_thin_bundle_carries_a_commit_to_another_mirror() {
 async fn git_finds_nothing_wrong_with_a_small_bundle_of_ours() {
     let workbench = Workbench::with(|repo| put(repo, "deep/er/file.txt", "x\n")).await;
     let none = |name| (name, None);
-    let steps: [&[(&str, Option<&str>)]; 5] = [
+    let steps: [&[(&str, Option<&str>)]; 8] = [
         &[("src/lib.txt", Some("changed\n")), ("empty.txt", Some(""))],
         &[("deep/er/new/file.txt", Some("x\n")), none("tests/a.txt")],
         &[none("deep/er/file.txt"), none("run.sh"), ("run.sh/now", Some("a folder now\n"))],
         &[("copy.txt", Some("a folder now\n"))],
         &[none("empty.txt"), none("link")],
+        // A folder changes, gets a file, and loses it again: its tree comes back.
+        &[("src/lib.txt", Some("again\n"))],
+        &[("src/more.txt", Some("more\n"))],
+        &[none("src/more.txt")],
     ];
     let other = mirror_in(&workbench.path("other")).await;
     let full = workbench.mirror.full_bundle(&workbench.base, HANDOFF_REF, &workbench.path("f.bundle")).await.unwrap();
