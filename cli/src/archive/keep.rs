@@ -82,7 +82,7 @@ pub(crate) async fn keep(
 ) -> Result<Kept, Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::KeepExport);
     let path = dir.join(format!("{flight}{ENDING}"));
-    let part = Part(dir.join(format!("{flight}.export.jsonl.gz.part")));
+    let part = Part(dir.join(format!("{flight}{ENDING}.part")));
     let messages = write_synced(client, flight, &part.0, evidence).await?;
     let Looked { digest, bytes, seal, named, last, entries } = checked(flight, &part.0, trust)?;
     Ok(Kept { digest, bytes, seal, messages, named, last, entries, part, path })

@@ -28,7 +28,15 @@ pub(crate) fn explained(mut error: Error) -> Error {
 /// The commands that have a flag, each as it is typed.
 fn takers(flag: &str) -> Vec<String> {
     let long = flag.trim_start_matches("--");
-    let cli = Cli::command();
-    let have = cli.get_subcommands().filter(|one| one.get_arguments().any(|arg| arg.get_long() == Some(long)));
-    have.map(|one| format!("`holdpoint {}`", one.get_name())).collect()
+    let mut found = Vec::new();
+    let mut pending = vec![("holdpoint".to_owned(), Cli::command())];
+    while let Some((typed, command)) = pending.pop() {
+        if command.get_arguments().any(|arg| arg.get_long() == Some(long)) {
+            found.push(format!("`{typed}`"));
+        }
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        pending.extend(below.map(|below| (format!("{typed} {}", below.get_name()), below.clone())));
+    }
+    found.sort();
+    found
 }

@@ -113,7 +113,7 @@ fn replicas(args: &LoadArgs, own: &Migrator) -> Result<usize, Failure> {
     let wanted = args.replicas.map_or_else(|| own.replicas(), usize::from);
     if wanted > 1 && own.replicas() == 1 {
         let message = format!("--replicas {wanted} wants a cluster, and this broker is a single server");
-        let hint = "load with --replicas 1, or start the broker as a cluster of three servers first";
+        let hint = "load with --replicas 1, or start the broker as a cluster of at least so many servers first";
         return Err(Failure::usage("not_clustered", message, hint));
     }
     Ok(wanted)
