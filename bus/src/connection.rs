@@ -12,7 +12,7 @@ use holdpoint_protocol::ids::AgentName;
 use tokio::sync::watch;
 
 use crate::{
-    auth::{Credentials, CredentialsLock, Signer},
+    auth::{Credentials, Signer},
     broker::{FLOOR, ServerVersion},
     tls::{TlsError, TlsFiles},
 };
@@ -39,17 +39,15 @@ pub struct ConnectArgs {
     pub url: String,
     /// The user. Its name is the connection's name and the last part of its inbox prefix, `_INBOX.<name>`.
     pub credentials: Credentials,
-    /// What keeps other processes from these credentials, as long as the connection is kept.
-    pub claim: Option<CredentialsLock>,
     /// Files for TLS.
     pub tls: TlsFiles,
 }
 
 impl ConnectArgs {
-    /// Credentials of this process alone, and no files for TLS.
+    /// No files for TLS.
     #[must_use]
     pub fn new(url: String, credentials: Credentials) -> Self {
-        Self { url, credentials, claim: None, tls: TlsFiles::default() }
+        Self { url, credentials, tls: TlsFiles::default() }
     }
 }
 
@@ -110,7 +108,6 @@ struct Inner {
     jwt: String,
     name: AgentName,
     is_scoped: bool,
-    _claim: Option<CredentialsLock>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
     /// How often in a row the broker did not let it come back.
@@ -123,7 +120,7 @@ impl Bus {
     /// # Errors
     /// [`ConnectError`] says which of several things is wrong.
     pub async fn connect(args: ConnectArgs) -> Result<Self, ConnectError> {
-        let ConnectArgs { url, credentials, claim, tls } = args;
+        let ConnectArgs { url, credentials, tls } = args;
         if let Err(source) = tls.check() {
             return Err(ConnectError::Tls { url, source });
         }
@@ -156,7 +153,6 @@ impl Bus {
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
             is_scoped: credentials.is_scoped(),
-            _claim: claim,
             losses,
             refusals,
         };

@@ -5,6 +5,7 @@ mod error;
 mod trust;
 
 pub use connect::connect;
+pub(crate) use connect::roots;
 pub use error::BrokerConnectionError;
 
 #[cfg(test)]

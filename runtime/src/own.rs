@@ -1,231 +1,295 @@
-//! A state folder for each of several processes that are started alike.
+//! What a process takes for itself of what it shares with others that are started alike: credentials, and a state folder.
 //!
-//! Processes that take their credentials out of one folder (`nats.creds_dir`) share a configuration, and so a state folder: in
-//! compose, a volume of their role. Each takes the first folder in it that no other process holds (`1`, `2`, …), and works with
-//! what an earlier one left there: mirrors and caches are filled when a container is made again.
-//!
-//! A process holds its folder by an advisory lock (`flock`) until it ends, however it ends. Processes of one kernel see it, as
-//! those of [`holdpoint_bus::auth::claim`]. It does not depend on which credentials a process takes.
+//! Processes with `nats.creds_dir` have one configuration, and so one folder of credentials and one of states: in compose, volumes of
+//! their role. Each takes the first credentials that are free ([`claim`]), and the state folder of that name. So what an agent's
+//! earlier process left is there: its mirrors, and the homes of its programs, which no other agent gets. The lock on the
+//! credentials keeps both for it until it ends, however it ends.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder},
     io,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use holdpoint_protocol::ids::role;
+use holdpoint_bus::auth::{ClaimError, CredentialsLock, TrustRoots, claim};
+use holdpoint_protocol::ids::{AgentName, role};
+use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
 
 use crate::{
+    broker::{self, BrokerConnectionError},
     config::Config,
-    put_away::{GONE, put_away},
+    fresh,
+    process::exit,
 };
 
-/// How many processes may share a state folder.
-const SHARERS_MAX: u32 = 1024;
-/// How long a folder that nobody uses is kept: a fleet that grows again finds its mirrors.
+/// How long a state folder is kept whose name nobody has: a fleet that grows again finds its mirrors.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Where folders wait for their removal, in the folder of the process that removes them.
+const GONE: &str = ".gone";
+/// What was in a state folder before its processes had folders of their own in it.
+const BEFORE: [&str; 5] = ["mirrors", "turns", "homes", "sessions", "open-flights.json"];
 
-/// Why a process has no state folder.
+/// Why a process has no credentials or no state folder.
 #[derive(Debug, thiserror::Error)]
-pub enum StateError {
+pub enum OwnError {
+    /// There are no credentials for it.
+    #[error(transparent)]
+    Credentials(#[from] BrokerConnectionError),
     /// The folder, or something in it, cannot be used.
-    #[error("cannot use the state folder {}", path.display())]
-    Io {
+    #[error("cannot use the state folder {}: give it a volume, or name another place by HOLDPOINT_STATE_DIR", path.display())]
+    State {
         /// What cannot be used.
         path: PathBuf,
         /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// All folders are held.
-    #[error("{SHARERS_MAX} processes use {} already: give this one another state folder", dir.display())]
-    Full {
-        /// The folder that they share.
-        dir: PathBuf,
-    },
 }
 
-/// Holds a process's state folder for as long as it is there.
-#[derive(Debug)]
-pub struct StateLock {
-    _file: File,
+impl OwnError {
+    /// The exit code of a process that fails with this.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Credentials(error) => error.exit_code(),
+            Self::State { .. } => exit::ENVIRONMENT,
+        }
+    }
 }
 
-/// Where processes of this role share a state folder, takes one in it for this process: the configuration names it from now on,
-/// and programs may not see the shared one. `None`: the configured folder is the process's own.
+/// Takes credentials and a state folder for this process where it shares them with others: the configuration names them from now on,
+/// and programs may see nothing of what is shared. The lock has to be kept until the process ends. `None`: what is configured is the
+/// process's own.
 ///
 /// # Errors
-/// [`StateError`].
-pub fn take_own(config: &mut Config, role: &str) -> Result<Option<StateLock>, StateError> {
-    if config.nats.creds_dir.is_none() {
-        return Ok(None);
-    }
+/// [`OwnError`].
+pub fn take(config: &mut Config, role: &str) -> Result<Option<CredentialsLock>, OwnError> {
+    let Some(keys) = config.nats.creds_dir.clone() else { return Ok(None) };
+    let roots = broker::roots(config)?;
+    let taken = claim(&keys, config.agent.name.as_ref(), &roots).map_err(BrokerConnectionError::Claim)?;
+    let (credentials, lock) = taken;
     let dir = if role == role::ORCHESTRATOR { &mut config.orchestrator.state_dir } else { &mut config.agent.state_dir };
     let shared = std::path::absolute(&*dir).map_err(cannot_use(dir))?;
-    let (own, lock) = take(&shared)?;
-    tracing::info!(dir = %own.display(), "took a free state folder");
-    *dir = own;
-    config.agents.verifier.deny_paths.push(shared.clone());
+    let own = shared.join(credentials.name().as_str());
+    tracing::info!(name = %credentials.name(), state = %own.display(), "took free credentials");
+    begin(&shared, &own)?;
+    dir.clone_from(&own);
+    remove_unused(&shared, &own, &keys, &roots);
+    config.nats.creds_dir = None;
+    config.nats.creds = Some(lock.creds().to_owned());
+    let hidden = [keys, shared];
+    config.agents.verifier.deny_paths.extend_from_slice(&hidden);
     for (_, program) in config.agents.programs_mut() {
-        program.deny_paths.push(shared.clone());
+        program.deny_paths.extend_from_slice(&hidden);
     }
     Ok(Some(lock))
 }
 
-/// Takes the first free folder in this one, and removes free ones behind it that were not used for long.
-fn take(shared: &Path) -> Result<(PathBuf, StateLock), StateError> {
-    create(shared)?;
-    for number in 1..=SHARERS_MAX {
-        let Some(lock) = hold(shared, number)? else { continue };
-        let own = shared.join(number.to_string());
-        create(&own)?;
-        remove_unused(shared, number);
-        return Ok((own, lock));
+/// Makes the folder of a process, with what the shared one had before there were such folders.
+fn begin(shared: &Path, own: &Path) -> Result<(), OwnError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(own).map_err(cannot_use(own))?;
+    for name in BEFORE {
+        let (before, now) = (shared.join(name), own.join(name));
+        if now.exists() {
+            continue;
+        }
+        match fs::rename(&before, now) {
+            // Also where another process was faster.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot_use(&before)(error)),
+            _ => {}
+        }
     }
-    Err(StateError::Full { dir: shared.to_owned() })
+    Ok(())
 }
 
-/// `None`: another process holds it.
-fn hold(shared: &Path, number: u32) -> Result<Option<StateLock>, StateError> {
-    let path = shared.join(format!("{number}.lock"));
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let file = opened.map_err(cannot_use(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(StateLock { _file: file })),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(cannot_use(&path)(error)),
+/// Removes the folders of others that are not there and were not for long. That one cannot be removed is no reason not to start.
+fn remove_unused(shared: &Path, own: &Path, keys: &Path, roots: &TrustRoots) {
+    let gone = own.join(GONE);
+    if let Err(error) = fs::create_dir_all(&gone) {
+        return tracing::warn!(dir = %gone.display(), %error, "cannot remove unused state folders");
     }
-}
-
-/// Locks stay: somebody may be about to take one. That a folder cannot be removed is no reason not to start.
-fn remove_unused(shared: &Path, behind: u32) {
-    let Some(unused) = SystemTime::now().checked_sub(KEPT_FOR) else { return };
-    for entry in fs::read_dir(shared).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
-        let _lock = match name.parse() {
-            Ok(number) if number > behind && last_used(&path).is_some_and(|last| last < unused) => {
-                let Ok(Some(lock)) = hold(shared, number) else { continue };
-                tracing::info!(dir = %path.display(), "removing a state folder that nobody used for a week");
-                Some(lock)
+    for entry in fs::read_dir(shared).into_iter().flatten().flatten().filter(|entry| entry.path() != own) {
+        let name = entry.file_name().to_str().and_then(|name| name.parse::<AgentName>().ok());
+        let Some(name) = name.filter(|_| is_old(&entry.path())) else { continue };
+        // Nobody begins to use it while this holds its credentials.
+        let held = claim(keys, Some(&name), roots);
+        if matches!(held, Ok(_) | Err(ClaimError::NoneFree { held: 0, .. })) {
+            tracing::info!(dir = %entry.path().display(), "removing a state folder that nobody used for a week");
+            if let Err(error) = fs::rename(entry.path(), gone.join(fresh::suffix())) {
+                tracing::warn!(dir = %entry.path().display(), %error, "cannot remove an unused state folder");
             }
-            // What a process that ended early left of one.
-            Err(_) if name.starts_with(GONE) => None,
-            _ => continue,
-        };
-        if let Err(error) = put_away(&path) {
-            tracing::warn!(dir = %path.display(), %error, "cannot remove an unused state folder");
+        }
+    }
+    // That may take long.
+    let removal = std::thread::Builder::new().name("remove".to_owned()).spawn(move || empty(&gone));
+    if let Err(error) = removal {
+        tracing::warn!(%error, "unused state folders are removed at the next start");
+    }
+}
+
+/// Removes what is in a folder, with what an earlier process that ended meanwhile left of it.
+fn empty(dir: &Path) {
+    let within = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    for removed in std::iter::once(remove_leftovers(dir)).chain(within.map(|path| remove_tree(&path))) {
+        if let Err(error) = removed {
+            tracing::warn!(dir = %dir.display(), %error, "cannot remove all of an unused state folder: the next start does");
         }
     }
 }
 
-/// When something was last made or removed in the folder or in those in it: each turn and each flight does that.
-fn last_used(dir: &Path) -> Option<SystemTime> {
+/// Whether nothing was made or removed for long in the folder and in those in it: each turn and each flight does that.
+fn is_old(dir: &Path) -> bool {
     let within = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let changed = |path: PathBuf| fs::symlink_metadata(path).and_then(|about| about.modified()).ok();
-    within.chain([dir.to_owned()]).filter_map(changed).max()
+    let last = within.chain([dir.to_owned()]).filter_map(changed).max();
+    last.and_then(|last| SystemTime::now().duration_since(last).ok()).is_some_and(|since| since > KEPT_FOR)
 }
 
-fn create(dir: &Path) -> Result<(), StateError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(cannot_use(dir))
-}
-
-fn cannot_use(path: &Path) -> impl FnOnce(io::Error) -> StateError {
+fn cannot_use(path: &Path) -> impl FnOnce(io::Error) -> OwnError {
     let path = path.to_owned();
-    |source| StateError::Io { path, source }
+    |source| OwnError::State { path, source }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{fs::File, time::Instant};
+
+    use holdpoint_bus::auth::KeyFolder;
+    use holdpoint_protocol::ids::role;
+
     use super::*;
 
-    fn sharing(dir: &Path) -> Config {
-        let mut config = Config::default();
-        config.nats.creds_dir = Some("/keys".into());
-        config.agent.state_dir = dir.join("agent");
-        config.orchestrator.state_dir = dir.join("orchestrator");
-        config
+    /// Processes that share keys and states.
+    struct Shared {
+        dir: tempfile::TempDir,
+    }
+
+    impl Shared {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let mut keys = KeyFolder::open_or_create(&dir.path().join("keys")).unwrap();
+            keys.ensure(&[(role::id(role::BUILDER), 4), (role::id(role::ORCHESTRATOR), 1)]).unwrap();
+            Self { dir }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.dir.path().join(name)
+        }
+
+        fn config(&self, role: &str) -> Config {
+            let mut config = Config::default();
+            config.nats.creds_dir = Some(self.path("keys").join(role));
+            config.nats.trust = Some(self.path("keys/trust.json"));
+            config.agent.state_dir = self.path("agent");
+            config.orchestrator.state_dir = self.path("orchestrator");
+            config
+        }
+
+        /// A builder: its state folder, as long as it has it.
+        fn builder(&self) -> (PathBuf, CredentialsLock) {
+            let mut config = self.config(role::BUILDER);
+            let lock = take(&mut config, role::BUILDER).unwrap().unwrap();
+            (config.agent.state_dir, lock)
+        }
     }
 
     fn make_old(path: &Path) {
-        let file = File::open(path).unwrap();
-        file.set_modified(SystemTime::now() - KEPT_FOR - Duration::from_secs(1)).unwrap();
+        for path in fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).chain([path.to_owned()]) {
+            File::open(path).unwrap().set_modified(SystemTime::now() - KEPT_FOR - Duration::from_secs(1)).unwrap();
+        }
     }
 
     #[test]
-    fn each_process_takes_a_folder_of_its_own_and_a_free_one_is_used_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let take = || {
-            let mut config = sharing(dir.path());
-            let lock = take_own(&mut config, role::BUILDER).unwrap().unwrap();
-            (config.agent.state_dir, lock)
-        };
-        let (one, held) = take();
+    fn each_process_takes_the_folder_of_its_name_and_a_later_one_finds_what_it_left() {
+        let shared = Shared::new();
+        let (one, held) = shared.builder();
         fs::write(one.join("left"), "").unwrap();
-        let (two, _two) = take();
-        assert_eq!([&one, &two], [&dir.path().join("agent/1"), &dir.path().join("agent/2")]);
+        let (two, _two) = shared.builder();
+        assert_eq!([&one, &two], [&shared.path("agent/builder-1"), &shared.path("agent/builder-2")]);
         drop(held);
-        let (again, _again) = take();
-        assert_eq!(again, one);
-        assert!(again.join("left").exists(), "what an earlier process left is there");
+        let (again, _again) = shared.builder();
+        assert!(again == one && again.join("left").exists());
     }
 
     #[test]
-    fn programs_and_checks_do_not_see_what_processes_share() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut config = sharing(dir.path());
-        let _lock = take_own(&mut config, role::VERIFIER).unwrap();
-        let shared = vec![dir.path().join("agent")];
-        assert_eq!(config.agents.verifier.deny_paths, shared);
-        assert_eq!(config.agents.builder.deny_paths, shared);
+    fn the_configuration_names_what_was_taken_and_programs_see_nothing_of_the_others() {
+        let shared = Shared::new();
+        let mut config = shared.config(role::BUILDER);
+        let _lock = take(&mut config, role::BUILDER).unwrap();
+        let keys = shared.path("keys/builder");
+        assert_eq!((config.nats.creds, config.nats.creds_dir), (Some(keys.join("builder-1.creds")), None));
+        let hidden = vec![keys, shared.path("agent")];
+        assert_eq!(config.agents.verifier.deny_paths, hidden);
+        assert_eq!(config.agents.builder.deny_paths, hidden);
     }
 
     #[test]
-    fn an_orchestrator_takes_one_of_orchestrators() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut config = sharing(dir.path());
-        let _lock = take_own(&mut config, role::ORCHESTRATOR).unwrap();
-        assert_eq!(config.orchestrator.state_dir, dir.path().join("orchestrator/1"));
-        assert_eq!(config.agent.state_dir, dir.path().join("agent"));
+    fn an_orchestrator_has_its_own_state_folder() {
+        let shared = Shared::new();
+        let mut config = shared.config(role::ORCHESTRATOR);
+        let _lock = take(&mut config, role::ORCHESTRATOR).unwrap();
+        assert_eq!(config.orchestrator.state_dir, shared.path("orchestrator/orchestrator-1"));
+        assert_eq!(config.agent.state_dir, shared.path("agent"));
     }
 
     #[test]
     fn with_credentials_of_its_own_a_process_has_the_configured_folder() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut config = sharing(dir.path());
+        let shared = Shared::new();
+        let mut config = shared.config(role::BUILDER);
         config.nats.creds_dir = None;
-        assert!(take_own(&mut config, role::BUILDER).unwrap().is_none());
-        assert_eq!(config.agent.state_dir, dir.path().join("agent"));
+        assert!(take(&mut config, role::BUILDER).unwrap().is_none());
+        assert_eq!(config.agent.state_dir, shared.path("agent"));
+    }
+
+    #[test]
+    fn what_was_there_before_such_folders_goes_to_the_first_process() {
+        let shared = Shared::new();
+        fs::create_dir_all(shared.path("agent/mirrors/of-a-flight")).unwrap();
+        let (one, _held) = shared.builder();
+        assert!(one.join("mirrors/of-a-flight").exists() && !shared.path("agent/mirrors").exists());
     }
 
     #[test]
     fn folders_that_nobody_used_for_a_week_are_removed_and_those_in_use_stay() {
-        let dir = tempfile::tempdir().unwrap();
-        let shared = dir.path().join("agent");
-        let held: Vec<_> = (0..4).map(|_| take(&shared).unwrap()).collect();
-        for (own, _) in &held {
+        let shared = Shared::new();
+        let mut held: Vec<_> = (0..4).map(|_| shared.builder()).collect();
+        let [one, two, three, four] = [0, 1, 2, 3].map(|number| held[number].0.clone());
+        for own in [&one, &two, &three, &four] {
+            fs::create_dir_all(own.join("mirrors")).unwrap();
             make_old(own);
         }
         // Something was done in it.
-        create(&held[2].0.join("turns")).unwrap();
-        make_old(&held[2].0);
-        let mut held = held.into_iter();
-        // The first and the third are free, the fourth too; the second is in use.
-        drop(held.next());
-        let _second = held.next();
+        fs::create_dir(three.join("turns")).unwrap();
+        let _in_use = held.remove(1);
         drop(held);
-        let (own, _lock) = take(&shared).unwrap();
-        assert_eq!(own, shared.join("1"));
-        assert!([1, 2, 3].iter().all(|number| shared.join(number.to_string()).exists()));
-        assert!(!shared.join("4").exists());
+        let (own, _lock) = shared.builder();
+        assert_eq!(own, one);
+        assert_eq!([&one, &two, &three, &four].map(|own| own.exists()), [true, true, true, false]);
+        let until = Instant::now() + Duration::from_secs(60);
+        while one.join(GONE).read_dir().unwrap().next().is_some() {
+            assert!(Instant::now() < until, "what is removed leaves nothing behind");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_removal_left_is_removed() {
+        let shared = Shared::new();
+        let (one, held) = shared.builder();
+        let gone = one.join(GONE);
+        fs::create_dir_all(gone.join("abc/mirrors")).unwrap();
+        drop(held);
+        empty(&gone);
+        assert_eq!(gone.read_dir().unwrap().count(), 0);
     }
 
     #[test]
     fn a_folder_that_cannot_be_made_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("agent"), "").unwrap();
-        let error = take_own(&mut sharing(dir.path()), role::BUILDER).unwrap_err();
-        assert!(error.to_string().contains(&format!("{}", dir.path().join("agent").display())), "{error}");
+        let shared = Shared::new();
+        fs::write(shared.path("agent"), "").unwrap();
+        let error = take(&mut shared.config(role::BUILDER), role::BUILDER).unwrap_err();
+        assert!(error.to_string().contains(&shared.path("agent").display().to_string()), "{error}");
     }
 }

@@ -9,7 +9,6 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use holdpoint_protocol::{Timestamp, ids::AgentName};
@@ -47,10 +46,19 @@ pub enum ClaimError {
     },
 }
 
-/// The lock on credentials, held for as long as anybody has a clone of it.
-#[derive(Debug, Clone)]
+/// The lock on credentials, held for as long as it is there.
+#[derive(Debug)]
 pub struct CredentialsLock {
-    _file: Arc<File>,
+    creds: PathBuf,
+    _file: File,
+}
+
+impl CredentialsLock {
+    /// The file with the credentials.
+    #[must_use]
+    pub fn creds(&self) -> &Path {
+        &self.creds
+    }
 }
 
 /// Takes the first credentials in `dir` that no other process holds and that count, by the order of their names; if there is a
@@ -77,7 +85,7 @@ pub fn claim(
         // Read under the lock: they may have been taken back meanwhile.
         match Credentials::load(&path) {
             Ok(credentials) if counts(&credentials, roots) => {
-                return Ok((credentials, CredentialsLock { _file: Arc::new(lock) }));
+                return Ok((credentials, CredentialsLock { creds: path, _file: lock }));
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(file = %path.display(), %error, "credentials cannot be read: passed over"),

@@ -1,11 +1,11 @@
 //! `orchestrator` and `agent`: this executable as one of the processes.
 
+use holdpoint_bus::auth::CredentialsLock;
 use holdpoint_harness::build_turn;
 use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
     config::Config,
-    fresh,
-    state::{self, StateLock},
+    fresh, own,
     telemetry::{self, TelemetryGuard},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 /// What a process has for as long as it runs.
 struct Held {
     _telemetry: TelemetryGuard,
-    _state: Option<StateLock>,
+    _own: Option<CredentialsLock>,
 }
 
 /// Runs an orchestrator until it is asked to end.
@@ -45,7 +45,7 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(ended.exit_code()))
 }
 
-/// Reads the configuration, sets up logs, and finds the state folder.
+/// Reads the configuration, sets up logs, and takes credentials and a state folder.
 fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, Held), Failure> {
     let mut config = Config::load(args.config.as_deref(), args.overrides())?;
     let named = config.agent.name.as_ref().filter(|_| role != role::ORCHESTRATOR);
@@ -57,12 +57,9 @@ fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, Held), Failure> {
             "look at [telemetry] in the configuration and at the OTEL_ variables",
         )
     })?;
-    let lock = state::take_own(&mut config, role).map_err(|error| {
-        let hint = "agent.state_dir, orchestrator.state_dir and HOLDPOINT_STATE_DIR name another place";
-        Failure::environment("state_folder", chain(&error), hint)
-    })?;
+    let own = own::take(&mut config, role).map_err(|error| failed(Exit::of(error.exit_code()), &error))?;
     tracing::debug!(configuration = %config, "starting");
-    Ok((config, Held { _telemetry: guard, _state: lock }))
+    Ok((config, Held { _telemetry: guard, _own: own }))
 }
 
 fn failed(exit: Exit, error: &dyn std::error::Error) -> Failure {

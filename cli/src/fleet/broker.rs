@@ -247,8 +247,8 @@ impl BrokerLease {
     }
 
     /// Gives the share back, and ends the broker if nobody else has one: at once, which saves what the server takes to end in order
-    /// (0.6 s whatever it has). What it acknowledged is on its disk. It ends in order where something was deleted, of which that is not
-    /// said, and behind a command that had agents where the store is large: the next start would read all of it again.
+    /// (0.6 s whatever it has). What it acknowledged is on its disk. It ends in order where something was deleted, for which
+    /// that is not guaranteed, and behind a command that had agents where the store is large: the next start would read all of it again.
     pub(crate) async fn give_back(&self, had_agents: bool, deleted: bool) -> Result<(), Failure> {
         let _start = start_lock(&self.state).await?;
         if !self.users.try_upgrade()? {

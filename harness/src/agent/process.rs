@@ -10,8 +10,8 @@ use super::{AgentError, Worker, tree};
 use holdpoint_runtime::{
     config::{Config, ConfigError},
     fresh,
+    own::{self, OwnError},
     process::{self, ProcessEnd, exit},
-    state::{self, StateError},
     telemetry::{self, ErrorChain, TelemetryError},
 };
 
@@ -27,9 +27,9 @@ pub enum RunError {
     /// The runtime of the process cannot be made.
     #[error("start the process")]
     Process(#[source] std::io::Error),
-    /// There is no state folder for it.
+    /// There are no credentials or no state folder for it.
     #[error("start the agent")]
-    State(#[source] StateError),
+    Own(#[source] OwnError),
     /// The agent cannot work here or as configured.
     #[error("start the agent")]
     Start {
@@ -50,7 +50,8 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::Telemetry(_) => exit::USAGE,
-            Self::Process(_) | Self::State(_) => exit::ENVIRONMENT,
+            Self::Process(_) => exit::ENVIRONMENT,
+            Self::Own(error) => error.exit_code(),
             Self::Start { exit_code, .. } => *exit_code,
             Self::Agent(error) => error.exit_code(),
         }
@@ -105,7 +106,7 @@ where
         let instance = named.unwrap_or_else(|| format!("{role}-{}", fresh::suffix()));
         let service = format!("holdpoint-{role}");
         let _guard = telemetry::init(&config.telemetry, &service, &instance).map_err(RunError::Telemetry)?;
-        let _state = state::take_own(&mut config, role).map_err(RunError::State)?;
+        let _own = own::take(&mut config, role).map_err(RunError::Own)?;
         tracing::debug!(configuration = %config, "starting");
         agent(config).await
     })

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
-    auth::{Credentials, CredentialsLock, Trust, TrustRoots, claim},
+    auth::{Credentials, Trust, TrustRoots},
 };
 use holdpoint_protocol::ids::RoleId;
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// # Errors
 /// Keys that are missing, unreadable or for another role, or a broker that cannot be used.
 pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), BrokerConnectionError> {
-    let (credentials, claim, roots) = keys(config)?;
+    let (credentials, roots) = keys(config)?;
     // Whether they count at all is the broker's to say. It does not say that they are another user's.
     if let Ok(found) = roots.check_credentials(&credentials, clock::now())
         && found != *role
@@ -40,7 +40,7 @@ pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), Bro
             found: credentials.name().clone(),
         });
     }
-    let args = ConnectArgs { url: config.nats.url.clone(), credentials, claim, tls: config.nats.tls.files() };
+    let args = ConnectArgs { url: config.nats.url.clone(), credentials, tls: config.nats.tls.files() };
     let deadline = Instant::now() + PATIENCE;
     loop {
         match Bus::connect(args.clone()).await {
@@ -58,21 +58,15 @@ pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), Bro
     }
 }
 
-/// The credentials that are configured, or free ones of the folder that is.
-fn keys(config: &Config) -> Result<(Credentials, Option<CredentialsLock>, TrustRoots), BrokerConnectionError> {
-    let nats = &config.nats;
-    let load_roots = || {
-        let trust = nats.trust.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.trust" })?;
-        TrustRoots::load(trust).map_err(BrokerConnectionError::Trust)
-    };
-    if let Some(dir) = &nats.creds_dir {
-        let roots = load_roots()?;
-        let (credentials, claim) =
-            claim(dir, config.agent.name.as_ref(), &roots).map_err(BrokerConnectionError::Claim)?;
-        tracing::info!(name = %credentials.name(), "took free credentials");
-        return Ok((credentials, Some(claim), roots));
-    }
-    let creds = nats.creds.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.creds" })?;
+/// The credentials and trust roots that are configured. Where a folder of credentials is, [`crate::own::take`] came before.
+fn keys(config: &Config) -> Result<(Credentials, TrustRoots), BrokerConnectionError> {
+    let creds = config.nats.creds.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.creds" })?;
     let credentials = Credentials::load(creds).map_err(BrokerConnectionError::Credentials)?;
-    Ok((credentials, None, load_roots()?))
+    Ok((credentials, roots(config)?))
+}
+
+/// Whose signatures count, as configured.
+pub(crate) fn roots(config: &Config) -> Result<TrustRoots, BrokerConnectionError> {
+    let trust = config.nats.trust.as_ref().ok_or(BrokerConnectionError::Missing { key: "nats.trust" })?;
+    TrustRoots::load(trust).map_err(BrokerConnectionError::Trust)
 }

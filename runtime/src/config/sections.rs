@@ -84,8 +84,8 @@ pub struct AgentConfig {
     pub name: Option<AgentName>,
     /// Which turns it takes: `fleet`, or those of one local flight. The credentials have to be of that pool.
     pub pool: PoolId,
-    /// The folder of its mirrors, clones, agent homes and scratch. Agents with `nats.creds_dir` may share it: each takes a folder of
-    /// its own in it. Else no other agent uses it.
+    /// The folder of its mirrors, clones, agent homes and scratch. Agents with `nats.creds_dir` may share it: each works in the folder
+    /// of its name in it. Else no other agent uses it.
     pub state_dir: PathBuf,
     /// How long it may be silent before its turn is given to another. A heartbeat is sent at a third of it. The
     /// consumers of the broker are made with the same value.
@@ -246,8 +246,8 @@ pub struct OrchestratorConfig {
     /// How many agents may die of one turn, and how often it may be reopened because no agent answered, before a person
     /// has to act (`holdpoint dead`). 0: there is no bound.
     pub dead_after: u32,
-    /// The folder of its mirrors. Orchestrators with `nats.creds_dir` may share it: each takes a folder of its own in it. Else
-    /// no other process uses it.
+    /// The folder of its mirrors. Orchestrators with `nats.creds_dir` may share it: each works in the folder of its name in it.
+    /// Else no other process uses it.
     pub state_dir: PathBuf,
     /// How long it may be silent on a handoff before another orchestrator gets it. The consumers of the broker are made
     /// with the same value.
