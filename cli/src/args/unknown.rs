@@ -1,5 +1,7 @@
 //! What is said of a flag that a command does not have.
 
+use std::collections::VecDeque;
+
 use clap::{
     CommandFactory as _,
     error::{ContextKind, ContextValue, Error, ErrorKind},
@@ -29,14 +31,13 @@ pub(crate) fn explained(mut error: Error) -> Error {
 fn takers(flag: &str) -> Vec<String> {
     let long = flag.trim_start_matches("--");
     let mut found = Vec::new();
-    let mut pending = vec![("holdpoint".to_owned(), Cli::command())];
-    while let Some((typed, command)) = pending.pop() {
+    let mut pending = VecDeque::from([("holdpoint".to_owned(), Cli::command())]);
+    while let Some((typed, command)) = pending.pop_front() {
         if command.get_arguments().any(|arg| arg.get_long() == Some(long)) {
             found.push(format!("`{typed}`"));
         }
         let below = command.get_subcommands().filter(|below| !below.is_hide_set());
         pending.extend(below.map(|below| (format!("{typed} {}", below.get_name()), below.clone())));
     }
-    found.sort();
     found
 }

@@ -47,6 +47,7 @@ fn a_flag_of_other_commands_is_refused_with_their_names() {
     let builder = lab.run(&["submit", "plan.yaml", "--builder", "true"]);
     builder.refuses(2, &["tip: '--builder' is a flag of `holdpoint run`, `holdpoint check`, `holdpoint up`"]);
     assert!(!builder.stderr.contains("as a value"), "{}", builder.stderr);
+    lab.run(&["status", "--expires", "1h"]).refuses(2, &["'--expires' is a flag of `holdpoint keys add`"]);
     // All have it: that says nothing.
     assert!(!lab.run(&["completion", "bash", "--json"]).stderr.contains("is a flag of"));
     lab.run(&["report", "--last", "0"]).refuses(2, &["--last", "0 is not in 1..=1000000"]);
