@@ -26,7 +26,8 @@ use crate::{
 
 /// How long a state folder is kept whose name nobody has: a fleet that grows again finds its mirrors.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Where folders wait for their removal, in the folder of the process that removes them.
+/// Where folders wait for their removal, in the folder of the process that removes them. Every folder of a process has it, which tells
+/// them from what else may be next to them.
 const GONE: &str = ".gone";
 /// What was in a state folder before its processes had folders of their own in it.
 const BEFORE: [&str; 5] = ["mirrors", "turns", "homes", "sessions", "open-flights.json"];
@@ -112,7 +113,7 @@ fn remove_unused(shared: &Path, own: &Path, keys: &Path, roots: &TrustRoots) {
     }
     for entry in fs::read_dir(shared).into_iter().flatten().flatten().filter(|entry| entry.path() != own) {
         let name = entry.file_name().to_str().and_then(|name| name.parse::<AgentName>().ok());
-        let Some(name) = name.filter(|_| is_old(&entry.path())) else { continue };
+        let Some(name) = name.filter(|_| entry.path().join(GONE).is_dir() && is_old(&entry.path())) else { continue };
         // Nobody begins to use it while this holds its credentials.
         let held = claim(keys, Some(&name), roots);
         if matches!(held, Ok(_) | Err(ClaimError::NoneFree { held: 0, .. })) {
@@ -275,14 +276,22 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_removal_left_is_removed() {
+    fn what_no_process_made_is_never_removed() {
         let shared = Shared::new();
-        let (one, held) = shared.builder();
-        let gone = one.join(GONE);
-        fs::create_dir_all(gone.join("abc/mirrors")).unwrap();
-        drop(held);
-        empty(&gone);
-        assert_eq!(gone.read_dir().unwrap().count(), 0);
+        let other = shared.path("agent/keys");
+        fs::create_dir_all(other.join("of-somebody")).unwrap();
+        make_old(&other);
+        let _builder = shared.builder();
+        assert!(other.join("of-somebody").exists());
+    }
+
+    #[test]
+    fn what_an_earlier_removal_left_is_removed() {
+        // Of no process: its own thread would remove it at the same time.
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("abc/mirrors")).unwrap();
+        empty(dir.path());
+        assert_eq!(dir.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]
