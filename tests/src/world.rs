@@ -223,14 +223,20 @@ fn broker_in(world: &Path) -> Option<ProcessId> {
 
 /// Looks until something is there.
 #[track_caller]
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    eventually_every(Duration::from_millis(20), what, look)
+}
+
+/// Looks so often until something is there: for looks that cost something themselves.
+#[track_caller]
+pub fn eventually_every<T>(pause: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look() {
             return found;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(pause);
     }
 }
 

@@ -9,11 +9,12 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use holdpoint_sandbox::ProcessId;
 pub(crate) use holdpoint_tests::say;
-use holdpoint_tests::world::eventually;
+use holdpoint_tests::world::eventually_every;
 
 /// The label of everything that these tests make; its value is the number of the process.
 pub(crate) const LABEL: &str = "holdpoint-test";
@@ -23,6 +24,8 @@ pub(crate) const PROJECT: &str = "holdpoint-test-";
 const PROJECT_LABEL: &str = "com.docker.compose.project";
 /// What the tests run, as `cargo xtask images --debug` tags it.
 pub(crate) const TAG: &str = "debug";
+/// Each look at a container starts a program.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The engine, to one test at a time.
 pub(crate) struct Engine {
@@ -68,7 +71,7 @@ pub(crate) fn succeeds(args: &[&str]) -> bool {
 /// Waits until the health check of a container says so.
 #[track_caller]
 pub(crate) fn until_healthy(container: &str) {
-    eventually(&format!("{container} to be healthy"), || {
+    eventually_every(LOOK_EVERY, &format!("{container} to be healthy"), || {
         let state = docker(&["inspect", "--format", "{{.State.Running}} {{.State.Health.Status}}", container]);
         assert!(!state.starts_with("false"), "{container} has ended: {}", logs(container));
         (state == "true healthy").then_some(())

@@ -10,4 +10,6 @@ mod engine;
 mod fleet;
 mod flight;
 mod outages;
+mod project;
 mod room;
+mod standstill;
