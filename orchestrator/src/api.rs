@@ -36,7 +36,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     attest,
-    catalog::{self, Catalog, Wanted},
+    catalog::{self, Catalog, LOOK_BYTES_MAX, Wanted},
     completing, dead, export,
     flight::{self, Followed, Follows, Held},
     history, retire, roles, rooms,
@@ -199,16 +199,17 @@ impl Api {
         }
     }
 
-    /// What all journals say. Each reader has the flights that are open in its memory, so that few read at once.
-    async fn catalog(&self) -> Result<Catalog, ApiFailure> {
+    /// What all journals say, in few words. Each reader has some of the open flights in its memory, so that few read at once.
+    async fn catalog<T>(&self, words: impl FnOnce(Catalog) -> T) -> Result<T, ApiFailure> {
         let place = place(&self.catalogs).await.ok_or_else(|| {
             let what =
                 format!("all flights are being read {CATALOGS_AT_ONCE} times, as often as may be at once: try again");
             ApiFailure::new(503, what)
         })?;
-        let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
+        let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All, LOOK_BYTES_MAX).await;
+        let said = catalog.map(words).map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()));
         drop(place);
-        catalog.map_err(|e| ApiFailure::new(503, ErrorChain(&e).to_string()))
+        said
     }
 
     fn router(&self) -> Result<ActorRef<router::Msg>, ApiFailure> {
@@ -231,7 +232,7 @@ impl Api {
         if let Some(page) = query.after.as_ref().and_then(|after| kept().behind(after, clock::now())) {
             return Ok(page);
         }
-        let lines = self.catalog().await?.lines();
+        let lines = self.catalog(Catalog::lines).await?;
         let page = kept().page(lines, query.after.as_ref(), clock::now());
         page.ok_or_else(|| ApiFailure::new(404, "there is no flight to go on behind"))
     }
@@ -283,7 +284,7 @@ impl Api {
     async fn inbox(&self, query: InboxQuery) -> Result<Inbox, ApiFailure> {
         let flights = match query.flight {
             Some(flight) => vec![flight],
-            None => self.catalog().await?.waiting(),
+            None => self.catalog(Catalog::waiting).await?,
         };
         let mut waiting = Vec::new();
         for flight in flights.iter().take(INBOX_FLIGHTS_MAX) {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use holdpoint_bus::{
     Outgoing,
-    journal::{Append, AppendError, ReadError},
+    journal::{Append, AppendError, ReadError, Replay},
     topology::{self, TopologyError},
 };
 use holdpoint_core::{
@@ -32,10 +32,14 @@ use holdpoint_protocol::{
     version,
     view::FlightStatus,
 };
+use tokio::sync::Semaphore;
 
 use crate::{ended::Ends, shell::Shell};
 pub(crate) use checked::Checked;
 use checked::Says;
+
+/// Flights that are read by themselves at once: each reading has some of the entries in memory.
+static READINGS: Semaphore = Semaphore::const_new(8);
 
 /// Why a flight's journals cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +107,8 @@ struct End {
     /// Counts entries that the fold ignored, too: the broker's check does.
     sequence: Sequence,
     digest: Option<Digest>,
+    /// How long the last entry that counts is.
+    bytes: usize,
 }
 
 /// The fold of all journals of one flight.
@@ -112,20 +118,28 @@ pub(crate) struct Books {
     ends: BTreeMap<Option<WaypointId>, End>,
     known: Sequence,
     begun: Sequence,
+    bytes: usize,
 }
 
 impl Books {
-    /// Reads a flight's journals from their beginning.
+    /// Reads a flight's journals from their beginning, once there is a place for another reading.
     pub(crate) async fn load(shell: &Shell, flight: &FlightId) -> Result<Self, BooksError> {
+        // Never closed.
+        let _place = READINGS.acquire().await.ok();
+        Self::read(shell, flight).await
+    }
+
+    async fn read(shell: &Shell, flight: &FlightId) -> Result<Self, BooksError> {
         let read = |source| BooksError::Read { flight: flight.clone(), source };
         let filter = subjects::journal_of_flight(flight);
         let mut entries = shell.journal.replay(&filter).await.map_err(read)?;
         let mut books: Option<Self> = None;
-        while let Some(stored) = entries.next().await.map_err(read)? {
-            let checked = Checked::of(&shell.trust.roots(), &stored);
-            match &mut books {
-                Some(books) => books.take(checked)?,
-                None => books = Self::begin(flight, checked)?,
+        while let Some(batch) = next_batch(shell, &mut entries).await.map_err(read)? {
+            for checked in batch {
+                match &mut books {
+                    Some(books) => books.take(checked)?,
+                    None => books = Self::begin(flight, checked)?,
+                }
             }
         }
         let Some(mut books) = books else {
@@ -133,7 +147,7 @@ impl Books {
                 return Err(BooksError::Unknown { flight: flight.clone() });
             }
             // All of it was deleted but the entry that retired it.
-            return Box::pin(Self::load(shell, flight)).await;
+            return Box::pin(Self::read(shell, flight)).await;
         };
         if !entries.is_whole() {
             books.refresh(shell).await?;
@@ -143,10 +157,14 @@ impl Books {
 
     /// The first entry that counts is the submission.
     pub(crate) fn begin(flight: &FlightId, checked: Checked) -> Result<Option<Self>, BooksError> {
-        let sequence = checked.sequence;
+        let (sequence, bytes) = (checked.sequence, checked.bytes);
         match checked.says {
             Says::Nothing => Ok(None),
-            Says::Entry(digest, Entry::Submitted(submitted)) => Ok(Some(Self::new(*submitted, sequence, digest))),
+            Says::Entry(digest, Entry::Submitted(submitted)) => {
+                let mut books = Self::new(*submitted, sequence, digest);
+                books.bytes = bytes;
+                Ok(Some(books))
+            }
             Says::Entry(_, Entry::Retired(retired)) => Err(BooksError::retired(sequence, &retired)),
             Says::Entry(..) => Err(BooksError::ChainBroken { flight: flight.clone(), sequence }),
             Says::Unreadable(source) => Err(BooksError::Entry { flight: flight.clone(), sequence, source }),
@@ -158,9 +176,10 @@ impl Books {
         Self {
             flight: FlightState::new(submitted),
             waypoints: Waypoints::new(),
-            ends: BTreeMap::from([(None, End { sequence, digest: Some(digest) })]),
+            ends: BTreeMap::from([(None, End { sequence, digest: Some(digest), bytes: 0 })]),
             known: sequence,
             begun: sequence,
+            bytes: 0,
         }
     }
 
@@ -171,8 +190,8 @@ impl Books {
         let filter = subjects::journal_of_flight(&flight);
         loop {
             let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
-            while let Some(stored) = entries.next().await.map_err(read)? {
-                self.take(Checked::of(&shell.trust.roots(), &stored))?;
+            while let Some(batch) = next_batch(shell, &mut entries).await.map_err(read)? {
+                batch.into_iter().try_for_each(|checked| self.take(checked))?;
             }
             if entries.is_whole() {
                 return Ok(());
@@ -207,6 +226,16 @@ impl Books {
         self.begun
     }
 
+    /// Up to where it is folded.
+    pub(crate) fn known(&self) -> Sequence {
+        self.known
+    }
+
+    /// Bytes of the entries that the fold was read from and stands for: a measure of the memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Where each journal of the flight ends.
     pub(crate) fn ends(&self) -> Ends {
         self.ends.iter().map(|(waypoint, end)| (waypoint.clone(), end.sequence)).collect()
@@ -231,12 +260,12 @@ impl Books {
         let kind = self.kind(&entry);
         let outgoing = outgoing(&entry, &kind, holdpoint_runtime::fresh::artifact().to_string(), traceparent)
             .map_err(|source| unsendable(&key, source))?;
-        let digest = Digest::of(&outgoing.payload);
+        let (digest, bytes) = (Digest::of(&outgoing.payload), outgoing.payload.len());
         let counted = shell.metrics.look(&self.flight, &self.waypoints, waypoint, &entry);
         let append = Append { key: &key, kind: &kind, expected: end.sequence, entry: outgoing };
         let sequence = shell.journal.append(append).await?;
         shell.metrics.count(counted);
-        self.ends.insert(key.waypoint.clone(), End { sequence, digest: Some(digest) });
+        self.end(key.waypoint.clone(), End { sequence, digest: Some(digest), bytes });
         self.remember(key.waypoint, entry);
         Ok(())
     }
@@ -267,24 +296,18 @@ impl Books {
     /// [`BooksError`], as often as it is tried: what cannot be read is never passed over, so that nothing can be appended
     /// behind it.
     pub(crate) fn take(&mut self, checked: Checked) -> Result<(), BooksError> {
-        let Checked { key, sequence, is_submission: _, says } = checked;
+        let Checked { key, sequence, is_submission: _, bytes, says } = checked;
         let Some(key) = key else { return Ok(()) };
         let end = self.ends.get(&key.waypoint).cloned().unwrap_or_default();
         if sequence > end.sequence {
-            self.take_next(key.waypoint, end, sequence, says)?;
+            self.take_next(key.waypoint, end, End { sequence, digest: None, bytes }, says)?;
         }
         self.known = self.known.max(sequence);
         Ok(())
     }
 
-    fn take_next(
-        &mut self,
-        waypoint: Option<WaypointId>,
-        end: End,
-        sequence: Sequence,
-        says: Says,
-    ) -> Result<(), BooksError> {
-        let flight = || self.id().clone();
+    fn take_next(&mut self, waypoint: Option<WaypointId>, end: End, next: End, says: Says) -> Result<(), BooksError> {
+        let (flight, sequence) = (|| self.id().clone(), next.sequence);
         let (digest, entry) = match says {
             Says::Nothing => {
                 self.ends.insert(waypoint, End { sequence, ..end });
@@ -304,9 +327,17 @@ impl Books {
         } else if entry.record().previous != end.digest {
             return Err(BooksError::ChainBroken { flight: flight(), sequence });
         }
-        self.ends.insert(waypoint.clone(), End { sequence, digest: Some(digest) });
+        self.end(waypoint.clone(), End { digest: Some(digest), ..next });
         self.remember(waypoint, entry);
         Ok(())
+    }
+
+    /// A journal ends here now. An entry of a waypoint has its whole state and stands for those before it; the flight's own add up.
+    fn end(&mut self, waypoint: Option<WaypointId>, end: End) {
+        let is_state = waypoint.is_some();
+        self.bytes += end.bytes;
+        let before = self.ends.insert(waypoint, end);
+        self.bytes -= before.filter(|_| is_state).map_or(0, |before| before.bytes);
     }
 
     fn remember(&mut self, waypoint: Option<WaypointId>, entry: Entry) {
@@ -320,6 +351,12 @@ impl Books {
             _ => {}
         }
     }
+}
+
+/// The next entries, checked together; `None` after the last.
+async fn next_batch(shell: &Shell, entries: &mut Replay) -> Result<Option<Vec<Checked>>, ReadError> {
+    let batch = entries.next_batch().await?;
+    Ok((!batch.is_empty()).then(|| Checked::all(&shell.trust.roots(), &batch)))
 }
 
 /// Encodes an entry: turns as JSON, because any agent reads them; the rest for our own processes only.

@@ -1,27 +1,29 @@
 //! Many flights at once: all journals in one reading, folded as they come. Flights that are over are not kept.
 //!
+//! Only so many folds are kept. A flight whose entries came longest ago keeps an outline; if it goes on, it is read again by itself.
+//! Outlines are not bounded: one takes less than a kilobyte, and operators may have so many flights open.
+//!
 //! A flight that cannot be read is left out with an error in the log; a request for it is answered with the reason.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    num::NonZero,
-};
+mod open;
+mod reading;
+#[cfg(test)]
+mod tests;
 
-use futures::{Stream, StreamExt as _, stream};
-use holdpoint_bus::{
-    Stored,
-    journal::{ReadError, Replay},
-};
-use holdpoint_core::flight::{self as core_flight, flight_status};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use futures::{StreamExt as _, stream};
+use holdpoint_bus::journal::ReadError;
 use holdpoint_protocol::{
     api::FlightLine,
     ids::FlightId,
     journal::{Entry, Sequence},
     subjects,
-    view::FlightStatus,
 };
 use holdpoint_runtime::telemetry::{ErrorChain, fields};
-use tokio::sync::mpsc;
+pub(crate) use open::OpenFlight;
+use open::Outline;
+use reading::{batches_at_once, checked};
 
 use crate::{
     books::{Books, BooksError, Checked},
@@ -29,22 +31,29 @@ use crate::{
     shell::Shell,
 };
 
-/// Batches that are fetched and wait to be checked.
-const BATCHES_AHEAD: usize = 2;
+/// Bytes of the entries of all folds that are kept at once by a reading whose folds are used. They take about twice as much.
+pub(crate) const FOLDS_BYTES_MAX: usize = 256 << 20;
+/// The same for one that only looks how each flight stands.
+pub(crate) const LOOK_BYTES_MAX: usize = 64 << 20;
+/// Flights that are read by themselves at once.
+const SINGLY_AT_ONCE: usize = 4;
 /// Waypoints of flights that are asked after each entry whether they are over.
 const LOOKED_AT_EACH_TIME_MAX: usize = 16;
 
 /// What the journals say.
-#[derive(Default)]
 pub(crate) struct Catalog {
     /// Flights that are not over.
-    pub(crate) open: HashMap<FlightId, Books>,
+    open: HashMap<FlightId, OpenFlight>,
+    /// Bytes of the entries of the folds among them, and how many there may be.
+    bytes: usize,
+    bytes_max: usize,
     /// Flights that are over, where they were asked for.
-    pub(crate) over: Vec<FlightLine>,
+    over: Vec<FlightLine>,
     /// Of those, the ones in which something waits for people.
     held: HashSet<FlightId>,
-    /// Flights that were over, and of which more was read: a person had them go on. Each is read again by itself.
-    reopened: HashSet<FlightId>,
+    /// Flights without a fold, of which more was read: they were over, and a person had them go on, or there is an outline only. Each is
+    /// read again by itself.
+    unfolded: HashSet<FlightId>,
     unreadable: HashSet<FlightId>,
     /// Flights that left; entries of them may not be deleted yet.
     retired: HashSet<FlightId>,
@@ -119,10 +128,15 @@ pub(crate) async fn touched(
 
 /// Reads all entries after a place in the stream, and folds those of the wanted flights, whose submissions have to be
 /// among them.
-pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
+pub(crate) async fn read(
+    shell: &Shell,
+    after: Sequence,
+    wanted: &Wanted<'_>,
+    bytes_max: usize,
+) -> Result<Catalog, ReadError> {
     let entries = shell.journal.all_after(after).await?;
     let end = entries.end();
-    let mut catalog = Catalog::default();
+    let mut catalog = Catalog::new(bytes_max);
     let mut batches = Box::pin(checked(shell, entries, wanted).buffered(batches_at_once()));
     while let Some(batch) = batches.next().await {
         for entry in batch? {
@@ -130,75 +144,30 @@ pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) ->
         }
     }
     catalog.take_retired(shell, end, wanted).await?;
-    catalog.read_reopened(shell).await?;
-    catalog.close_all(wanted);
+    catalog.read_unfolded(shell, wanted).await?;
     Ok(catalog)
 }
 
-/// The entries of wanted flights, checked a batch at a time: several batches at once, but given out in order.
-fn checked(
-    shell: &Shell,
-    entries: Replay,
-    wanted: &Wanted<'_>,
-) -> impl Stream<Item = impl Future<Output = Result<Vec<Checked>, ReadError>>> {
-    fetched(entries).map(|batch| {
-        // Begun before anybody waits for it.
-        let checking = batch.map(|mut batch| {
-            batch
-                .retain(|stored| subjects::parse_journal(&stored.subject).is_some_and(|key| wanted.wants(&key.flight)));
-            let roots = shell.trust.roots();
-            tokio::task::spawn_blocking(move || Checked::all(&roots, &batch))
-        });
-        async {
-            match checking?.await {
-                Ok(checked) => Ok(checked),
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    // The process ends.
-                    Err(_) => Err(ReadError::Interrupted { filter: subjects::journals() }),
-                },
-            }
-        }
-    })
-}
-
-/// Entries as the broker gives them, fetched while earlier ones are checked and folded.
-fn fetched(mut entries: Replay) -> impl Stream<Item = Result<Vec<Stored>, ReadError>> {
-    let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
-    tokio::spawn(async move {
-        loop {
-            let batch = entries.next_batch().await;
-            // None after the last, which is sent as well: without it the reading was cut off.
-            let is_last = batch.as_ref().map_or(true, Vec::is_empty);
-            if sender.send(batch).await.is_err() || is_last {
-                return;
-            }
-        }
-    });
-    stream::unfold(Some(receiver), async |receiver| {
-        let mut receiver = receiver?;
-        match receiver.recv().await {
-            Some(Ok(batch)) if batch.is_empty() => None,
-            Some(Ok(batch)) => Some((Ok(batch), Some(receiver))),
-            Some(Err(error)) => Some((Err(error), None)),
-            None => Some((Err(ReadError::Interrupted { filter: subjects::journals() }), None)),
-        }
-    })
-}
-
-/// Batches that are checked at once: one on each core, and one that comes meanwhile.
-fn batches_at_once() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get) + 1
+impl Default for Catalog {
+    fn default() -> Self {
+        Self::new(FOLDS_BYTES_MAX)
+    }
 }
 
 impl Catalog {
+    fn new(bytes_max: usize) -> Self {
+        let (open, over, held) = (HashMap::new(), Vec::new(), HashSet::new());
+        let (unfolded, unreadable, retired) = (HashSet::new(), HashSet::new(), HashSet::new());
+        Self { open, bytes: 0, bytes_max, over, held, unfolded, unreadable, retired }
+    }
+
     fn take(&mut self, entry: Checked, wanted: &Wanted<'_>) {
         let Some(flight) = entry.key.as_ref().map(|key| key.flight.clone()) else { return };
         match self.fold(&flight, entry) {
             Ok(()) => {}
             Err(BooksError::Retired { .. }) => {
-                self.open.remove(&flight);
-                self.reopened.remove(&flight);
+                self.remove(&flight);
+                self.unfolded.remove(&flight);
                 self.retired.insert(flight);
                 return;
             }
@@ -206,9 +175,69 @@ impl Catalog {
         }
         // Soon, so that flights that are over do not fill the memory; of a long plan this costs too much for each entry.
         let small = |books: &&Books| books.flight.submitted.plan.waypoints.len() <= LOOKED_AT_EACH_TIME_MAX;
-        if self.open.get(&flight).filter(small).is_some_and(Books::is_over) {
+        if self.books(&flight).filter(small).is_some_and(Books::is_over) {
             self.close(&flight, wanted);
         }
+        self.make_room(wanted);
+    }
+
+    /// The fold of an open flight, where that is kept.
+    fn books(&self, flight: &FlightId) -> Option<&Books> {
+        match self.open.get(flight)? {
+            OpenFlight::Folded(books) => Some(books),
+            OpenFlight::Outlined(_) => None,
+        }
+    }
+
+    fn insert(&mut self, flight: FlightId, books: Books) {
+        self.remove(&flight);
+        self.bytes += books.bytes();
+        self.open.insert(flight, OpenFlight::Folded(Box::new(books)));
+    }
+
+    fn remove(&mut self, flight: &FlightId) -> Option<OpenFlight> {
+        let removed = self.open.remove(flight);
+        if let Some(OpenFlight::Folded(books)) = &removed {
+            self.bytes -= books.bytes();
+        }
+        removed
+    }
+
+    /// Keeps outlines in the place of folds where there are too many of these, until there is room for as many again.
+    fn make_room(&mut self, wanted: &Wanted<'_>) {
+        if self.bytes <= self.bytes_max {
+            return;
+        }
+        self.close_all(wanted);
+        let folds = self.open.iter().filter_map(|(flight, open)| match open {
+            OpenFlight::Folded(books) => Some((books.known(), flight.clone())),
+            OpenFlight::Outlined(_) => None,
+        });
+        let mut folds: Vec<(Sequence, FlightId)> = folds.collect();
+        folds.sort_unstable();
+        for (_, flight) in folds {
+            if self.bytes <= self.bytes_max / 2 {
+                break;
+            }
+            if let Some(OpenFlight::Folded(books)) = self.remove(&flight) {
+                self.open.insert(flight, OpenFlight::Outlined(Box::new(Outline::of(&books))));
+            }
+        }
+    }
+
+    /// Whether a flight is not over.
+    pub(crate) fn is_open(&self, flight: &FlightId) -> bool {
+        self.open.contains_key(flight)
+    }
+
+    /// Where the submission of an open flight is.
+    pub(crate) fn begun(&self, flight: &FlightId) -> Option<Sequence> {
+        self.open.get(flight).map(OpenFlight::begun)
+    }
+
+    /// All that are not over.
+    pub(crate) fn into_open(self) -> Vec<OpenFlight> {
+        self.open.into_values().collect()
     }
 
     /// Takes the entries that retired flights since the reading's end. What was read of such a flight may lack what was deleted
@@ -226,78 +255,94 @@ impl Catalog {
 
     /// Whether more than a line of it is worth knowing at the next start: it is not over, or cannot be read.
     pub(crate) fn is_left(&self, flight: &FlightId) -> bool {
-        self.open.contains_key(flight) || self.unreadable.contains(flight)
+        self.is_open(flight) || self.unreadable.contains(flight)
     }
 
     fn leave_out(&mut self, flight: FlightId, error: &BooksError) {
         tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(error), "ALARM: a flight that cannot be read");
-        self.open.remove(&flight);
+        self.remove(&flight);
         self.unreadable.insert(flight);
     }
 
     /// Reads flights each by itself, as far as they are not over.
     pub(crate) async fn read_singly(&mut self, shell: &Shell, flights: HashSet<FlightId>) -> Result<(), ReadError> {
-        self.reopened = flights;
-        self.read_reopened(shell).await?;
-        self.close_all(&Wanted::Open(&HashSet::new()));
-        Ok(())
+        self.unfolded = flights;
+        self.read_unfolded(shell, &Wanted::Open(&HashSet::new())).await
     }
 
-    /// They are few: what is kept of a flight that is over does not say how to go on with it.
-    async fn read_reopened(&mut self, shell: &Shell) -> Result<(), ReadError> {
-        let reopened = std::mem::take(&mut self.reopened);
-        self.over.retain(|line| !reopened.contains(&line.flight));
-        for flight in reopened {
-            match Books::load(shell, &flight).await {
-                Ok(books) => drop(self.open.insert(flight, books)),
+    /// What is kept of a flight without its fold does not say how to go on with it.
+    async fn read_unfolded(&mut self, shell: &Shell, wanted: &Wanted<'_>) -> Result<(), ReadError> {
+        let unfolded = std::mem::take(&mut self.unfolded);
+        self.over.retain(|line| !unfolded.contains(&line.flight));
+        self.held.retain(|flight| !unfolded.contains(flight));
+        let loads = unfolded.into_iter().map(async |flight| (Books::load(shell, &flight).await, flight));
+        let mut loaded = Box::pin(stream::iter(loads).buffer_unordered(SINGLY_AT_ONCE));
+        while let Some((books, flight)) = loaded.next().await {
+            match books {
+                Ok(books) if books.is_over() => self.ended(&OpenFlight::Folded(Box::new(books)), wanted),
+                Ok(books) => {
+                    self.insert(flight, books);
+                    self.make_room(wanted);
+                }
                 Err(BooksError::Read { source, .. }) => return Err(source),
                 Err(BooksError::Retired { .. }) => drop(self.retired.insert(flight)),
                 Err(error) => self.leave_out(flight, &error),
             }
         }
+        self.close_all(wanted);
+        let retired = &self.retired;
+        self.over.retain(|line| !retired.contains(&line.flight));
         Ok(())
     }
 
-    fn close(&mut self, flight: &FlightId, wanted: &Wanted<'_>) {
-        let Some(books) = self.open.remove(flight) else { return };
+    /// It is over.
+    fn ended(&mut self, flight: &OpenFlight, wanted: &Wanted<'_>) {
         if matches!(wanted, Wanted::All) {
-            if books.waits_for_people() {
-                self.held.insert(flight.clone());
+            if flight.waits_for_people() {
+                self.held.insert(flight.id().clone());
             }
-            self.over.push(books.line());
+            self.over.push(flight.line());
+        }
+    }
+
+    fn close(&mut self, flight: &FlightId, wanted: &Wanted<'_>) {
+        if let Some(flight) = self.remove(flight) {
+            self.ended(&flight, wanted);
         }
     }
 
     fn close_all(&mut self, wanted: &Wanted<'_>) {
-        let over = self.open.values().filter(|books| books.is_over()).map(|books| books.id().clone());
-        for flight in over.collect::<Vec<_>>() {
+        let over = self.open.keys().filter(|flight| self.books(flight).is_some_and(Books::is_over));
+        for flight in over.cloned().collect::<Vec<_>>() {
             self.close(&flight, wanted);
         }
-        let retired = &self.retired;
-        self.over.retain(|line| !retired.contains(&line.flight));
     }
 
     fn fold(&mut self, flight: &FlightId, entry: Checked) -> Result<(), BooksError> {
-        if let Some(books) = self.open.get_mut(flight) {
-            return books.take(entry);
+        if let Some(OpenFlight::Folded(books)) = self.open.get_mut(flight) {
+            let before = books.bytes();
+            let taken = books.take(entry);
+            self.bytes = self.bytes - before + books.bytes();
+            return taken;
         }
-        if !entry.is_submission {
+        let is_outlined = self.remove(flight).is_some();
+        if is_outlined || !entry.is_submission {
             if let Some(Entry::Retired(retired)) = entry.entry() {
                 return Err(BooksError::retired(entry.sequence, retired));
             }
             if !self.unreadable.contains(flight) {
-                self.reopened.insert(flight.clone());
+                self.unfolded.insert(flight.clone());
             }
         } else if let Some(books) = Books::begin(flight, entry)? {
-            self.open.insert(flight.clone(), books);
+            self.insert(flight.clone(), books);
         }
         Ok(())
     }
 
     /// Flights in which something waits for people, newest first.
     pub(crate) fn waiting(mut self) -> Vec<FlightId> {
-        self.open.retain(|_, books| books.waits_for_people());
-        let mut lines: Vec<FlightLine> = self.open.values().map(Books::line).collect();
+        self.open.retain(|_, open| open.waits_for_people());
+        let mut lines: Vec<FlightLine> = self.open.values().map(OpenFlight::line).collect();
         lines.extend(self.over.into_iter().filter(|line| self.held.contains(&line.flight)));
         lines.sort_by(|a, b| b.submitted_at.cmp(&a.submitted_at).then_with(|| a.flight.cmp(&b.flight)));
         lines.into_iter().map(|line| line.flight).collect()
@@ -306,36 +351,8 @@ impl Catalog {
     /// One line for each flight, newest first.
     pub(crate) fn lines(self) -> Vec<FlightLine> {
         let mut lines = self.over;
-        lines.extend(self.open.values().map(Books::line));
+        lines.extend(self.open.values().map(OpenFlight::line));
         lines.sort_by(|a, b| b.submitted_at.cmp(&a.submitted_at).then_with(|| a.flight.cmp(&b.flight)));
         lines
-    }
-}
-
-impl Books {
-    /// How the flight stands.
-    pub(crate) fn status(&self) -> FlightStatus {
-        flight_status(&self.flight, &self.waypoints)
-    }
-
-    /// Whether nothing and nobody can move the flight on.
-    pub(crate) fn is_over(&self) -> bool {
-        matches!(self.status(), FlightStatus::Accepted | FlightStatus::Incomplete)
-    }
-
-    /// Whether something waits for people.
-    pub(crate) fn waits_for_people(&self) -> bool {
-        !core_flight::waits(&self.flight, &self.waypoints).is_empty()
-    }
-
-    /// How the flight stands, in one line.
-    pub(crate) fn line(&self) -> FlightLine {
-        FlightLine {
-            flight: self.id().clone(),
-            plan: self.flight.submitted.plan.plan.clone(),
-            submitted_at: self.flight.submitted.record.at,
-            status: self.status(),
-            paused: self.flight.steering.is_paused(),
-        }
     }
 }

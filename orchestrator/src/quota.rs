@@ -21,7 +21,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::{
     books::{Books, Checked},
-    catalog::{self, Wanted},
+    catalog::{self, LOOK_BYTES_MAX, Wanted},
     shell::Shell,
 };
 
@@ -43,6 +43,25 @@ pub(crate) struct OpenFlights {
     reading: AsyncMutex<Option<Instant>>,
     /// When each operator's flights were read again; held by the reader.
     recounted: AsyncMutex<BTreeMap<AgentName, Instant>>,
+}
+
+/// What counts of an open flight.
+pub(crate) struct Counted<'a> {
+    pub(crate) flight: &'a FlightId,
+    /// Who submitted it.
+    pub(crate) by: Option<&'a AgentName>,
+    pub(crate) waypoints: usize,
+    /// Where its submission is.
+    pub(crate) begun: Sequence,
+}
+
+impl Books {
+    /// What counts of the flight while it is open.
+    pub(crate) fn counted(&self) -> Counted<'_> {
+        let submitted = &self.flight.submitted;
+        let (by, waypoints) = (submitted.by.as_ref(), submitted.plan.waypoints.len());
+        Counted { flight: self.id(), by, waypoints, begun: self.begun() }
+    }
 }
 
 #[derive(Default)]
@@ -102,11 +121,10 @@ impl OpenFlights {
     }
 
     /// Journals say that a flight is open.
-    pub(crate) fn opened(&self, books: &Books) {
-        let submitted = &books.flight.submitted;
-        let (waypoints, begun) = (submitted.plan.waypoints.len(), books.begun());
+    pub(crate) fn opened(&self, counted: Counted<'_>) {
+        let Counted { flight, by, waypoints, begun } = counted;
         let mut known = self.known();
-        known.ledger.opened(books.id(), submitted.by.as_ref(), waypoints, begun);
+        known.ledger.opened(flight, by, waypoints, begun);
         if begun > known.until {
             known.beyond.insert(begun);
         }
@@ -178,7 +196,7 @@ impl OpenFlights {
         if let Some(flight) = checked.key.as_ref().map(|key| key.flight.clone())
             && let Ok(Some(books)) = Books::begin(&flight, checked)
         {
-            self.opened(&books);
+            self.opened(books.counted());
         }
     }
 
@@ -192,8 +210,8 @@ impl OpenFlights {
         let Some(first) = begun.iter().map(|(_, sequence)| *sequence).min() else { return Ok(()) };
         let flights: HashSet<FlightId> = begun.into_iter().map(|(flight, _)| flight).collect();
         let before = Sequence(first.0.saturating_sub(1));
-        let catalog = catalog::read(shell, before, &Wanted::Open(&flights)).await?;
-        flights.iter().filter(|flight| !catalog.open.contains_key(*flight)).for_each(|flight| self.over(flight));
+        let catalog = catalog::read(shell, before, &Wanted::Open(&flights), LOOK_BYTES_MAX).await?;
+        flights.iter().filter(|flight| !catalog.is_open(flight)).for_each(|flight| self.over(flight));
         recounted.insert(by.clone(), Instant::now());
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Knows the flight actors: starts them when something concerns their flight, and forgets them when nothing does.
 //!
 //! A flight is in memory while it moves. One that is over, or that only waits for its agents, has no actor: what is
-//! kept of it is when its next deadline passes, and for a while after a start its fold. Later it is folded again from its
-//! journals when something concerns it.
+//! kept of it is when its next deadline passes, and for a while after a start its fold if there is room. Later it is folded again from
+//! its journals when something concerns it.
 
 mod ahead;
 mod asleep;
@@ -19,7 +19,6 @@ use std::{
 use ahead::Ahead;
 use asleep::Asleep;
 pub(crate) use handle::RouterHandle;
-use holdpoint_core::flight::{due, next_deadline};
 use holdpoint_protocol::{Timestamp, ids::FlightId, streams};
 use holdpoint_runtime::{
     clock,
@@ -32,6 +31,7 @@ use survey::{Scan, survey};
 
 use crate::{
     books::Books,
+    catalog::OpenFlight,
     flight::{self, FlightActor},
     intake::Taken,
     shell::Shell,
@@ -43,6 +43,8 @@ const SCAN_PERIOD: Duration = Duration::from_secs(10);
 const CHECKPOINT_PERIOD: Duration = Duration::from_secs(600);
 /// How often to look whose deadline has passed.
 const WAKE_PERIOD: Duration = Duration::from_secs(1);
+/// Flights that are woken at once: each is read from its journals.
+const WAKES_MAX: usize = 100;
 /// The pause before a handoff that cannot be placed is delivered again.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
@@ -174,7 +176,7 @@ impl Actor for Router {
             Msg::ReadOn => state.read_on(),
             Msg::Scanned(scan) => state.scanned(&myself, scan).await,
             Msg::Wake => {
-                let due = state.asleep.due(clock::now());
+                let due = state.asleep.due(clock::now(), WAKES_MAX);
                 state.start_all(&myself, due).await;
                 let impatient = state.ahead.impatient(Instant::now());
                 state.find(&myself, impatient).await;
@@ -294,7 +296,8 @@ impl State {
         let (shell, dir) = (self.shell.clone(), self.state_dir.clone());
         let mut known: HashSet<FlightId> = self.flights.keys().cloned().collect();
         match reach {
-            Reach::Everything => {}
+            // What an earlier one has read is older than what this one finds due.
+            Reach::Everything => self.ahead.forget(),
             Reach::Checkpoint => known.extend(self.asleep.flights().cloned()),
             Reach::After(_) => known.extend(self.begun.iter().chain(&self.begun_before).cloned()),
         }
@@ -334,22 +337,24 @@ impl State {
         let Scan { open, until } = scan;
         let everything = self.scans.reads_everything();
         self.scans.succeeded(until);
-        open.iter().for_each(|books| self.shell.open.opened(books));
+        open.iter().for_each(|open| self.shell.open.opened(open.counted()));
         self.shell.open.read_until(until);
         // Those that were begun while it went on may be behind where it ended.
         self.begun_before = std::mem::take(&mut self.begun);
         let mut kept = HashMap::new();
-        for books in open {
-            let (flight, books) = (books.id().clone(), Box::new(books));
+        for open in open {
+            let (flight, until) = (open.id().clone(), sleeps_until(&open, &self.shell));
             if self.flights.contains_key(&flight) {
                 continue;
             }
-            match sleeps_until(&books, &self.shell) {
-                Some(until) => {
+            match (until, open.into_books()) {
+                (Some(until), books) => {
                     self.asleep.insert_at_latest(flight.clone(), until);
-                    kept.insert(flight, books);
+                    kept.extend(books.map(|books| (flight, books)));
                 }
-                None => drop(self.actor(myself, &flight, Some(books)).await),
+                (None, Some(books)) => drop(self.actor(myself, &flight, Some(books)).await),
+                // Woken soon, with as many others as can be read at once.
+                (None, None) => self.asleep.insert(flight, clock::now()),
             }
         }
         if everything {
@@ -368,10 +373,8 @@ impl State {
 }
 
 /// Until when nothing is to be done for a flight; `None` if something is now, or might be.
-fn sleeps_until(books: &Books, shell: &Shell) -> Option<Timestamp> {
-    let pool = &books.flight.submitted.fleet.pool;
-    let quiet = due(&books.flight, &books.waypoints, clock::now()).is_empty();
+fn sleeps_until(open: &OpenFlight, shell: &Shell) -> Option<Timestamp> {
+    let pool = open.pool();
     // The consumers of a local flight's agents have to be made.
-    next_deadline(&books.flight, &books.waypoints, clock::now())
-        .filter(|_| quiet && pool == &streams::fleet_pool() && shell.members.borrow().serve(pool))
+    open.rests_until().filter(|_| pool == &streams::fleet_pool() && shell.members.borrow().serve(pool))
 }

@@ -78,7 +78,7 @@ pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest:
     }
     let taken = append(shell, submit, workflows, facts, by, digest).await?;
     if let Taken::Now(books) = &taken {
-        shell.open.opened(books);
+        shell.open.opened(books.counted());
     }
     Ok(taken)
 }

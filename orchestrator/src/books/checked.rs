@@ -16,6 +16,8 @@ pub(crate) struct Checked {
     pub(crate) sequence: Sequence,
     /// Whether it is where a flight's submission is.
     pub(crate) is_submission: bool,
+    /// How long its payload is.
+    pub(super) bytes: usize,
     pub(super) says: Says,
 }
 
@@ -54,6 +56,7 @@ impl Checked {
             key: subjects::parse_journal(&stored.subject),
             sequence: stored.sequence,
             is_submission: subjects::is_submission(&stored.subject),
+            bytes: stored.payload.len(),
             says: if trusted { says(stored) } else { Says::Nothing },
         }
     }

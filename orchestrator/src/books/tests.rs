@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 use super::*;
 
 /// The journal of a flight as the broker has it, and a key that counts.
-struct World {
+pub(crate) struct World {
     roots: TrustRoots,
     signer: Signer,
     books: Books,
@@ -86,7 +86,7 @@ pub(crate) fn landing(previous: &[u8]) -> Entry {
 
 impl World {
     /// Only the submission is there.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut authority = Authority::create();
         let signer = authority.mint_orchestrator(&"orchestrator".parse().unwrap()).signer();
         let roots = authority.trust_roots().clone();
@@ -100,8 +100,17 @@ impl World {
         self.stored(sequence, outgoing.payload)
     }
 
+    /// An entry of a flight's own journal at this place, checked.
+    pub(crate) fn checked(&self, flight: &FlightId, sequence: u64, kind: &EntryKind, entry: &Entry) -> Checked {
+        let outgoing = outgoing(entry, kind, "id".to_owned(), None).unwrap();
+        Checked::of(&self.roots, &self.stored_as(JournalKey::flight(flight).entry(kind), sequence, outgoing.payload))
+    }
+
     fn stored(&self, sequence: u64, payload: Bytes) -> Stored {
-        let subject = JournalKey::flight(self.books.id()).entry(&EntryKind::Landed);
+        self.stored_as(JournalKey::flight(self.books.id()).entry(&EntryKind::Landed), sequence, payload)
+    }
+
+    fn stored_as(&self, subject: String, sequence: u64, payload: Bytes) -> Stored {
         Stored {
             sequence: Sequence(sequence),
             signature: Some(self.signer.sign(&subject, &payload)),
@@ -159,6 +168,16 @@ fn a_broken_chain_is_never_passed_over() {
         assert!(matches!(world.take(&broken), Err(BooksError::ChainBroken { .. })));
         assert_eq!((world.end(), world.books.known), (Sequence(1), Sequence(1)));
     }
+}
+
+#[test]
+fn the_flights_own_entries_add_up_and_a_waypoints_last_one_stands_for_those_before() {
+    let mut books = books();
+    let end = |bytes| End { sequence: Sequence(1), digest: None, bytes };
+    let waypoint: Option<WaypointId> = Some("w".parse().unwrap());
+    let entries = [(None, 10), (None, 5), (waypoint.clone(), 100), (waypoint, 70)];
+    entries.into_iter().for_each(|(of, bytes)| books.end(of, end(bytes)));
+    assert_eq!(books.bytes(), 10 + 5 + 70);
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl State {
         let open = !books.is_over();
         if self.counted.replace(open) != Some(open) {
             if open {
-                self.shell.open.opened(books);
+                self.shell.open.opened(books.counted());
             } else {
                 self.shell.open.over(&self.id);
                 self.shell.ended.saw(&self.id, books.ends());

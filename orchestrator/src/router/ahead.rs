@@ -1,5 +1,5 @@
 //! Flights that a scan of everything reads, and the callers that ask for one of them meanwhile: they wait a little for
-//! the scan, which reads all of them in one go, and what the scan has read is kept for a while.
+//! the scan, which reads all of them in one go, and the folds that the scan has kept are there for a while.
 
 use std::{
     collections::HashMap,
@@ -44,9 +44,14 @@ impl Ahead {
         self.askers.drain(..).map(|(_, asker)| asker).collect()
     }
 
-    /// What a scan of everything has read, in the place of what an earlier one had.
+    /// What a scan of everything has read.
     pub(super) fn keep(&mut self, books: HashMap<FlightId, Box<Books>>, now: Instant) {
         (self.kept, self.kept_since) = (books, Some(now));
+    }
+
+    /// A scan of everything begins: it reads all of that again.
+    pub(super) fn forget(&mut self) {
+        (self.kept, self.kept_since) = (HashMap::new(), None);
     }
 
     /// The fold of a flight, if it is kept. Others may have appended since.
@@ -57,7 +62,7 @@ impl Ahead {
     /// Drops what was kept long enough.
     pub(super) fn drop_old(&mut self, now: Instant) {
         if self.kept_since.is_some_and(|since| now.duration_since(since) >= KEPT) {
-            (self.kept, self.kept_since) = (HashMap::new(), None);
+            self.forget();
         }
     }
 }
@@ -101,7 +106,7 @@ mod tests {
         ahead.drop_old(begin + KEPT);
         assert!(ahead.take(&flight).is_none());
         ahead.keep(kept("f"), begin);
-        ahead.keep(kept("g"), begin);
-        assert!(ahead.take(&flight).is_none(), "another scan has read what there is");
+        ahead.forget();
+        assert!(ahead.take(&flight).is_none(), "another scan reads what there is");
     }
 }

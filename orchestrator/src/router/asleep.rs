@@ -32,10 +32,10 @@ impl Asleep {
         }
     }
 
-    /// Those whose time has come. They sleep no longer.
-    pub(super) fn due(&mut self, now: Timestamp) -> Vec<FlightId> {
+    /// So many at most of those whose time has come, the earliest first. They sleep no longer.
+    pub(super) fn due(&mut self, now: Timestamp, at_most: usize) -> Vec<FlightId> {
         let mut due = Vec::new();
-        while self.order.first().is_some_and(|(until, _)| *until <= now) {
+        while due.len() < at_most && self.order.first().is_some_and(|(until, _)| *until <= now) {
             let Some((_, flight)) = self.order.pop_first() else { break };
             self.until.remove(&flight);
             due.push(flight);
@@ -72,9 +72,10 @@ mod tests {
         asleep.insert(id("late"), at(9));
         asleep.insert(id("early"), at(3));
         asleep.insert(id("never"), at(99));
-        assert_eq!(asleep.due(at(2)), []);
-        assert_eq!(asleep.due(at(10)), [id("early"), id("late")]);
-        assert_eq!((asleep.due(at(10)), asleep.len()), (vec![], 1));
+        assert_eq!(asleep.due(at(2), 9), []);
+        assert_eq!(asleep.due(at(10), 1), [id("early")], "in portions");
+        assert_eq!(asleep.due(at(10), 9), [id("late")]);
+        assert_eq!((asleep.due(at(10), 9), asleep.len()), (vec![], 1));
     }
 
     #[test]
@@ -82,12 +83,12 @@ mod tests {
         let mut asleep = Asleep::default();
         asleep.insert(id("f"), at(3));
         asleep.insert(id("f"), at(9));
-        assert_eq!((asleep.due(at(5)), asleep.len()), (vec![], 1));
+        assert_eq!((asleep.due(at(5), 9), asleep.len()), (vec![], 1));
         asleep.insert_at_latest(id("f"), at(20));
-        assert_eq!(asleep.due(at(9)), [id("f")], "what was read before it went on");
+        assert_eq!(asleep.due(at(9), 9), [id("f")], "what was read before it went on");
         asleep.insert_at_latest(id("f"), at(20));
-        assert_eq!((asleep.due(at(19)), asleep.len()), (vec![], 1));
+        assert_eq!((asleep.due(at(19), 9), asleep.len()), (vec![], 1));
         asleep.remove(&id("f"));
-        assert_eq!((asleep.due(at(99)), asleep.len()), (vec![], 0));
+        assert_eq!((asleep.due(at(99), 9), asleep.len()), (vec![], 0));
     }
 }

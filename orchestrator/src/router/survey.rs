@@ -10,8 +10,7 @@ use holdpoint_protocol::{ids::FlightId, journal::Sequence};
 
 use super::scans::Reach;
 use crate::{
-    books::Books,
-    catalog::{self, Catalog, Touched, Wanted},
+    catalog::{self, Catalog, FOLDS_BYTES_MAX, OpenFlight, Touched, Wanted},
     checkpoint::Checkpoint,
     ended::Ended,
     shell::Shell,
@@ -22,7 +21,7 @@ const FIRST: Sequence = Sequence(1);
 
 /// The flights that are not over, and were not known.
 pub(crate) struct Scan {
-    pub(super) open: Vec<Books>,
+    pub(super) open: Vec<OpenFlight>,
     pub(super) until: Sequence,
 }
 
@@ -45,8 +44,8 @@ async fn submitted_after(shell: &Shell, after: Sequence, known: &HashSet<FlightI
     found.retain(|(flight, _)| !known.contains(flight));
     let Some((_, first)) = found.first() else { return Ok(Scan { open: Vec::new(), until }) };
     let wanted = found.iter().map(|(flight, _)| flight.clone()).collect();
-    let catalog = catalog::read(shell, before(*first), &Wanted::Open(&wanted)).await?;
-    Ok(Scan { open: catalog.open.into_values().collect(), until })
+    let catalog = catalog::read(shell, before(*first), &Wanted::Open(&wanted), FOLDS_BYTES_MAX).await?;
+    Ok(Scan { open: catalog.into_open(), until })
 }
 
 async fn checkpoint(shell: &Shell, dir: &Path, known: Known<'_>) -> Result<Scan, ReadError> {
@@ -61,17 +60,17 @@ async fn checkpoint(shell: &Shell, dir: &Path, known: Known<'_>) -> Result<Scan,
     let mut catalog = if together.is_empty() {
         Catalog::default()
     } else {
-        catalog::read(shell, after, &Wanted::Open(&together)).await?
+        catalog::read(shell, after, &Wanted::Open(&together), FOLDS_BYTES_MAX).await?
     };
     catalog.read_singly(shell, singly.clone()).await?;
     open.retain(|flight, _| !is_read(flight) || catalog.is_left(flight));
     let begun = |(flight, submitted): (FlightId, Option<Sequence>)| {
-        let submitted = submitted.or_else(|| catalog.open.get(&flight).map(Books::begun));
+        let submitted = submitted.or_else(|| catalog.begun(&flight));
         (flight, submitted.unwrap_or(FIRST))
     };
     Checkpoint { until, open: open.into_iter().map(begun).collect() }.keep(shell, dir, &roots).await;
     shell.ended.noted(until, believed);
-    Ok(Scan { open: catalog.open.into_values().collect(), until })
+    Ok(Scan { open: catalog.into_open(), until })
 }
 
 /// Which flights need not be read to be known as open.
