@@ -6,6 +6,7 @@ mod news;
 mod screen;
 mod told;
 mod trouble;
+mod written;
 
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, Standing},
-    facts::Oid,
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -32,6 +32,7 @@ use crate::{
 use news::{Gap, News, Tracker};
 use screen::Screen;
 use trouble::Troubles;
+use written::Written;
 
 /// How often it is asked how the flight stands, and how seldom at most.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -51,7 +52,7 @@ pub(crate) struct How<'a> {
     pub(crate) stays: bool,
     /// Whether what happens is printed as JSON.
     pub(crate) events: bool,
-    /// Where its branch is written whenever something has landed.
+    /// Where its branch is written when something has landed.
     pub(crate) repo: Option<&'a UserRepo>,
 }
 
@@ -68,7 +69,7 @@ pub(crate) async fn follow(
     let mut troubles = Troubles::default();
     let mut pauses = Pauses::default();
     let mut refused_since = None;
-    let mut written = None;
+    let mut written = Written::default();
     let mut live = if screen.is_live() { Listening::open(client, flight, None).await.ok() } else { None };
     loop {
         let since = Instant::now();
@@ -129,16 +130,15 @@ pub(crate) async fn follow(
     }
 }
 
-/// Writes the branch where something has landed since it was `written`: a person who reads of a commit can look at it.
-/// The end of the flight tries again what fails here.
+/// Writes the branch where that is due: a person who reads of a commit can look at it. The end of the flight tries again what
+/// fails here.
 async fn write_branch(
     client: &Client,
     repo: Option<&UserRepo>,
     view: &FlightView,
-    written: &mut Option<Oid>,
+    written: &mut Written,
 ) -> Option<String> {
-    let repo = repo.filter(|_| view.head != view.base && written.as_ref() != Some(&view.head))?;
-    *written = Some(view.head.clone());
+    let repo = repo.filter(|_| written.is_due(view, Instant::now()))?;
     let failure = branch::write(client, repo, view).await.err()?;
     Some(format!("the branch {} cannot be written now: {}", view.branch, shown::line(&failure.message())))
 }
