@@ -55,7 +55,10 @@ impl Changes {
         request: &VerificationRequest,
     ) -> Result<Self, VerifyError> {
         let (from, to) = (from_wire(base_tree), from_wire(&request.tree));
-        let found = path_rules::judge(mirror, &from, &to, &texts(request)).await?;
+        let texts = texts(request);
+        let (found, summary) =
+            tokio::join!(path_rules::judge(mirror, &from, &to, &texts), mirror.diff_summary(&from, &to));
+        let (found, summary) = (found?, summary?);
         let put_back = |change: &&Change| {
             let path = wire_path(&change.path);
             let kept = change.old.is_none() && paths::is_test_module(&path);
@@ -73,7 +76,7 @@ impl Changes {
             violations: found.judgement.violations,
             new_modules: found.new_modules,
             softened: softened(mirror, &found.changes, &found.judgement.tests).await?,
-            summary: diff_summary(&mirror.diff_summary(&from, &to).await?),
+            summary: diff_summary(&summary),
             unnamed: unnamed.into_iter().map(as_on_base).collect(),
             named: named.into_iter().map(as_on_base).collect(),
         })

@@ -143,6 +143,8 @@ pub(crate) struct Runs<'a> {
     mirror: &'a Mirror,
     prepare: Option<&'a str>,
     trees: HashMap<Oid, Ready>,
+    /// A tree that is checked out, until something runs on it.
+    ahead: Option<(Oid, Place)>,
     /// When the turn was taken up, as far as its runs go.
     began: Instant,
     started: u32,
@@ -180,6 +182,7 @@ impl<'a> Runs<'a> {
             mirror,
             prepare,
             trees: HashMap::new(),
+            ahead: None,
             began: Instant::now(),
             started: 0,
             new_modules: BTreeSet::new(),
@@ -279,15 +282,29 @@ impl<'a> Runs<'a> {
         if let Some(ready) = self.trees.get(tree.oid) {
             return Ok(ready.clone());
         }
-        let place = Place::in_folder(self.folder.path(), tree.oid.as_str());
-        for folder in [&place.caches, &place.build, &place.home] {
-            make_dir(folder)?;
-        }
-        self.checkout(tree.oid, &place.tree).await?;
+        let place = match self.ahead.take_if(|(oid, _)| oid == tree.oid) {
+            Some((_, place)) => place,
+            None => self.checked_out(tree.oid).await?,
+        };
         let unprepared = self.prepare(tree, &place).await?.map(Box::new);
         let ready = Ready { place, unprepared };
         self.trees.insert(tree.oid.clone(), ready.clone());
         Ok(ready)
+    }
+
+    /// Checks a tree out on which something is to run.
+    pub(crate) async fn check_out_ahead(&mut self, tree: &Oid) -> Result<(), VerifyError> {
+        self.ahead = Some((tree.clone(), self.checked_out(tree).await?));
+        Ok(())
+    }
+
+    async fn checked_out(&self, tree: &Oid) -> Result<Place, VerifyError> {
+        let place = Place::in_folder(self.folder.path(), tree.as_str());
+        for folder in [&place.caches, &place.build, &place.home] {
+            make_dir(folder)?;
+        }
+        self.checkout(tree, &place.tree).await?;
+        Ok(place)
     }
 
     async fn checkout(&self, tree: &Oid, dir: &Path) -> Result<(), VerifyError> {

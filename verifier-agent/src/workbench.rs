@@ -136,12 +136,9 @@ impl VerifierWorkbench {
             Ok(base_tree) => base_tree,
             Err(why) => return Ok(Findings::refused(request, &why)),
         };
-        let changes = match request.purpose {
-            VerificationPurpose::Baseline => Changes::default(),
-            VerificationPurpose::Handoff | VerificationPurpose::Merge => {
-                Changes::between(mirror, &base_tree, request).await?
-            }
-        };
+        let folder = TurnFolder::create(&self.settings.state_dir, name)?;
+        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
+        let changes = Box::pin(looked_at(mirror, &base_tree, request, &mut runs)).await?;
         let subject = Subject {
             waypoint: &request.waypoint_id,
             tree: &request.tree,
@@ -157,8 +154,6 @@ impl VerifierWorkbench {
                 judged: &request.judged,
             },
         };
-        let folder = TurnFolder::create(&self.settings.state_dir, name)?;
-        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
         runs.new_modules = changes.new_modules.clone();
         runs.allowance = allowance;
         let mut verdicts = Verdicts::default();
@@ -287,6 +282,28 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
     Findings { criteria, guards, violations, diff, doubts, receipt, asks, metered, markers_ignored, evidence }
+}
+
+/// What changed. Where something is run, the tree is checked out meanwhile: the first run of a check is nearly always on it.
+async fn looked_at(
+    mirror: &Mirror,
+    base_tree: &Oid,
+    request: &VerificationRequest,
+    runs: &mut Runs<'_>,
+) -> Result<Changes, VerifyError> {
+    let changes = async {
+        match request.purpose {
+            VerificationPurpose::Baseline => Ok(Changes::default()),
+            VerificationPurpose::Handoff | VerificationPurpose::Merge => {
+                Changes::between(mirror, base_tree, request).await
+            }
+        }
+    };
+    let runs_something = !request.guards.is_empty() || asked(request).any(|criterion| criterion.check.is_some());
+    let ahead = async { if runs_something { runs.check_out_ahead(&request.tree).await } else { Ok(()) } };
+    let (changes, ahead) = tokio::join!(changes, ahead);
+    let changes = changes?;
+    ahead.map(|()| changes)
 }
 
 /// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The

@@ -149,11 +149,14 @@ impl Capture<'_> {
             return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });
         }
         let changes = self.mirror.diff(&base_tree, &tree).await?;
-        let summary = self.mirror.diff_summary(&base_tree, &tree).await?;
-        let (touched, diff) = (path_changes(&changes), diff_summary(&summary));
-        let commit = self.mirror.commit_on(&base, &tree, &self.meta()).await?;
-        let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;
-        Ok(Ready { work: Some((commit, bundle)), tree, touched, diff, said })
+        let work = async {
+            let commit = self.mirror.commit_on(&base, &tree, &self.meta()).await?;
+            let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;
+            Ok::<_, WorkspaceError>((commit, bundle))
+        };
+        let (summary, work) = tokio::join!(self.mirror.diff_summary(&base_tree, &tree), work);
+        let (touched, diff) = (path_changes(&changes), diff_summary(&summary?));
+        Ok(Ready { work: Some(work?), tree, touched, diff, said })
     }
 
     /// The date is the turn's, so that every delivery of the same result gives the same commit but for the agent's name.

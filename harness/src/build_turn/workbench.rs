@@ -227,21 +227,24 @@ impl<B: Backend> Workbench<B> {
         })
     }
 
-    /// Makes the clone, and says what its program learns of it beforehand.
+    /// Makes the clone, and meanwhile what its program learns of it beforehand.
     async fn lay_out(
         &self,
         mirror: &Mirror,
         request: &BuildRequest,
         folder: &TurnFolder,
     ) -> Result<(AgentClone, RepositoryContext), BuildError> {
-        let clone = {
+        let (start, dir, subject) = (from_wire(&request.start), folder.clone_dir(), TurnSubject::from(request));
+        let clone = async {
             let _at = holdpoint_faults::at(Step::Clone);
-            let (start, dir) = (from_wire(&request.start), folder.clone_dir());
-            mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
+            mirror.clone_for_agent(&start, &dir).await
         };
-        let subject = TurnSubject::from(request);
         let context = RepositoryContext::of(mirror, &subject, self.outline.as_ref());
-        let context = context.instrument(info_span!(target: TRACE, "context")).await?;
+        let (clone, context) = tokio::join!(
+            clone.instrument(info_span!(target: TRACE, "clone")),
+            context.instrument(info_span!(target: TRACE, "context")),
+        );
+        let (clone, context) = (clone?, context?);
         write(&folder.input().join(MAP_FILE), context.map.as_bytes())?;
         Ok((clone, context))
     }

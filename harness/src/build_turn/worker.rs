@@ -238,7 +238,7 @@ fn empty_plan(job: &Job) -> BuildPlan {
 
 /// Stores the output and, where there is one, the bundle.
 async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
-    let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
+    let output = blobs::put_file(&job.bus, &job.role, &built.output);
     let work = match &built.outcome {
         BuildTurnOutcome::Ready(ready) => ready.work.as_ref(),
         BuildTurnOutcome::Clarify(_, work) | BuildTurnOutcome::Help(_, work) | BuildTurnOutcome::Stopped(_, work) => {
@@ -246,8 +246,12 @@ async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), Blo
         }
         BuildTurnOutcome::Failed(_) => None,
     };
-    let Some((_, bundle)) = work else { return Ok((output, None)) };
-    Ok((output, Some(blobs::put_file(&job.bus, &job.role, &bundle.path).await?)))
+    let bundle = async {
+        let Some((_, bundle)) = work else { return Ok(None) };
+        blobs::put_file(&job.bus, &job.role, &bundle.path).await.map(Some)
+    };
+    let (output, bundle) = tokio::join!(output, bundle);
+    Ok((output?, bundle?))
 }
 
 fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, AgentStartError> {

@@ -53,6 +53,16 @@ fn mutants(findings: &Findings) -> usize {
 }
 
 #[tokio::test]
+async fn two_criteria_break_the_same_lines_each_for_itself() {
+    let rig = unittest(STRONG).await;
+    let commit = rig.change(&[("calc.py", Some(WORK))]).await;
+    let criteria = ["one", "other"].map(|id| criterion(id, with(SUITE, 2)));
+    let found = rig.verify(&rig.request(&commit, criteria.to_vec()).await).await;
+    assert_eq!((mutants(&found), found.criteria.len()), (4, 2), "{:#?}", found.criteria);
+    assert!(found.criteria.iter().all(|report| report.result.verdict == Pass), "{:#?}", found.criteria);
+}
+
+#[tokio::test]
 async fn tests_that_ask_for_nothing_let_a_mutant_survive_and_the_report_names_its_line() {
     let rig = unittest(WEAK).await;
     let found = judged(&rig, &[("calc.py", Some(WORK))], with(SUITE, 3)).await;

@@ -145,7 +145,8 @@ impl Rig {
 
     /// Judges, and checks what holds for all findings.
     pub(crate) async fn verify(&self, request: &VerificationRequest) -> Findings {
-        let findings = self.workbench.verify("turn-1", request, &self.mirror, &|_| {}, &Nobody).await.unwrap();
+        let findings = self.workbench.verify("turn-1", request, &self.mirror, &|_| {}, &Nobody);
+        let findings = Box::pin(findings).await.unwrap();
         let stored: Vec<_> = findings.evidence.iter().map(|evidence| evidence.digest).collect();
         for report in findings.criteria.iter().chain(&findings.guards) {
             assert!(!report.result.evidence.is_empty(), "{report:?}");

@@ -68,14 +68,24 @@ impl Mirror {
         let dest = create_fresh_dir(dest)?;
         let git_dir = dest.join(".git");
         begin(&git_dir, self.object_format())?;
+        let scratch = self.scratch()?;
+        let files = async {
+            let git = scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit);
+            git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await
+        };
         match self.snapshot_pack()? {
-            Some(pack) if length(&pack)? <= CLONE_COPY_BYTES_MAX => self.copy_history(&pack, commit, &git_dir).await?,
-            _ => self.fetch_history(commit, &dest).await?,
+            Some(pack) if length(&pack)? <= CLONE_COPY_BYTES_MAX => {
+                // Neither goes on in the folder of a clone that has failed.
+                let (history, files) = tokio::join!(self.copy_history(&pack, commit, &git_dir), files);
+                history?;
+                files?;
+            }
+            _ => {
+                self.fetch_history(commit, &dest).await?;
+                files.await?;
+            }
         }
         write(&git_dir.join("refs/heads").join(BRANCH), format!("{commit}\n"))?;
-        let scratch = self.scratch()?;
-        let git = scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit);
-        git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await?;
         copy(&scratch.path().join(INDEX), &git_dir.join(INDEX))?;
         let remembered = Arc::new(Remembered::of(&dest, entries).await?);
         Ok(AgentClone { dir: dest, begun: Begun { on: commit.clone(), remembered, scratch: Arc::new(scratch) } })
