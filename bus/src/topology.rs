@@ -10,7 +10,7 @@ use async_nats::jetstream::{
     self, ErrorCode,
     consumer::{AckPolicy, DeliverPolicy, pull},
     context::{CreateStreamError, CreateStreamErrorKind},
-    stream::{Config, DiscardPolicy, StorageType, SubjectTransform},
+    stream::{Config, ConsumerErrorKind, DiscardPolicy, StorageType, SubjectTransform},
 };
 use futures::{future::join_all, join};
 use holdpoint_protocol::{
@@ -42,6 +42,9 @@ const PULL_WAIT_MAX: Duration = Duration::from_secs(1);
 pub const DISK_BYTES: u64 = 20 << 30;
 /// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
 const ACKS_PENDING_MAX: i64 = 10_000;
+
+/// How often the broker is asked for a consumer without an answer: a fleet has a hundred, and a busy disk makes the last ones late.
+const CONSUMER_ASKED_MAX: u32 = 3;
 
 /// What may differ between fleets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -359,6 +362,15 @@ async fn ensure_consumer(bus: &Bus, stream: &str, config: pull::Config) -> Resul
         .get_stream_no_info(stream)
         .await
         .map_err(|source| TopologyError::NoStream { name: stream.to_owned(), source })?;
-    let made = handle.create_consumer(config).await;
-    made.map(drop).map_err(|source| TopologyError::Consumer { stream: stream.to_owned(), name, source })
+    let mut asked = 1;
+    loop {
+        match handle.create_consumer(config.clone()).await {
+            // The same again changes nothing where the broker was only late.
+            Err(error) if error.kind() == ConsumerErrorKind::TimedOut && asked < CONSUMER_ASKED_MAX => asked += 1,
+            made => {
+                let failed = |source| TopologyError::Consumer { stream: stream.to_owned(), name, source };
+                return made.map(drop).map_err(failed);
+            }
+        }
+    }
 }

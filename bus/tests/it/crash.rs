@@ -157,3 +157,19 @@ async fn a_replay_goes_on_when_the_broker_dies_with_a_batch_under_way() {
     let rest = tokio::time::timeout(2 * SOON, rest).await.unwrap().unwrap().unwrap();
     assert_eq!(rest.len() as u64, LONG - seen);
 }
+
+#[tokio::test]
+async fn a_broker_that_is_late_is_asked_for_its_consumers_again() {
+    // Longer than it may take for one answer.
+    const LATE: Duration = Duration::from_secs(11);
+    let broker = TestBroker::start().await;
+    let pid = Pid::from_raw(broker.local.broker.pid().cast_signed());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let goes_on = async {
+        tokio::time::sleep(LATE).await;
+        kill(pid, Signal::SIGCONT).unwrap();
+    };
+    let (pool, flight) = (streams::fleet_pool(), flight("f"));
+    let made = broker.ensure_pool(role::BUILDER, &pool, Some(&flight), SOON);
+    tokio::time::timeout(2 * SOON, async { tokio::join!(made, goes_on) }).await.unwrap();
+}
