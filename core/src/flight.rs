@@ -38,7 +38,7 @@ pub use configured::Configurations;
 pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
 pub use drift::{Drift, Regrouped, Rerouted, drift};
-pub use due::{Due, due, due_in, migrates, next_deadline};
+pub use due::{Due, due, due_in, migrates, next_deadline, rests_until};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 pub use passed::Passed;

@@ -117,6 +117,13 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp
     waits.chain(flight.wall_end(now).filter(|_| spending())).min()
 }
 
+/// Until when nothing is to be done for a flight; `None` if something is now, or no deadline is known.
+#[must_use]
+pub fn rests_until(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Option<Timestamp> {
+    let quiet = due(flight, waypoints, now).is_empty();
+    next_deadline(flight, waypoints, now).filter(|_| quiet)
+}
+
 /// Whether a waypoint uses up the flight's budget, or would at once. Accepted work may still land: it costs nothing
 /// more. A waypoint that depends on something incomplete stays pending.
 fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {

@@ -1,6 +1,6 @@
 //! What is known of a flight that is not over: its fold, or what was kept of it when there was no room for more folds.
 
-use holdpoint_core::flight::{self, due, flight_status, next_deadline};
+use holdpoint_core::flight::{self, flight_status};
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
@@ -45,11 +45,8 @@ impl Outline {
     }
 }
 
-/// Until when nothing is to be done for a flight; `None` if something is now, or no deadline is known.
 fn rests_until(books: &Books) -> Option<Timestamp> {
-    let now = clock::now();
-    let quiet = due(&books.flight, &books.waypoints, now).is_empty();
-    next_deadline(&books.flight, &books.waypoints, now).filter(|_| quiet)
+    flight::rests_until(&books.flight, &books.waypoints, clock::now())
 }
 
 impl OpenFlight {
