@@ -1,6 +1,7 @@
 //! The streams and durable consumers, as the orchestrators make them. Making them again changes nothing.
 
 pub(crate) mod disk;
+mod make;
 mod renew;
 mod rooms;
 
@@ -45,7 +46,6 @@ const ACKS_PENDING_MAX: i64 = 10_000;
 
 /// How often the broker is asked for a consumer without an answer: a fleet has a hundred, and a busy disk makes the last ones late.
 const CONSUMER_ASKED_MAX: u32 = 3;
-
 /// What may differ between fleets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologySettings {
@@ -316,7 +316,7 @@ fn durable(ack_wait: Duration) -> pull::Config {
 
 async fn ensure_stream(bus: &Bus, config: Config, settings: &TopologySettings) -> Result<(), TopologyError> {
     let name = config.name.clone();
-    let Err(source) = bus.jetstream().create_or_update_stream(config.clone()).await else { return Ok(()) };
+    let Err(source) = Box::pin(make::stream(bus, &config)).await else { return Ok(()) };
     if is_lack_of_disk(&source) {
         return Err(TopologyError::NoDisk { name, disk_bytes: settings.disk_bytes, source });
     }

@@ -13,8 +13,7 @@ use tokio::time::Instant;
 
 use crate::{checkpoint, root::OrchestratorError};
 
-/// How long a cluster may take until it has all streams: its servers start all at once and choose a leader, and where several
-/// orchestrators make the same streams at once, the client waits 10 s for each answer that only the other one got.
+/// How long a cluster may take until it has all streams: its servers start all at once and choose a leader.
 const STREAMS_PATIENCE: Duration = Duration::from_secs(180);
 /// The pause between two attempts.
 const STREAMS_PAUSE: Duration = Duration::from_millis(500);

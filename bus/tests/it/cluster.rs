@@ -338,3 +338,18 @@ async fn in_a_cluster_too_a_role_that_fills_its_room_is_told_which_and_stops_no_
     let digest = blobs::put(&verifier, &own, "evidence".into()).await.unwrap();
     assert_eq!(blobs::get(&orchestrator, digest, &[own], 1 << 20).await.unwrap(), "evidence");
 }
+
+/// Of two orchestrators that start at once, each gets the answers that the cluster gave to the other one alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_that_set_up_a_cluster_at_once_both_end_without_an_answer_that_never_comes() {
+    let cluster = Cluster::start().await;
+    cluster.has_leader().await;
+    let (one, other) =
+        tokio::join!(cluster.connect_as(&cluster.orchestrator), cluster.connect_as(&cluster.orchestrator));
+    let settings = TopologySettings { replicas: SERVERS, disk_bytes: DISK_BYTES, ..TopologySettings::default() };
+    let roles = Roles::built_in();
+    let (one, other) =
+        tokio::join!(topology::ensure(&one, &settings, &roles), topology::ensure(&other, &settings, &roles));
+    one.unwrap();
+    other.unwrap();
+}

@@ -1,0 +1,39 @@
+//! Making a stream while somebody else makes the same one.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{context::CreateStreamError, stream::Config};
+use tokio::{
+    select,
+    time::{sleep, timeout},
+};
+
+use crate::Bus;
+
+/// How long a stream may take before it is looked for.
+const LOOK_AFTER: Duration = Duration::from_millis(500);
+/// How long such a look may take.
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
+/// Makes or changes a stream. Of two who make the same one at once, a cluster answers one: the other looks whether it is there and led,
+/// and asks again. Nobody answers for a stream without a leader.
+pub(super) async fn stream(bus: &Bus, config: &Config) -> Result<(), CreateStreamError> {
+    let led = async || {
+        let found = timeout(LOOK_MAX, bus.jetstream().get_stream(&config.name)).await.ok()?.ok()?;
+        let cluster = found.cached_info().cluster.as_ref();
+        Some(cluster.is_none_or(|cluster| cluster.leader.is_some()))
+    };
+    let there = async {
+        loop {
+            sleep(LOOK_AFTER).await;
+            if led().await == Some(true) {
+                return;
+            }
+        }
+    };
+    let asked = || bus.jetstream().create_or_update_stream(config.clone());
+    select! {
+        made = asked() => made.map(drop),
+        () = there => asked().await.map(drop),
+    }
+}
