@@ -6,6 +6,7 @@ pub mod agents;
 pub mod chaos;
 pub mod dice;
 pub mod fuzz;
+pub mod kubernetes;
 pub mod performance;
 pub mod repositories;
 pub mod storm;
@@ -68,6 +69,11 @@ pub const PARTS: &[SoakPart] = &[
         name: "upgrade",
         about: "a fleet of an earlier build with work in every state, whose processes are replaced by those of this build",
         run: upgrade::run,
+    },
+    SoakPart {
+        name: "kubernetes",
+        about: "the chart in a cluster, whose pods are deleted and replaced during a flight",
+        run: kubernetes::run,
     },
     SoakPart {
         name: "performance",

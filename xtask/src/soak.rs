@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 
+use crate::images::{self, Build};
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::{self, SERVER_VARIABLE, agents};
@@ -17,6 +18,10 @@ const UPGRADE: &str = "upgrade";
 const FORMER: &str = "HOLDPOINT_FORMER";
 /// That build: the first whose fleets every later one takes over while they run.
 const FORMER_COMMIT: &str = "3f51b4f094dc39d5129349360055abb7b05dc7cc";
+
+/// The part that flies in a cluster: in one of its own, which wants images of this build, unless one is named.
+const KUBERNETES: &str = "kubernetes";
+const KUBECONFIG: &str = "HOLDPOINT_KUBECONFIG";
 
 /// Runs `holdpoint-soak` with these arguments.
 pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
@@ -35,6 +40,12 @@ pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     }
     if chosen.lines().any(|part| part == UPGRADE) && std::env::var_os(FORMER).is_none() {
         set(&mut command, former(layout).map(|program| (FORMER, program)));
+    }
+    if chosen.lines().any(|part| part == KUBERNETES)
+        && std::env::var_os(KUBECONFIG).is_none()
+        && let Err(error) = images::run(layout, Build::Debug)
+    {
+        eprintln!("warning: {error:#}");
     }
     process::run(&mut command, "").map(drop)
 }

@@ -161,6 +161,13 @@ impl RunningProcess {
         self.until(&texts.join(" or "), said);
     }
 
+    /// Looks until it has said this so many times on standard error.
+    #[track_caller]
+    pub fn until_said_times(&mut self, text: &str, times: usize) {
+        let stderr = self.stderr.clone();
+        self.until(&format!("{times} times {text}"), || (stderr.so_far().matches(text).count() >= times).then_some(()));
+    }
+
     /// Whether it has not ended yet.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))

@@ -4,6 +4,7 @@
     manifests.py plain         the same for deploy/kubernetes, which has to be what the chart renders
     manifests.py write         writes deploy/kubernetes anew
     manifests.py check FILE    holds one file against the schemas
+    manifests.py render NAME   prints the chart as a release of that name, with the values on standard input
 
 Prints a line for each problem, and ends with 1 if there is one.
 """
@@ -24,7 +25,7 @@ BY_HAND = {"namespace.yaml", "kustomization.yaml"}
 # The oldest that Chart.yaml admits, and the newest whose schemas are here.
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # What deploy/kubernetes is rendered with.
-PLAIN_VALUES = {"scaling": {"enabled": True}, "sandbox": {"install": True}}
+PLAIN_VALUES = {"scaling": {"enabled": True}, "sandbox": {"install": True}, "archive": {"enabled": True}}
 # What else people set.
 VARIANTS = {
     "as it comes": {},
@@ -35,8 +36,9 @@ VARIANTS = {
         "network": {"clients": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]},
     },
     "a broker of your own": {
-        "broker": {"enabled": False, "url": "tls://nats.example:4222", "tlsSecret": "nats-tls", "copies": 3},
+        "broker": {"enabled": False, "url": "tls://nats.example:4222", "tlsSecret": "nats-tls", "tlsClient": True, "copies": 3},
         "traces": "http://collector.monitoring:4317",
+        "archive": {"enabled": True, "evidence": False, "secret": "keeper", "storageClass": "slow"},
         "network": {"traces": [{"ipBlock": {"cidr": "10.1.2.3/32"}}]},
     },
     "one more role, other images": {
@@ -122,7 +124,8 @@ def of_schema(document):
 
 def of_rules(document):
     """What docs/kubernetes.md promises of every pod of the fleet, and does not hold."""
-    template = document.get("spec", {}).get("template")
+    spec = document.get("spec", {})
+    template = spec.get("jobTemplate", {}).get("spec", spec).get("template")
     if not template:
         return
     pod = template["spec"]
@@ -145,7 +148,7 @@ def of_rules(document):
             yield f"container {container['name']} is not hardened: {own}"
         if "memory" not in container["resources"].get("limits", {}):
             yield f"container {container['name']} has no limit of memory"
-        keys = [mount for mount in container["volumeMounts"] if mount["name"] == "keys" and document["kind"] == "StatefulSet"]
+        keys = [mount for mount in container["volumeMounts"] if mount["name"] == "keys"]
         whole = [mount for mount in keys if not mount.get("subPathExpr") and not mount.get("subPath")]
         if whole and container["name"] != "nats":
             yield "a process has keys of others"
@@ -161,10 +164,10 @@ def problems(name, text, rules=True):
         yield from (f"{where}: {problem}" for problem in (of_rules(document) if rules else ()))
 
 
-def rendered(values):
+def rendered(values, release="holdpoint"):
     """The chart's files, by their names; those that come to nothing are left out."""
     with Chart.load(CHART) as chart:
-        texts = chart.render(values=values, name="holdpoint", namespace="holdpoint")
+        texts = chart.render(values=values, name=release, namespace=release)
     named = {path.rsplit("/", 1)[1]: text.lstrip("\n") for path, text in texts.items()}
     return {name: text for name, text in named.items() if name.endswith(".yaml") and text.strip()}
 
@@ -204,6 +207,10 @@ def main(arguments):
         PLAIN.mkdir(exist_ok=True)
         for name, text in rendered(PLAIN_VALUES).items():
             (PLAIN / name).write_text(tidy(text))
+        return 0
+    if command == "render":
+        for text in rendered(yaml.safe_load(sys.stdin), arguments[1]).values():
+            print(f"---\n{text}")
         return 0
     if command == "check":
         found = list(problems(arguments[1], pathlib.Path(arguments[1]).read_text(), rules=False))

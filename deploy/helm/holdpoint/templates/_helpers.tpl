@@ -65,6 +65,23 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
+{{/* How the broker's certificate is checked, and what is shown to it. */}}
+{{- define "holdpoint.tls" -}}
+{{- if .Values.broker.tlsSecret }}
+# Whose certificates count.
+- name: HOLDPOINT__NATS__TLS__CA
+  value: /tls/ca.pem
+{{- if .Values.broker.tlsClient }}
+# The certificate that is shown.
+- name: HOLDPOINT__NATS__TLS__CERT
+  value: /tls/tls.pem
+# Its key.
+- name: HOLDPOINT__NATS__TLS__KEY
+  value: /tls/tls-key.pem
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* What all processes of ours are told. */}}
 {{- define "holdpoint.environment" -}}
 # This pod's number, from 1 on.
@@ -81,11 +98,7 @@ capabilities: {drop: [ALL]}
 # This process's own credentials.
 - name: HOLDPOINT__NATS__CREDS
   value: /keys/own.creds
-{{- with .Values.broker.tlsSecret }}
-# Whose certificates count.
-- name: HOLDPOINT__NATS__TLS__CA
-  value: /tls/ca.pem
-{{- end }}
+{{- include "holdpoint.tls" . }}
 # Metrics, and answers to probes.
 - name: HOLDPOINT__METRICS__LISTEN
   value: 0.0.0.0:9464
