@@ -22,8 +22,27 @@ use crate::{
 /// The variable that names a fleet elsewhere, as `--nats` does.
 const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
 
-/// Whose credentials commands take, unless they say otherwise.
-const OPERATOR: &str = "an operator";
+/// Whose credentials a command takes for a fleet elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// An operator's, or a person's.
+    Operator,
+    /// The key that may delete.
+    Archivist,
+    /// The key that may copy streams.
+    Migrator,
+}
+
+impl Holds {
+    /// As a sentence has it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Operator => "an operator",
+            Self::Archivist => "an archivist",
+            Self::Migrator => "a migrator",
+        }
+    }
+}
 
 /// A fleet elsewhere.
 #[derive(Debug, Clone)]
@@ -56,17 +75,17 @@ impl Remote {
 
     /// Connects to it, as an operator or a person.
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
-        Box::pin(self.connect_as(OPERATOR)).await
+        Box::pin(self.connect_as(Holds::Operator)).await
     }
 
-    /// Connects to it. `who` is whose credentials it takes, for a hint.
-    pub(crate) async fn connect_as(&self, who: &str) -> Result<Client, Failure> {
+    /// Connects to it.
+    pub(crate) async fn connect_as(&self, who: Holds) -> Result<Client, Failure> {
         let Some(creds) = &self.config.nats.creds else {
-            let hint = format!("name {who}'s .creds file with --creds FILE or HOLDPOINT__NATS__CREDS");
+            let hint = format!("name {}'s .creds file with --creds FILE or HOLDPOINT__NATS__CREDS", who.words());
             return Err(Failure::usage("no_creds", "a fleet elsewhere wants credentials", hint));
         };
         let credentials = Credentials::load(creds)?;
-        if who == OPERATOR {
+        if who == Holds::Operator {
             operators(creds, &credentials)?;
         }
         let args = ConnectArgs {
@@ -138,8 +157,8 @@ impl Target {
     async fn find_as(place: &Place, who: As<'_>) -> Result<Option<Self>, Failure> {
         if let Some(remote) = Remote::named(place)? {
             let who = match who {
-                As::Operator | As::Person(_) => OPERATOR,
-                As::Archivist => "an archivist",
+                As::Operator | As::Person(_) => Holds::Operator,
+                As::Archivist => Holds::Archivist,
             };
             return Ok(Some(Self { client: Box::pin(remote.connect_as(who)).await?, fleet: None }));
         }

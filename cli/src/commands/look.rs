@@ -94,7 +94,8 @@ async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Why no flight is listed: of those that there are, all are forgotten; or they left for the archive that is here.
+/// Why no flight is listed: of those that there are, all are forgotten; or they left for the archive that is here. Where others
+/// archive, there is no telling.
 fn nothing_listed(forgotten: usize, archive: Option<(usize, &Path)>) -> String {
     match archive {
         _ if forgotten > 0 => {
@@ -109,7 +110,8 @@ fn nothing_listed(forgotten: usize, archive: Option<(usize, &Path)>) -> String {
             dir.display(),
             counted(archived, "flight"),
         ),
-        _ => "no flights yet".to_owned(),
+        Some((0, _)) => "no flights yet".to_owned(),
+        None => "no flights: none was submitted yet, or all were archived".to_owned(),
     }
 }
 
@@ -224,7 +226,7 @@ mod tests {
     fn an_empty_list_says_where_flights_went() {
         let dir = Path::new("/state/archive");
         for (forgotten, archive, words) in [
-            (0, None, &["no flights yet"][..]),
+            (0, None, &["submitted yet, or all were archived"][..]),
             (0, Some((0, dir)), &["no flights yet"]),
             (0, Some((2, dir)), &["archived in /state/archive: 2 flights", "holdpoint audit FILE"]),
             (1, Some((2, dir)), &["1 forgotten flight,", "holdpoint status --all"]),

@@ -17,7 +17,7 @@ use crate::{
     },
     failure::{Exit, Failure},
     output,
-    target::Remote,
+    target::{Holds, Remote},
 };
 use folder::{Folder, Saved, Snapshot};
 
@@ -125,7 +125,7 @@ async fn stopped_fleet(place: &Place) -> Result<(Migrator, Vec<String>), Failure
         let message = "a local fleet has one broker, which its commands start";
         return Err(Failure::usage("arguments", message, "name the fleet's broker with --nats URL"));
     };
-    let client = remote.connect_as("a migrator").await?;
+    let client = remote.connect_as(Holds::Migrator).await?;
     let own = Migrator::open(client.bus())?;
     let deadline = Instant::now() + PATIENCE;
     let streams = loop {
