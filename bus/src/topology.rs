@@ -43,9 +43,9 @@ const PULL_WAIT_MAX: Duration = Duration::from_secs(1);
 pub const DISK_BYTES: u64 = 20 << 30;
 /// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
 const ACKS_PENDING_MAX: i64 = 10_000;
-
 /// How often the broker is asked for a consumer without an answer: a fleet has a hundred, and a busy disk makes the last ones late.
 const CONSUMER_ASKED_MAX: u32 = 3;
+
 /// What may differ between fleets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologySettings {
