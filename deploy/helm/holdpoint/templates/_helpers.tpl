@@ -65,6 +65,11 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
+{{/* The Secret with the archive's key. */}}
+{{- define "holdpoint.archivist" -}}
+{{- .Values.archive.secret | default (printf "%s-archivist" (include "holdpoint.name" .)) -}}
+{{- end -}}
+
 {{/* How the broker's certificate is checked, and what is shown to it. */}}
 {{- define "holdpoint.tls" -}}
 {{- if .Values.broker.tlsSecret }}
