@@ -10,6 +10,7 @@ pub mod collector;
 pub mod disk;
 pub mod external;
 pub mod fleet;
+pub mod ports;
 pub mod soak;
 pub mod visitor;
 pub mod world;

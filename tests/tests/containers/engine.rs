@@ -1,20 +1,15 @@
 //! The Docker engine: whether there is one, what its command line does better than a library, and cleaning up.
 
 use std::{
-    net::TcpListener,
-    ops::Range,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus, Output},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use holdpoint_sandbox::ProcessId;
-pub(crate) use holdpoint_tests::say;
 use holdpoint_tests::world::eventually_every;
+pub(crate) use holdpoint_tests::{ports::free_port, say};
 
 /// The label of everything that these tests make; its value is the number of the process.
 pub(crate) const LABEL: &str = "holdpoint-test";
@@ -82,25 +77,6 @@ pub(crate) fn until_healthy(container: &str) {
 pub(crate) fn logs(container: &str) -> String {
     let output = output(&["logs", "--tail", "40", container]);
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
-}
-
-/// Ports below those that Linux gives a process that asks for any.
-const PORTS: Range<u32> = 20_000..30_000;
-
-/// A port of this machine that is free now, and that no other process gets when it asks for any: a fleet that was down for a moment
-/// finds it free again.
-pub(crate) fn free_port() -> u16 {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
-    let count = PORTS.end - PORTS.start;
-    // Not where another run of these tests, whose number is next to this one's, begins to look.
-    let first = std::process::id().wrapping_mul(37);
-    let ports = std::iter::repeat_with(|| TAKEN.fetch_add(1, Ordering::Relaxed));
-    let mut ports = ports.take(count as usize).map(|taken| PORTS.start + first.wrapping_add(taken) % count);
-    let free = ports.find_map(|port| {
-        let port = u16::try_from(port).ok()?;
-        TcpListener::bind(("127.0.0.1", port)).is_ok().then_some(port)
-    });
-    free.expect("one of 10,000 ports is free")
 }
 
 fn output(args: &[&str]) -> Output {

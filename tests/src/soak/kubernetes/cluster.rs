@@ -4,7 +4,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::PathBuf,
     process::{Command, Stdio},
     sync::{
@@ -17,7 +17,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::world::{World, eventually, root};
+use crate::{
+    ports::free_port,
+    world::{World, eventually, root},
+};
 
 /// How long all pods of a set may take to be ready, or to go.
 const READY: &str = "--timeout=300s";
@@ -144,9 +147,8 @@ impl<'a> Release<'a> {
     }
 
     /// Opens a way to the broker, and waits until the broker speaks at its end.
-    pub(super) fn door(&self) -> Result<Door, String> {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = port.map_err(|error| format!("no port is free: {error}"))?.port();
+    pub(super) fn door(&self) -> Door {
+        let port = free_port();
         let pods = (0..self.brokers).map(|n| format!("{}-nats-{n}", self.name));
         let ports = format!("{port}:4222");
         let ways: Vec<Command> = pods.map(|pod| quiet(self.cluster.command(&["port-forward", &pod, &ports]))).collect();
@@ -158,7 +160,7 @@ impl<'a> Release<'a> {
         let (url, operator) = (format!("nats://127.0.0.1:{port}"), self.operator.display().to_string());
         let door = Door { url, operator, closed, keeper: Some(keeper) };
         eventually("a way to the broker", || speaks(port).then_some(()));
-        Ok(door)
+        door
     }
 
     /// Deletes the first pod with this label, which comes again.
