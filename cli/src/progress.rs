@@ -28,6 +28,7 @@ use crate::{
     live::Listening,
     output,
     people::words,
+    reload::Watcher,
 };
 use news::{Gap, News, Tracker};
 use screen::Screen;
@@ -54,6 +55,8 @@ pub(crate) struct How<'a> {
     pub(crate) events: bool,
     /// Where its branch is written when something has landed.
     pub(crate) repo: Option<&'a UserRepo>,
+    /// What reloads its workflows meanwhile: it is followed until no reload is under way.
+    pub(crate) watcher: Option<&'a Watcher>,
 }
 
 /// Shows a flight on standard error until only people can move it on, and gives its last view. The history of its work
@@ -62,7 +65,7 @@ pub(crate) async fn follow(
     client: &Client,
     flight: &FlightId,
     begun: Option<&FlightView>,
-    How { stays, events, repo }: How<'_>,
+    How { stays, events, repo, watcher }: How<'_>,
 ) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
     let mut tracker = Tracker::since(begun);
@@ -72,7 +75,7 @@ pub(crate) async fn follow(
     let mut written = Written::default();
     let mut live = if screen.is_live() { Listening::open(client, flight, None).await.ok() } else { None };
     loop {
-        let since = Instant::now();
+        let (since, reloads) = (Instant::now(), watcher.and_then(Watcher::reloads));
         let looked = look(client, flight, &tracker).await;
         let pause = match &looked {
             Ok(_) => (since.elapsed() * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM),
@@ -111,7 +114,7 @@ pub(crate) async fn follow(
                     FlightStatus::Waiting => stays,
                     FlightStatus::Accepted | FlightStatus::Incomplete => false,
                 };
-                if !goes_on {
+                if !goes_on && watcher.is_none_or(|watcher| watcher.end(reloads)) {
                     screen.close();
                     return Ok(view);
                 }

@@ -158,6 +158,8 @@ struct Following<'a> {
     result: Wanted,
     /// Who is notified meanwhile.
     notifier: Option<Notifier>,
+    /// What reloads its workflows meanwhile.
+    watcher: Option<Watcher>,
 }
 
 impl<'a> Following<'a> {
@@ -168,13 +170,15 @@ impl<'a> Following<'a> {
         flight: &'a FlightId,
         result: Wanted,
         notifier: Option<Notifier>,
+        watcher: Option<Watcher>,
     ) -> Self {
-        Self { client, repo, flight, stays: stays(result != Wanted::Words), result, notifier }
+        Self { client, repo, flight, stays: stays(result != Wanted::Words), result, notifier, watcher }
     }
 
     /// Follows the flight to its end and writes its branch.
     async fn conclude(self, begun: Option<&FlightView>) -> Result<Flown, Failure> {
-        let how = progress::How { stays: self.stays, events: self.result == Wanted::Events, repo: Some(self.repo) };
+        let (stays, events, watcher) = (self.stays, self.result == Wanted::Events, self.watcher.as_ref());
+        let how = progress::How { stays, events, repo: Some(self.repo), watcher };
         let view = progress::follow(self.client, self.flight, begun, how).await?;
         let is_over = |view: &FlightView| matches!(view.status, FlightStatus::Accepted | FlightStatus::Incomplete);
         let ended = (!begun.is_some_and(is_over)).then(clock::now);
@@ -208,9 +212,9 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
         let watched = watched(args, declares).await?;
         ready.submit(&client, &flight, facts(&config, streams::fleet_pool(), None)).await?;
         output::err(&format!("flight {flight}"));
-        let _watcher = watched.map(|files| Watcher::start(&client, files, Some(&flight), None));
+        let watcher = watched.map(|files| Watcher::start(&client, files, Some(&flight), None));
         let notifier = notifier(&client, &config, &repo, &flight)?;
-        let following = Following::of(&client, &repo, &flight, Wanted::by(args), notifier);
+        let following = Following::of(&client, &repo, &flight, Wanted::by(args), notifier, watcher);
         following.conclude(None).await
     };
     or_interrupted(work, &flight).await
@@ -226,9 +230,9 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
         let begun = client.status(flight).await?;
         branch::check_fits(&repo, &begun).await?;
         let watched = watched(args, !begun.workflows.is_empty()).await?;
-        let _watcher = watched.map(|files| Watcher::start(&client, files, Some(flight), None));
+        let watcher = watched.map(|files| Watcher::start(&client, files, Some(flight), None));
         let notifier = notifier(&client, &config, &repo, flight)?;
-        let following = Following::of(&client, &repo, flight, Wanted::by(args), notifier);
+        let following = Following::of(&client, &repo, flight, Wanted::by(args), notifier, watcher);
         following.conclude(Some(&begun)).await
     };
     or_interrupted(work, flight).await

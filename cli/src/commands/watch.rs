@@ -31,8 +31,8 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
             if let Some(lines) = interrupted(&args.place, &begun).await? {
                 output::err(&lines);
             }
-            let how =
-                progress::How { stays: stays(args.json || args.json_events), events: args.json_events, repo: None };
+            let (stays, events) = (stays(args.json || args.json_events), args.json_events);
+            let how = progress::How { stays, events, repo: None, watcher: None };
             progress::follow(client, &args.flight, Some(&begun), how).await
         })
         .await?;

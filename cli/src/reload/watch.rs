@@ -1,10 +1,10 @@
 //! Watching the files that declare workflows while a fleet runs: what changes is reloaded. Only the contents of the
 //! files count, never that work landed: landings touch no working tree.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use holdpoint_protocol::{Digest, ids::FlightId};
-use tokio::task::JoinHandle;
+use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{Files, Reloaded, Why, count_unsound, open_flights, reload};
 use crate::{client::Client, failure::Failure, fleet::Recruiter, output};
@@ -14,7 +14,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Reloads while it is there.
 #[derive(Debug)]
-pub(crate) struct Watcher(JoinHandle<()>);
+pub(crate) struct Watcher {
+    task: JoinHandle<()>,
+    /// How many reloads are over; held during each.
+    reloads: Arc<Mutex<u64>>,
+}
 
 impl Watcher {
     /// Begins to watch for one flight, or for all that are open. The contents of the files `before` anything was
@@ -26,14 +30,31 @@ impl Watcher {
         recruiter: Option<Recruiter>,
     ) -> Self {
         let (client, flight) = (client.clone(), flight.cloned());
-        let watch = Watch { seen: Seen::new(before), files, client, flight, recruiter };
-        Self(tokio::spawn(watch.forever()))
+        let reloads = Arc::default();
+        let watch = Watch { seen: Seen::new(before), files, client, flight, recruiter, reloads: Arc::clone(&reloads) };
+        Self { task: tokio::spawn(watch.forever()), reloads }
+    }
+
+    /// How many reloads are over; `None` while one is under way.
+    pub(crate) fn reloads(&self) -> Option<u64> {
+        self.reloads.try_lock().ok().map(|reloads| *reloads)
+    }
+
+    /// Ends, unless there was a reload since it answered `before`, or one is under way: whether it did. What the flight comes to
+    /// by that reload is still to be looked at.
+    pub(crate) fn end(&self, before: Option<u64>) -> bool {
+        let Ok(reloads) = self.reloads.try_lock() else { return false };
+        let quiet = before == Some(*reloads);
+        if quiet {
+            self.task.abort();
+        }
+        quiet
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -43,6 +64,7 @@ struct Watch {
     flight: Option<FlightId>,
     recruiter: Option<Recruiter>,
     seen: Seen,
+    reloads: Arc<Mutex<u64>>,
 }
 
 /// The contents of the files when they were looked at.
@@ -77,11 +99,13 @@ impl Watch {
             if !self.seen.is_news(self.files.digest()) {
                 continue;
             }
+            let mut reloads = self.reloads.lock().await;
             if let Err(failure) = self.take().await {
                 output::err("the workflow files changed; flights go on by the workflows they had:");
                 failure.report(false);
                 count_unsound(&self.client, &failure).await;
             }
+            *reloads += 1;
         }
     }
 
@@ -105,6 +129,23 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn it_ends_only_on_what_was_seen_since_the_last_reload() {
+        let reloads = Arc::<Mutex<u64>>::default();
+        let watcher = Watcher { task: tokio::spawn(std::future::pending()), reloads: Arc::clone(&reloads) };
+        let before = watcher.reloads();
+        let mut under_way = reloads.lock().await;
+        assert!(!watcher.end(before) && watcher.reloads().is_none() && !watcher.end(None));
+        *under_way += 1;
+        drop(under_way);
+        assert!(!watcher.end(before) && !watcher.end(None), "what was seen is older than the reload");
+        assert!(!watcher.task.is_finished());
+        assert!(watcher.end(watcher.reloads()));
+        while !watcher.task.is_finished() {
+            tokio::task::yield_now().await;
+        }
+    }
 
     #[test]
     fn a_change_is_taken_once_it_has_settled_and_once_only() {

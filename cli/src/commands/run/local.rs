@@ -302,8 +302,8 @@ impl Local {
         let submission = self.record.submission.as_ref();
         let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
         let files = (self.files.clone(), before);
-        let _watcher = declares.then(|| Watcher::start(client, files, Some(flight), Some(recruiter)));
-        let mut following = Following::of(client, &self.repo, flight, self.result, notifier);
+        let watcher = declares.then(|| Watcher::start(client, files, Some(flight), Some(recruiter)));
+        let mut following = Following::of(client, &self.repo, flight, self.result, notifier, watcher);
         following.stays |= self.console;
         following.conclude(begun.as_deref()).await
     }
