@@ -105,6 +105,18 @@ fn a_flight_is_accepted_when_all_is_complete_and_waiting_when_only_an_answer_hel
 }
 
 #[test]
+fn a_flight_rests_until_its_next_deadline_unless_something_is_due() {
+    let mut fixture = fixture(vec![waypoint("a", &[])]);
+    let rests = |fixture: &Fixture| rests_until(&fixture.flight, &fixture.waypoints, fixture.now);
+    assert_eq!(rests(&fixture), None, "its waypoint is to be opened");
+    fixture.feed("a", Input::Open);
+    let deadline = next(&fixture).unwrap();
+    assert_eq!(rests(&fixture), Some(deadline));
+    fixture.now = deadline;
+    assert_eq!(rests(&fixture), None, "its turn is overdue");
+}
+
+#[test]
 fn waypoints_open_by_priority_then_order_when_their_dependencies_are_complete() {
     let urgent = Waypoint { priority: Priority::Critical, ..waypoint("d", &["a"]) };
     let high = Waypoint { priority: Priority::High, ..waypoint("c", &[]) };
