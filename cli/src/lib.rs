@@ -12,7 +12,8 @@
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
-//! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
+//! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight; `skills`: what its base knows of the
+//!   work.
 
 mod agent_check;
 mod archive;
@@ -39,6 +40,7 @@ mod program;
 mod progress;
 mod rehearsal;
 mod reload;
+mod skills;
 mod state;
 mod target;
 mod view;

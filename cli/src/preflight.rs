@@ -253,10 +253,7 @@ pub(crate) fn unjudged(plan: &Plan, judge: bool, file: Option<&Path>) -> Vec<Str
 /// What was found in a plan, each in a line; with its place where the plan is a file.
 fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
     match file.and_then(|file| in_file(&found, file)) {
-        Some(errors) => {
-            let line = |e: &PlanError| format!("{}:{}:{}: {}; {}", e.file, e.line, e.column, e.message, e.hint);
-            errors.errors.iter().map(line).collect()
-        }
+        Some(errors) => errors.errors.iter().map(PlanError::in_a_line).collect(),
         None => found.problems.into_iter().map(|problem| format!("{}; {}", problem.message, problem.hint)).collect(),
     }
 }

@@ -189,6 +189,12 @@ impl Workflow {
         self.agent_roles().any(|(role, _)| role.as_str() == role::BUILDER)
     }
 
+    /// Whether turns of it make work.
+    #[must_use]
+    pub fn makes_work(&self) -> bool {
+        self.gates.iter().any(|gate| gate.duty == Duty::Make)
+    }
+
     /// The roles of agents that its gates and their escalations name, each with what its turns are; some more than once.
     pub fn agent_roles(&self) -> impl Iterator<Item = (&RoleId, Duty)> {
         let theirs = self.gates.iter().filter(|gate| !gate.require_human);

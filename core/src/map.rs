@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use crate::{paths::Glob, shown};
 
-pub use language::language;
+pub use language::{known_languages, language};
 
 /// Bytes of a map. Files that do not fit are counted.
 pub const MAP_BYTES_MAX: usize = 48 << 10;

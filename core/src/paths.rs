@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
 
-pub use agents::SetAside;
+pub use agents::{SKILLS_FOLDER, SetAside};
 pub use follow::{FOLLOWED_BYTES_MAX, Follow};
 pub use glob::{Glob, InvalidGlob};
 pub use links::{LINKS_MAX, Links};

@@ -1,28 +1,30 @@
 //! What a turn's program learns of the repository before it looks for itself (FLY-17, FLY-19, FLY-31, FLY-33): a bounded map,
 //! the covenants nearest to its files as they are on the base, and which source counts.
 //!
-//! - [`RepositoryContext`]: what is laid out and pushed with the prompt.
+//! - [`RepositoryContext`]: what is laid out and pushed with the prompt; `skills`: of it, the skill packs.
 //! - [`pull`]: slices that a program asks for by name, over its line.
 //!
 //! Everything is read from git's objects, never from a working tree. It is the repository's words: shown in blocks, bounded,
 //! and never to a verifier. `holdpoint_core::map` decides what a map says.
 
 pub mod pull;
+mod skills;
 
 use std::collections::BTreeSet;
 
 use holdpoint_core::{
     guides,
     map::{self, LogLine, MapFile, Outline},
+    skills::{paths, words},
 };
 use holdpoint_outline::{OutlineHelper, SourceFile};
-use holdpoint_protocol::turn::BuildRequest;
+use holdpoint_protocol::{reason::ReasonCode, turn::BuildRequest};
 use holdpoint_workspace::{Mirror, ObjectId, RepoPath, TreeEntry, WorkspaceError};
 
 use self::pull::Repository;
 use holdpoint_runtime::{mirror::from_wire, telemetry::ErrorChain};
 
-/// Bytes of all covenants together that are shown.
+/// Bytes of all covenants together that are shown, and of all skills.
 const GUIDES_BYTES_MAX: usize = 24 << 10;
 /// Bytes of the largest covenant that is read.
 const GUIDE_BYTES_READ_MAX: u64 = 256 << 10;
@@ -33,7 +35,7 @@ const LOG_PATHS_MAX: usize = 100;
 /// Characters of a commit's id that are shown.
 const COMMIT_CHARS: usize = 12;
 
-/// A covenant.
+/// A covenant, or a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guide {
     /// Its path on the base.
@@ -44,6 +46,15 @@ pub struct Guide {
     pub cut: bool,
 }
 
+impl Guide {
+    /// As much of a document as there is room `left`, which it takes.
+    fn within(left: &mut usize, path: &str, text: &str) -> Self {
+        let shown = text.get(..text.floor_char_boundary(*left)).unwrap_or_default();
+        *left -= shown.len();
+        Self { path: path.to_owned(), text: shown.to_owned(), cut: shown.len() < text.len() }
+    }
+}
+
 /// What a program learns of the repository.
 #[derive(Debug, Default)]
 pub struct RepositoryContext {
@@ -51,6 +62,8 @@ pub struct RepositoryContext {
     pub map: String,
     /// Covenants, the nearest first.
     pub guides: Vec<Guide>,
+    /// Skills that apply, the most specific first.
+    pub skills: Vec<Guide>,
     /// The source that counts, on the base.
     pub source: Option<String>,
     /// What files define, as far as that was looked at.
@@ -70,6 +83,10 @@ pub struct TurnSubject<'a> {
     pub covenant: &'a str,
     /// The plan's sources, the first wins.
     pub sources: &'a [String],
+    /// What it says itself, for skills ([`holdpoint_core::skills::words`]).
+    pub words: String,
+    /// What the last attempt came to.
+    pub reason: Option<ReasonCode>,
 }
 
 impl<'a> From<&'a BuildRequest> for TurnSubject<'a> {
@@ -80,6 +97,8 @@ impl<'a> From<&'a BuildRequest> for TurnSubject<'a> {
             scope: &request.scope,
             covenant: &request.covenant,
             sources: &request.sources,
+            words: words(&request.title, &request.goal, &request.criteria),
+            reason: request.feedback.as_ref().map(|feedback| feedback.reason_code),
         }
     }
 }
@@ -94,7 +113,7 @@ impl RepositoryContext {
         subject: &TurnSubject<'_>,
         outline: Option<&OutlineHelper>,
     ) -> Result<Self, WorkspaceError> {
-        let TurnSubject { base, start, scope, covenant, sources } = subject;
+        let TurnSubject { base, start, scope, covenant, sources, words, reason } = subject;
         let entries = mirror.list_tree(start).await?;
         let named: Vec<(MapFile<'_>, &TreeEntry)> = entries.iter().filter_map(named).collect();
         let files: Vec<MapFile<'_>> = named.iter().map(|(file, _)| *file).collect();
@@ -112,9 +131,10 @@ impl RepositoryContext {
         let on_base = if base == start { entries.clone() } else { mirror.list_tree(base).await? };
         let focused: Vec<&str> = focus.iter().filter_map(|at| files.get(*at)).map(|file| file.path).collect();
         let guides = guides_of(mirror, covenant, &on_base, &focused).await?;
+        let skills = skills::attached(mirror, &on_base, &paths(&files, &focus, scope), words, *reason).await?;
         let is_there = |path: &str| on_base.iter().any(|entry| entry.path.as_str() == Some(path));
         let source = guides::source(sources, is_there).map(str::to_owned);
-        Ok(Self { map, guides, source, outlines })
+        Ok(Self { map, guides, skills, source, outlines })
     }
 
     /// The commit that a turn starts from, for slices of it.
@@ -124,12 +144,8 @@ impl RepositoryContext {
     }
 }
 
-/// A file whose name is text; links and submodules are none.
 fn named(entry: &TreeEntry) -> Option<(MapFile<'_>, &TreeEntry)> {
-    use holdpoint_workspace::EntryMode;
-    let is_file = matches!(entry.mode, EntryMode::File | EntryMode::Executable);
-    let file = MapFile { path: entry.path.as_str().filter(|_| is_file)?, bytes: entry.bytes? };
-    Some((file, entry))
+    Some((entry.as_map_file()?, entry))
 }
 
 async fn outlines(
@@ -203,10 +219,7 @@ async fn guides_of(
     let mut left = GUIDES_BYTES_MAX;
     let mut guides = Vec::new();
     for (path, text) in chosen.into_iter().zip(texts) {
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let shown = text.get(..text.floor_char_boundary(left)).unwrap_or_default().to_owned();
-        left -= shown.len();
-        guides.push(Guide { path: path.to_owned(), cut: shown.len() < text.len(), text: shown });
+        guides.push(Guide::within(&mut left, path, &String::from_utf8_lossy(&text)));
     }
     Ok(guides)
 }

@@ -5,6 +5,8 @@ mod tests;
 
 use std::collections::HashSet;
 
+use holdpoint_core::map::MapFile;
+
 use crate::error::InputRefusal;
 use crate::fit::{unfit_link, unfit_path};
 use crate::limits::InputLimits;
@@ -36,6 +38,12 @@ impl EntryMode {
         }
     }
 
+    /// The one with these octal digits.
+    pub(crate) fn of_octal(digits: &[u8]) -> Option<Self> {
+        let all = [Self::File, Self::Executable, Self::Symlink, Self::Gitlink];
+        all.into_iter().find(|mode| mode.octal().as_bytes() == digits)
+    }
+
     /// What it is apart from the right to be executed: git compares contents of the same kind only.
     pub(crate) fn kind(self) -> Self {
         if self == Self::Executable { Self::File } else { self }
@@ -53,6 +61,15 @@ pub struct TreeEntry {
     pub oid: ObjectId,
     /// Its size in bytes; `None` for a gitlink.
     pub bytes: Option<u64>,
+}
+
+impl TreeEntry {
+    /// It as a file of a map; links, submodules and files whose name is no text are none.
+    #[must_use]
+    pub fn as_map_file(&self) -> Option<MapFile<'_>> {
+        let is_file = matches!(self.mode, EntryMode::File | EntryMode::Executable);
+        Some(MapFile { path: self.path.as_str().filter(|_| is_file)?, bytes: self.bytes? })
+    }
 }
 
 /// Whether a tree can be checked out, its files are small enough, and its gitlinks are those of the base.

@@ -15,10 +15,12 @@ pub use branch::{BranchState, BranchUpdate};
 use crate::bundle::{self, Bundle, SNAPSHOT_REF};
 use crate::error::WorkspaceError;
 use crate::git::{Git, require_git, unexpected};
+use crate::limits::InputLimits;
 use crate::objects::Objects;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 use crate::scratch::Scratch;
+use crate::tree::{EntryMode, TreeEntry, tree_path};
 
 /// Bytes of a `.gitattributes` that are read: git itself takes no more than 100 MB, and people write kilobytes.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
@@ -136,6 +138,15 @@ impl UserRepo {
         self.objects.file_at(commit, path, cap).await
     }
 
+    /// All entries of a commit's tree, folders not counted, in git's order.
+    ///
+    /// # Errors
+    /// No such commit; more entries than a handoff may have.
+    pub async fn list_tree(&self, commit: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
+        let commit = commit.clone();
+        self.objects.with(move |odb| odb.list(&commit, &InputLimits::default())).await
+    }
+
     /// Whether `commit` is `other`, or in its history. A commit that is not here is not.
     ///
     /// # Errors
@@ -175,6 +186,27 @@ impl UserRepo {
         Ok(output.code == Some(0))
     }
 
+    /// What is in a folder of a commit and below, by path; of a folder that is not there, nothing.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn list_folder(
+        &self,
+        commit: &ObjectId,
+        folder: &RepoPath,
+    ) -> Result<Vec<(EntryMode, RepoPath)>, WorkspaceError> {
+        let listing = self.git("ls-tree").args(["-r", "-z", "--full-tree", "--format=%(objectmode) %(path)"]);
+        let listing = listing.arg(commit).arg("--").arg(folder.as_path()).long().run_ok().await?;
+        let lines = listing.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        lines
+            .map(|line| {
+                let (mode, path) = line.split_at_checked(7).ok_or_else(|| unexpected("ls-tree", line))?;
+                let mode = EntryMode::of_octal(mode.trim_ascii_end()).ok_or_else(|| unexpected("ls-tree", line))?;
+                Ok((mode, tree_path(path)?))
+            })
+            .collect()
+    }
+
     /// Whether files of the commit are kept in a large-file store (Git LFS): its tree has pointers in their place.
     ///
     /// # Errors
@@ -184,7 +216,7 @@ impl UserRepo {
         for name in listing.run_ok().await?.split(|byte| *byte == 0) {
             let last = name.rsplit(|byte| *byte == b'/').next();
             if last == Some(b".gitattributes") {
-                let text = self.file_at(commit, &crate::tree::tree_path(name)?, ATTRIBUTES_BYTES_MAX).await?;
+                let text = self.file_at(commit, &tree_path(name)?, ATTRIBUTES_BYTES_MAX).await?;
                 if text.is_some_and(|text| String::from_utf8_lossy(&text).contains(LFS_ATTRIBUTE)) {
                     return Ok(true);
                 }

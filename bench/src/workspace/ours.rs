@@ -206,8 +206,15 @@ impl Flight<'_> {
 /// What a build turn says of the repository.
 async fn map(mirror: &Mirror, start: &ObjectId) -> Result<RepositoryContext, BenchError> {
     let helper = OutlineHelper::own().doing("find the helper that outlines files")?;
-    let subject =
-        TurnSubject { base: start.clone(), start: start.clone(), scope: &[], covenant: "AGENTS.md", sources: &[] };
+    let subject = TurnSubject {
+        base: start.clone(),
+        start: start.clone(),
+        scope: &[],
+        covenant: "AGENTS.md",
+        sources: &[],
+        words: String::new(),
+        reason: None,
+    };
     RepositoryContext::of(mirror, &subject, Some(&helper)).await.doing("make a map")
 }
 

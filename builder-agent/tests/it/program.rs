@@ -4,26 +4,13 @@ use std::time::Duration;
 
 use holdpoint_harness::{ask::Nobody, build_turn::BuildTurnOutcome};
 use holdpoint_protocol::{
-    artifact::Disposition,
     plan::TurnBudget,
     reason::ReasonCode,
     time::Millis,
     turn::{Feedback, Turn},
 };
 
-use crate::support::{Shop, agent, failure, make_executable, ready};
-
-fn feedback() -> Feedback {
-    Feedback {
-        disposition: Disposition::Rework,
-        reason_code: ReasonCode::CriteriaFailed,
-        failing: Vec::new(),
-        notes: vec!["the unit test is red".to_owned()],
-        collision: None,
-        clarifications: Vec::new(),
-        review: None,
-    }
-}
+use crate::support::{Shop, agent, failure, feedback, make_executable, ready};
 
 #[tokio::test]
 async fn a_program_gets_the_contracts_environment_and_nothing_else() {

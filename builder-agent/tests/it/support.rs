@@ -13,11 +13,12 @@ use holdpoint_harness::{
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Failure, GuidancePacket, GuidancePacketBody, Origin},
+    artifact::{Disposition, Failure, GuidancePacket, GuidancePacketBody, Origin},
     ids::{AgentName, role},
     journal::Record,
     plan::TurnBudget,
-    turn::{BuildRequest, Turn, TurnRequest},
+    reason::ReasonCode,
+    turn::{BuildRequest, Feedback, Turn, TurnRequest},
     version,
 };
 use holdpoint_runtime::{config::ProgramConfig, mirror::to_wire};
@@ -233,5 +234,18 @@ pub(crate) async fn wait_until(condition: impl Fn() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "it did not come true");
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Why there is another turn.
+pub(crate) fn feedback() -> Feedback {
+    Feedback {
+        disposition: Disposition::Rework,
+        reason_code: ReasonCode::CriteriaFailed,
+        failing: Vec::new(),
+        notes: vec!["the unit test is red".to_owned()],
+        collision: None,
+        clarifications: Vec::new(),
+        review: None,
     }
 }

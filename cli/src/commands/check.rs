@@ -7,13 +7,17 @@ use serde::Serialize;
 use super::run::{BUILDERS_DEFAULT, nothing_named, refuse_own_fleet};
 use crate::{
     args::{CheckArgs, Work},
-    failure::{Exit, Failure},
+    failure::{Exit, Failure, chain},
     fleet::{find_server, known_broker},
     output,
     preflight::{self, Cleared, Planned, Ready},
     rehearsal,
+    skills::{Applied, Skills},
     target::Remote,
 };
+
+/// Waypoints that are named of one skill.
+const NAMED_MAX: usize = 10;
 
 /// The result; its JSON form is what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -26,6 +30,8 @@ struct Report {
     waypoints: usize,
     criteria: usize,
     guards: usize,
+    /// The skill packs of the base, and the waypoints whose builders get them.
+    skills: Vec<Applied>,
     /// What would not keep `run` from flying, but the flight from ending well.
     warnings: Vec<String>,
 }
@@ -38,10 +44,19 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     }
     let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
     let plan = preflight::read_work(work, &args.place.repo).await?;
-    let (ready, warnings) = match remote {
+    let (ready, mut warnings) = match remote {
         Some(remote) => elsewhere(&args, plan, &remote).await?,
         None => here(&args, plan).await?,
     };
+    let found = Skills::of(&ready).await;
+    let skills = match found.applied(&ready).await {
+        Ok(skills) => skills,
+        Err(error) => {
+            warnings.push(format!("what skills apply to is not known: {}", chain(&error)));
+            Vec::new()
+        }
+    };
+    warnings.extend(found.problems);
     let Ready { plan, base, .. } = ready;
     let report = Report {
         ok: true,
@@ -50,6 +65,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         criteria: plan.waypoints.iter().map(|waypoint| waypoint.criteria.len()).sum(),
         guards: plan.guards.len(),
         plan: plan.plan,
+        skills,
         warnings,
     };
     preflight::warn(&report.warnings);
@@ -60,6 +76,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         output::out(&format!(
             "{plan} can be flown from {base}: waypoints {waypoints}, criteria {criteria}, guards {guards}"
         ));
+        report.skills.iter().for_each(|skill| output::out(&skill.in_a_line(NAMED_MAX)));
     }
     Ok(Exit::Success)
 }

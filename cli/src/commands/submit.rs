@@ -16,6 +16,7 @@ use crate::{
     failure::{Exit, Failure},
     output,
     preflight::{self, Planned, Ready},
+    skills::Skills,
     state::StateDir,
     target::{Remote, Target},
 };
@@ -29,6 +30,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     let fleet = fleet_facts(&config, &ready, is_local, work.file())?;
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
+    preflight::warn(&Skills::of(&ready).await.problems);
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
         output::json(&json!({"flight": flight}));

@@ -125,3 +125,50 @@ fn a_program_that_can_be_started_or_may_be_is_left_to_the_shell() {
     let answer = checked(&lab, &["--builder", "./own.sh"]);
     assert_eq!(answer.code, Some(0), "it is in the clone: {}", answer.stderr);
 }
+
+#[test]
+fn skills_of_the_base_are_listed_with_their_waypoints_and_others_are_warned_of() {
+    let lab = Lab::new();
+    let of = |applies: &str| format!("---\napplies: {applies}\n---\nDo it like this.\n");
+    fs::create_dir_all(lab.path("repo/docs/skills/tools")).unwrap();
+    for (name, text) in [
+        ("do.md", of("{words: [do]}")),
+        ("python.md", of("{stack: [python]}")),
+        ("tools/SKILL.md", of("{paths: [file]}")),
+        ("broken.md", of("{stak: [rust]}")),
+        ("README.md", "Skills.\n".to_owned()),
+        ("long.md", "x".repeat(25 << 10)),
+    ] {
+        fs::write(lab.path("repo/docs/skills").join(name), text).unwrap();
+    }
+    for (to, name) in [("do.md", "link.md"), ("tools", "elsewhere")] {
+        std::os::unix::fs::symlink(to, lab.path("repo/docs/skills").join(name)).unwrap();
+    }
+    let answer = checked(&lab, &["--builder", "true", "--json"]);
+    assert_eq!(answer.json()["skills"], serde_json::json!([]), "none is committed yet");
+    crate::lab::git(&lab.path("repo"), &["add", "."]);
+    crate::lab::git(&lab.path("repo"), &["commit", "--quiet", "--message", "Skills"]);
+
+    let answer = checked(&lab, &["--builder", "true"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let skills: Vec<&str> = answer.stdout.lines().skip(1).collect();
+    assert_eq!(
+        skills,
+        [
+            "skill docs/skills/do.md: one",
+            "skill docs/skills/python.md: no waypoint's first turn",
+            "skill docs/skills/tools/SKILL.md: one",
+        ]
+    );
+    for warning in [
+        "warning: docs/skills/broken.md:2:11: unknown key `stak` in `applies`; did you mean `stack`?\n",
+        "warning: docs/skills/elsewhere: it is a link, so no agent gets it\n",
+        "warning: docs/skills/link.md: it is a link, so no agent gets it\n",
+        "warning: docs/skills/long.md: it is larger than 24 KiB, so no agent gets it\n",
+    ] {
+        assert!(answer.stderr.contains(warning), "{warning} in {}", answer.stderr);
+    }
+    let report = checked(&lab, &["--builder", "true", "--json"]).json();
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(4));
+    assert_eq!(report["skills"][0], serde_json::json!({"path": "docs/skills/do.md", "waypoints": ["one"]}));
+}

@@ -37,6 +37,11 @@ const BY_ENDING: [(&str, &[&str], bool); 24] = [
     ("YAML", &["yaml", "yml"], false),
 ];
 
+/// The names of all languages that are known.
+pub fn known_languages() -> impl Iterator<Item = &'static str> {
+    BY_ENDING.iter().map(|(name, ..)| *name)
+}
+
 /// The language of a file with this path; `None` where its name does not say.
 #[must_use]
 pub fn language(path: &str) -> Option<Language> {

@@ -20,6 +20,9 @@ pub(super) const FOLDERS: &[&str] = &[
     ".windsurf",
 ];
 
+/// The folder of the repository's skill packs, from its root ([`crate::skills`]).
+pub const SKILLS_FOLDER: &str = "docs/skills";
+
 /// Files of settings and guidance, at any depth.
 pub(super) const NAMES: &[&str] = &[
     "AGENTS.md",
@@ -46,6 +49,11 @@ const ASIDE: &str = ".set-aside";
 /// Whether `path` is an agent's settings, or in a folder of them. A file or link in a folder's name is as well.
 pub(super) fn is_agents_settings(path: &str) -> bool {
     path.split('/').any(|segment| is_settings(segment.as_bytes()))
+}
+
+/// Whether a path is the folder of skill packs, or in it. A file or link in its place is as well.
+pub(super) fn is_of_skills(path: &str) -> bool {
+    path.strip_prefix(SKILLS_FOLDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The names under which the settings in one tree are set aside. Paths are bytes, as git has them.

@@ -80,7 +80,7 @@ impl Glob {
         if self.text == other.text || self.text == "**" {
             return true;
         }
-        if !other.text.contains(PATTERN) {
+        if other.is_literal() {
             return self.matches(&other.text);
         }
         let below = |folder: &str| {
@@ -88,6 +88,12 @@ impl Glob {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.text.strip_suffix("/**").is_some_and(|folder| !folder.contains(PATTERN) && below(folder))
+    }
+
+    /// Whether it is a path and no pattern.
+    #[must_use]
+    pub fn is_literal(&self) -> bool {
+        !self.text.contains(PATTERN)
     }
 
     /// Its last segment, if that is a name and no pattern.

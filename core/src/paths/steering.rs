@@ -212,6 +212,7 @@ pub fn is_steering(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     in_steering_folder(folders)
         || agents::is_agents_settings(path)
+        || agents::is_of_skills(path)
         || NAMES.contains(&name)
         || NAME_STARTS.iter().any(|start| name.starts_with(start))
         || NAME_ENDS.iter().any(|end| name.ends_with(end))
@@ -219,9 +220,10 @@ pub fn is_steering(path: &str) -> bool {
         || shadows_runner(path)
 }
 
-/// Whether one of the folders of a path (without its file name) is a steering folder.
+/// Whether the folders of a path (without its file name) are those of skill packs, or one of them is a steering folder.
 pub(super) fn in_steering_folder(folders: &str) -> bool {
-    folders.split('/').any(|segment| FOLDERS.contains(&segment) || agents::FOLDERS.contains(&segment))
+    agents::is_of_skills(folders)
+        || folders.split('/').any(|segment| FOLDERS.contains(&segment) || agents::FOLDERS.contains(&segment))
 }
 
 fn shadows_runner(path: &str) -> bool {

@@ -49,6 +49,13 @@ pub struct PlanErrors {
 }
 
 impl PlanError {
+    /// The problem in a line, with its place and hint.
+    #[must_use]
+    pub fn in_a_line(&self) -> String {
+        let Self { file, line, column, message, hint, .. } = self;
+        format!("{}:{line}:{column}: {message}; {hint}", shown::line(file))
+    }
+
     /// The problem for a terminal: place and message, the source line with a caret, and the hint. `label` comes before
     /// the message.
     #[must_use]

@@ -258,7 +258,8 @@ fn id<T>(word: Word<'_>, read: impl FnOnce(String) -> Result<T, InvalidId>, prob
     id.ok()
 }
 
-fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<'t>> {
+/// A text.
+pub(crate) fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<'t>> {
     match &node.value {
         Value::Refused => None,
         Value::Scalar { text, .. } if !node.value.is_null() => Some(Word { at: node.at, text }),

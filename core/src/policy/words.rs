@@ -98,7 +98,7 @@ fn broken(Violation { kind, path }: &Violation) -> String {
     match kind {
         ViolationKind::Protected => format!("{path} is protected: nobody may change it, whatever the scope says"),
         ViolationKind::Steering => {
-            format!("{path} decides what checks run: only a scope that names it literally opens it")
+            format!("{path} decides what checks run or what agents read: only a scope that names it literally opens it")
         }
         ViolationKind::OutOfScope => format!("{path} is outside the scope"),
     }

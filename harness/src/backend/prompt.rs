@@ -40,6 +40,7 @@ pub(crate) fn prompt(turn: &Turn, request: &BuildRequest, context: &RepositoryCo
     });
     add_wanted(&mut sections, turn, request);
     sections.add(Worth::Covenants, |text| push_guides(text, context));
+    sections.add(Worth::Skills, |text| push_skills(text, &context.skills));
     sections.add(Worth::Map, |text| push_map(text, context));
     sections.keep(|text| push_ready(text, &request.budget));
     sections
@@ -275,6 +276,21 @@ fn push_guides(text: &mut String, context: &RepositoryContext) {
     }
     if let Some(source) = &context.source {
         let _ = writeln!(text, "{} is there: where it and the goal disagree, it counts.\n", code_span(source));
+    }
+}
+
+/// What the repository knows of this kind of work (FLY-35). In blocks: they are its words.
+fn push_skills(text: &mut String, skills: &[Guide]) {
+    for Guide { path, text: said, cut } in skills {
+        let more = match (said.is_empty(), cut) {
+            (true, _) => " (there is no room for it here: read the file)",
+            (false, true) => " (its beginning)",
+            (false, false) => "",
+        };
+        let _ = writeln!(text, "## Skill for this work: {}{more}\n", code_span(path));
+        if !said.is_empty() {
+            push_fenced(text, said);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ const SUMMARY_BYTES: usize = 1_536;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Worth {
     Map,
+    Skills,
     Covenants,
     SoFar,
     Specifications,
@@ -38,6 +39,7 @@ impl Worth {
         const DIFF: &str = "the file `$HOLDPOINT_DIFF_FILE`";
         match self {
             Self::Map => ("the map of the repository", "`holdpoint-ask context map`"),
+            Self::Skills => ("the repository's skills", "the files of that name in the current directory"),
             Self::Covenants => ("the repository's guidance", "the files of that name in the current directory"),
             Self::SoFar => ("what was done so far", DIFF),
             Self::Specifications => ("the specifications", TURN),

@@ -255,6 +255,11 @@ fn a_prompt_shows_what_the_repository_says_and_the_beginning_of_its_map_in_block
     let context = RepositoryContext {
         map: format!("Commit 1: 2 files\n{}", "x\n".repeat(MAP_SHOWN_BYTES)),
         guides: vec![guide("core/AGENTS.md", "```\n# Be brief", false), guide("AGENTS.md", "Long", true)],
+        skills: vec![
+            guide("docs/skills/net.md", "## Commands\n```\nmake net\n```", false),
+            guide("docs/skills/rust.md", "Long", true),
+            guide("docs/skills/z.md", "", true),
+        ],
         source: Some("docs/spec.md".to_owned()),
         ..RepositoryContext::default()
     };
@@ -267,6 +272,9 @@ fn a_prompt_shows_what_the_repository_says_and_the_beginning_of_its_map_in_block
     for part in [
         "## `core/AGENTS.md` says\n\n````\n```\n# Be brief\n````\n",
         "## `AGENTS.md` says (its beginning)\n",
+        "## Skill for this work: `docs/skills/net.md`\n\n````\n## Commands\n```\nmake net\n```\n````\n",
+        "## Skill for this work: `docs/skills/rust.md` (its beginning)\n\n```\nLong\n```\n",
+        "## Skill for this work: `docs/skills/z.md` (there is no room for it here: read the file)\n",
         "`docs/spec.md` is there: where it and the goal disagree, it counts.",
         "holdpoint-ask context map",
         "```\nCommit 1: 2 files\n",

@@ -1,0 +1,43 @@
+//! The skill packs that a turn gets (FLY-35), as they are on its base: what work changes in them counts once it has landed.
+
+use holdpoint_core::skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill, SkillErrors};
+use holdpoint_protocol::reason::ReasonCode;
+use holdpoint_workspace::{Mirror, ObjectId, TreeEntry, WorkspaceError};
+
+use super::{GUIDES_BYTES_MAX, Guide, named};
+
+/// The skills that apply to work on these paths, with these words, whose last attempt came to this; until their bytes are used up.
+/// Those that cannot be read are left out, with a warning.
+pub(super) async fn attached(
+    mirror: &Mirror,
+    on_base: &[TreeEntry],
+    paths: &[&str],
+    words: &str,
+    reason: Option<ReasonCode>,
+) -> Result<Vec<Guide>, WorkspaceError> {
+    let mut found: Vec<_> = on_base.iter().filter_map(named).filter(|(file, _)| skills::is_skill(file.path)).collect();
+    if found.len() > LOOKED_AT_MAX {
+        tracing::warn!(skills = found.len(), bound = LOOKED_AT_MAX, "a repository has more skills than are looked at");
+        found.truncate(LOOKED_AT_MAX);
+    }
+    found.retain(|(file, _)| {
+        let fits = file.bytes <= FILE_BYTES_MAX as u64;
+        if !fits {
+            tracing::warn!(skill = file.path, bytes = file.bytes, "a skill is too large, and left out");
+        }
+        fits
+    });
+    let oids: Vec<ObjectId> = found.iter().map(|(_, entry)| entry.oid.clone()).collect();
+    let texts = mirror.read_blobs(&oids, FILE_BYTES_MAX * oids.len()).await?;
+    let read = found.iter().zip(texts).filter_map(|((file, _), bytes)| {
+        let warn = |errors: &SkillErrors| {
+            let problem = errors.errors.first().map(|error| error.message.as_str());
+            tracing::warn!(skill = file.path, problem, "a skill cannot be read, and is left out");
+        };
+        skills::read(file.path, &bytes).inspect_err(warn).ok()
+    });
+    let skills: Vec<Skill> = read.collect();
+    let relevant = skills::relevant(&skills, &Covered::by(&skills, paths), words, reason);
+    let mut left = GUIDES_BYTES_MAX;
+    Ok(relevant.into_iter().map(|skill| Guide::within(&mut left, &skill.path, &skill.text)).collect())
+}
