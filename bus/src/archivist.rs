@@ -21,7 +21,7 @@ use holdpoint_protocol::{
     subjects::{self, JournalKey},
 };
 
-use crate::{Bus, Stored, journal::last_of, reading};
+use crate::{Bus, Stored, leader::last_of, reading};
 pub use blobs::StoredBlob;
 pub use uploads::Uploads;
 

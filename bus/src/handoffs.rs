@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 
 use crate::{
     Bus,
-    journal::{self, ReadError},
+    leader::{self, ReadError},
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE},
     tries::{self, RetriedKind},
@@ -198,7 +198,7 @@ async fn store(bus: &Bus, subject: &str, outgoing: &Outgoing, map: HeaderMap) ->
 /// # Errors
 /// The broker does not answer.
 pub async fn get(bus: &Bus, stream: &str, sequence: Sequence) -> Result<Option<Stored>, ReadError> {
-    journal::message_at(bus, stream, sequence).await
+    leader::message_at(bus, stream, sequence).await
 }
 
 /// Why no handoffs come.
@@ -252,7 +252,7 @@ pub async fn unsettled(
     let mut after = acknowledged(bus, role, partition).await?.all_until;
     let mut found = Vec::new();
     while found.len() < UNSETTLED_MAX {
-        let next = journal::next_of(bus, &stream, &filter, after).await;
+        let next = leader::next_of(bus, &stream, &filter, after).await;
         let Some(next) = next.map_err(|error| unopened(role, partition, error))? else { break };
         after = next.sequence;
         found.push(next);
@@ -268,7 +268,7 @@ struct Acknowledged {
 }
 
 async fn acknowledged(bus: &Bus, role: &RoleId, partition: u32) -> Result<Acknowledged, QueueError> {
-    let own = journal::stream(bus, &streams::handoff(role)).await.map_err(|error| unopened(role, partition, error))?;
+    let own = leader::stream(bus, &streams::handoff(role)).await.map_err(|error| unopened(role, partition, error))?;
     let info = own.consumer_info(streams::handoff_consumer(partition)).await;
     let info = info.map_err(|error| unopened(role, partition, error))?;
     Ok(Acknowledged {
@@ -322,7 +322,7 @@ async fn open_messages(
     stream: &str,
     consumer: &str,
 ) -> Result<pull::Stream, Box<dyn std::error::Error + Send + Sync>> {
-    let stream = journal::stream(bus, stream).await?;
+    let stream = leader::stream(bus, stream).await?;
     let consumer = stream.get_consumer::<pull::Config>(consumer).await?;
     Ok(consumer.stream().max_messages_per_batch(PREFETCH_LEN).messages().await?)
 }

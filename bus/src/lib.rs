@@ -20,6 +20,7 @@ pub mod connection;
 pub mod connections;
 pub mod handoffs;
 pub mod journal;
+mod leader;
 pub mod message;
 pub mod migrator;
 pub mod past;

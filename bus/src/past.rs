@@ -10,7 +10,8 @@ use holdpoint_protocol::{
 
 use crate::{
     Bus,
-    journal::{ReadError, Replay, message_at},
+    journal::Replay,
+    leader::{ReadError, message_at},
     message::Stored,
 };
 

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     Bus,
-    journal::{ALL, end_of, next_of},
+    leader::{ALL, end_of, next_of},
 };
 
 /// What one answer may have: the broker ends it with the message that goes over it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{Digest, Timestamp, subjects};
 
 use super::{Archivist, ArchivistError};
-use crate::journal::last_of;
+use crate::leader::last_of;
 
 /// A blob or a transcript of one role, as far as it is stored: an upload that was cut off may have left some chunks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,11 @@ use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy, pull};
 use futures::StreamExt as _;
 use holdpoint_protocol::journal::Sequence;
 
-use super::{ReadError, stream};
-use crate::{Bus, message::Stored};
+use crate::{
+    Bus,
+    leader::{ReadError, stream},
+    message::Stored,
+};
 
 /// Messages per pull.
 const BATCH_LEN: usize = 500;

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
-use super::{ReadError, end_of, heads::Heads, next_of};
+use super::heads::Heads;
 use crate::{
     Bus,
+    leader::{ReadError, end_of, next_of},
     message::Stored,
     reading::{self, Room},
 };
