@@ -1,10 +1,8 @@
 //! The figures, and whether they are what was aimed at.
 
-use std::fmt;
-
 use serde::Serialize;
 
-use super::{Flown, Measured, Raw, Sync, table};
+use super::{Flown, Measured, Raw, Sync};
 use crate::{
     stats::{count, ratio},
     streams::Shape,
@@ -168,10 +166,4 @@ impl Figures {
 fn cpu_s_per_1000(measured: &Measured) -> f64 {
     let all: f64 = measured.usage.iter().map(|usage| usage.cpu_s).sum();
     ratio(all * 1000.0, count(measured.sample.len()))
-}
-
-impl fmt::Display for HandoffReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        table::write(self, f)
-    }
 }

@@ -9,7 +9,13 @@ use crate::{
     usage::ProcessUsage,
 };
 
-pub(super) fn write(report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
+impl fmt::Display for HandoffReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write(self, f)
+    }
+}
+
+fn write(report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
     let HandoffReport { waypoints, concurrency, agents, .. } = report;
     writeln!(f, "{waypoints} waypoints, {concurrency} at once, {agents} builders and {agents} verifiers")?;
     let parts = [("default sync", &report.default_sync), ("sync_interval: always", &report.always)];
