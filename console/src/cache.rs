@@ -22,8 +22,9 @@ use tokio::{
 
 use crate::{
     account::FlightAccount,
-    fleet::{ConsoleFleet, ConsoleProblem, Shared},
+    fleet::{ConsoleFleet, Shared},
     pages::Summary,
+    problem::ConsoleProblem,
 };
 
 /// Flights whose account is kept.

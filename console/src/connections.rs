@@ -17,8 +17,8 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use crate::server::PAGE_TIMEOUT;
-
+/// How long a page may take.
+pub(crate) const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Connections at once. A browser has six; the others wait.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
 /// How long nothing may be heard of a connection and nothing be sent to it. Event streams say more often that they are there, and a

@@ -15,12 +15,14 @@ mod cache;
 mod connections;
 pub mod fleet;
 mod pages;
+mod problem;
 mod server;
 mod updates;
 mod view;
 mod wanted;
 
 pub use account::{FlightAccount, LandedCommit, TurnLine};
-pub use fleet::{Condition, ConsoleFleet, ConsoleProblem, HeardOf, Mistake, Patch, PlanInspection};
+pub use fleet::{Condition, ConsoleFleet, HeardOf, Mistake, Patch, PlanInspection};
+pub use problem::ConsoleProblem;
 pub use server::{Console, ConsoleSettings};
 pub use wanted::{ActKind, WantedAct};

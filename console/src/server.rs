@@ -3,6 +3,7 @@
 mod answers;
 mod form;
 mod plans;
+mod words;
 
 use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -17,9 +18,10 @@ use tokio::{
 use crate::{
     access::{Names, Secrets},
     cache::{Book, Cache},
-    connections::Connections,
-    fleet::{ConsoleFleet, ConsoleProblem, Shared},
+    connections::{Connections, PAGE_TIMEOUT},
+    fleet::{ConsoleFleet, Shared},
     pages::{self, Crew, Frame},
+    problem::ConsoleProblem,
     view::View,
     wanted::Rights,
 };
@@ -32,8 +34,6 @@ const ACTS_MAX: usize = 4;
 const FRESH: Duration = Duration::from_millis(700);
 /// How old lists may be that cost a reading of all journals, where nothing hints at a change.
 const LISTS: Duration = Duration::from_secs(60);
-/// How long a page may take.
-pub(crate) const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Open flights whose turns the page of the fleet counts: the newest.
 const OPEN_FLIGHTS_MAX: usize = 40;
 

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     workflow,
 };
 
-use crate::fleet::ConsoleProblem;
+use crate::problem::ConsoleProblem;
 
 /// The longest text of a form's field, in characters.
 pub(crate) const TEXT_CHARS_MAX: usize = 8_000;

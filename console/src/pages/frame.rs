@@ -4,7 +4,7 @@ use holdpoint_protocol::{Timestamp, artifact::Verb};
 use maud::{DOCTYPE, Markup, html};
 
 use super::parts::{lines, word};
-use crate::{fleet::ConsoleProblem, view::View, wanted::Rights};
+use crate::{problem::ConsoleProblem, view::View, wanted::Rights};
 
 /// Where and for whom pages are made.
 #[derive(Debug, Clone)]

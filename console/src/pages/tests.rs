@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::*;
 use crate::{
     account::FlightAccount,
-    fleet::{Condition, ConsoleProblem, Mistake, Patch, PlanInspection},
+    fleet::{Condition, Mistake, Patch, PlanInspection},
+    problem::ConsoleProblem,
     view::Show,
 };
 use samples::{frame, golden, history, plan};

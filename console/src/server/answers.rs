@@ -9,11 +9,16 @@ use axum::{
     response::{IntoResponse, Response, sse::Sse},
 };
 
-use super::{FRESH, Inner, Page, STREAMS_MAX, form};
+use super::{
+    FRESH, Inner, Page, STREAMS_MAX, form,
+    words::{plain, refused},
+};
 use crate::{
     access::{self, Head, Ruling},
-    fleet::{ConsoleFleet, ConsoleProblem},
-    pages, updates,
+    fleet::ConsoleFleet,
+    pages,
+    problem::ConsoleProblem,
+    updates,
     view::View,
     wanted,
 };
@@ -174,14 +179,4 @@ fn stream<F: ConsoleFleet>(inner: &Arc<Inner<F>>, query: &str) -> Response {
         return plain(StatusCode::TOO_MANY_REQUESTS, &format!("at most {STREAMS_MAX} open pages follow what happens"));
     };
     Sse::new(updates::follow(Arc::clone(inner), view, value("mark"), place)).into_response()
-}
-
-/// Why something was not done.
-pub(super) fn refused(problem: &ConsoleProblem) -> Response {
-    let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
-    plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
-}
-
-pub(super) fn plain(status: StatusCode, words: &str) -> Response {
-    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], words.to_owned()).into_response()
 }

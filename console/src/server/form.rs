@@ -6,7 +6,8 @@ use axum::{
     response::Response,
 };
 
-use super::{PAGE_TIMEOUT, answers::plain};
+use super::words::plain;
+use crate::connections::PAGE_TIMEOUT;
 
 /// Reads a form of at most this many bytes. `too_long` is what a longer one gets as an answer.
 ///

@@ -8,11 +8,10 @@ use axum::{
 use maud::Markup;
 
 use super::{
-    Inner, PAGE_TIMEOUT,
-    answers::{plain, refused},
-    form,
+    Inner, form,
+    words::{plain, refused},
 };
-use crate::{fleet::ConsoleFleet, pages};
+use crate::{connections::PAGE_TIMEOUT, fleet::ConsoleFleet, pages};
 
 /// The longest plan that is taken here, in bytes; `holdpoint submit` takes longer ones.
 pub(crate) const PLAN_BYTES_MAX: usize = 256 << 10;
