@@ -5,13 +5,14 @@
 //! remembered in the state folder ([`delivered`]). A restart may repeat the last notification; it loses none.
 //!
 //! - [`event`]: what is reported; [`notices`]: what of it waits for nobody.
-//! - [`rounds`]: a task for each way, which gets what is so at the moment; [`courier`]: delivering it once, one at a time, and
+//! - [`round`]: what is so at the moment; [`rounds`]: a task for each way, which gets it; [`courier`]: delivering it once, one at a time, and
 //!   trying again a bounded number of times; [`way`]: by what.
 
 mod courier;
 mod delivered;
 mod event;
 mod notices;
+mod round;
 mod rounds;
 mod way;
 
@@ -27,7 +28,8 @@ use courier::Courier;
 use delivered::Delivered;
 pub(crate) use event::{ConditionFailed, Event, OfferedAgain};
 pub(crate) use notices::Notices;
-use rounds::{Couriers, Round};
+use round::Round;
+use rounds::Couriers;
 use way::Way;
 
 /// Whether nothing of a flight moves on by itself.

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     delivered::Delivered,
     event::{Event, ended_flight},
-    rounds::{Round, Slot},
+    round::{Round, Slot},
     way::Way,
 };
 use crate::{failure::Failure, output};

@@ -9,8 +9,6 @@ use holdpoint_protocol::workflow::{
     Effect, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec,
 };
 
-use super::show::escalations;
-
 /// The node behind the last gate.
 const DONE: &str = "done";
 
@@ -130,6 +128,12 @@ fn entry(gate: &GateSpec, node: &str) -> String {
 fn words(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || " _-.,:()'=!|?+*/".contains(c);
     text.chars().map(|c| if plain(c) { c.to_string() } else { format!("#{};", u32::from(c)) }).collect()
+}
+
+/// The roles that get a turn of the gate that timed out, in their order.
+pub(super) fn escalations(gate: &GateSpec) -> String {
+    let roles: Vec<&str> = gate.escalations.iter().map(|link| link.role.as_str()).collect();
+    roles.join(", then ")
 }
 
 #[cfg(test)]

@@ -12,7 +12,12 @@ use holdpoint_protocol::{
     workflow::{GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec},
 };
 
-use super::{PROJECT, check::not_run_yet, declarations, mermaid::flowchart};
+use super::{
+    PROJECT,
+    check::not_run_yet,
+    declarations,
+    mermaid::{escalations, flowchart},
+};
 use crate::{
     args::workflow::WorkflowShowArgs,
     failure::{Exit, Failure},
@@ -142,12 +147,6 @@ fn row(spec: &WorkflowSpec, chart: Option<&OrgChart>, gate: &GateSpec, item: usi
         escalations(gate),
         gate.when.as_deref().map(shown::line).unwrap_or_default().into_owned(),
     ]
-}
-
-/// The roles that get a turn of the gate that timed out, in their order.
-pub(super) fn escalations(gate: &GateSpec) -> String {
-    let roles: Vec<&str> = gate.escalations.iter().map(|link| link.role.as_str()).collect();
-    roles.join(", then ")
 }
 
 /// Rows under their headings. An empty column is left out.
