@@ -12,7 +12,7 @@
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
-//! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight; `skills`: what its base knows of the
+//! - `preflight`, `ready`, `branch`, `progress`: what `run` does before, after and during a flight; `skills`: what its base knows of the
 //!   work.
 
 mod agent_check;
@@ -38,6 +38,7 @@ mod people;
 mod preflight;
 mod program;
 mod progress;
+mod ready;
 mod rehearsal;
 mod reload;
 mod skills;

@@ -12,7 +12,7 @@ use holdpoint_protocol::ids::{RoleId, role};
 use holdpoint_runtime::config::{Config, ProgramConfig};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
-use crate::{failure::Failure, preflight::Ready};
+use crate::{failure::Failure, ready::Ready};
 use lookup::Lack;
 
 /// The longest program that is looked for on the base, in bytes. Longer ones are taken to be there.

@@ -20,7 +20,7 @@ use holdpoint_workspace::{Import, InputLimits, Mirror, SNAPSHOT_REF};
 use crate::{
     failure::{Failure, chain},
     output,
-    preflight::Ready,
+    ready::Ready,
 };
 
 /// Lines of output that a refusal shows.

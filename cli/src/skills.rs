@@ -16,7 +16,7 @@ use holdpoint_protocol::{ids::WaypointId, plan::Waypoint};
 use holdpoint_workspace::{EntryMode, RepoPath, TreeEntry, WorkspaceError};
 use serde::Serialize;
 
-use crate::{failure::chain, preflight::Ready};
+use crate::{failure::chain, ready::Ready};
 
 /// Problems that are listed one by one.
 const PROBLEMS_MAX: usize = 10;

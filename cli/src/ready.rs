@@ -1,0 +1,135 @@
+//! A plan that can be submitted, with the repository and the commit that it starts from.
+
+use std::path::Path;
+
+use holdpoint_bus::{api::ApiError, blobs};
+use holdpoint_core::plan;
+use holdpoint_protocol::{
+    api::Submit,
+    facts::{BlobRef, BundleRef},
+    ids::{FlightId, role},
+    journal::Fleet,
+    plan::Plan,
+    workflow::WorkflowSpec,
+};
+use holdpoint_runtime::mirror::to_wire;
+use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
+
+use crate::{client::Client, failure::Failure, ground, output};
+
+/// What the orchestrator answers when a flight cannot begin now: one of this id is there already, or a bound is reached.
+const NOT_NOW: u16 = 409;
+/// What it answers when there is no such flight.
+const NOT_THERE: u16 = 404;
+
+/// The covenant's place unless the plan says otherwise.
+const COVENANT: &str = "AGENTS.md";
+
+/// A plan and the commit that it starts from.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The declared workflows that it names.
+    pub(crate) workflows: Vec<WorkflowSpec>,
+    /// The repository.
+    pub(crate) repo: UserRepo,
+    /// The commit.
+    pub(crate) base: ObjectId,
+}
+
+/// A plan with the declared workflows that it names.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The workflows of the repository that it names.
+    pub(crate) workflows: Vec<WorkflowSpec>,
+}
+
+impl Ready {
+    /// Finds the repository and the plan's base in it.
+    pub(crate) async fn check(Planned { plan, workflows }: Planned, repo: &Path) -> Result<Self, Failure> {
+        let repo = ground::stand(repo, &plan, &workflows).await?;
+        let base = repo.resolve(&plan.base).await?;
+        repo.check_complete()?;
+        let plan = with_tests(plan, &repo, &base).await?;
+        if repo.has_lfs_pointers(&base).await? {
+            output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
+        }
+        if let Some(note) = uncommitted(&repo, &base).await {
+            output::err(&format!("note: {note}"));
+        }
+        Ok(Self { plan, workflows, repo, base })
+    }
+
+    /// Stores the snapshot and begins the flight.
+    pub(crate) async fn submit(self, client: &Client, flight: &FlightId, fleet: Fleet) -> Result<(), Failure> {
+        let dir = tempfile::tempdir().map_err(|error| {
+            let message = format!("cannot make a temporary folder: {error}");
+            Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
+        })?;
+        let bundle = self.repo.snapshot(&self.base, &dir.path().join("snapshot.bundle")).await?;
+        let operator = role::id(role::OPERATOR);
+        let digest = blobs::put_file(client.bus(), &operator, &bundle.path).await?;
+        let base = to_wire(&self.base);
+        let submit = Submit {
+            flight: flight.clone(),
+            covenant: self.plan.covenant.clone().unwrap_or_else(|| COVENANT.to_owned()),
+            plan: self.plan,
+            base: base.clone(),
+            snapshot: BundleRef {
+                blob: BlobRef { role: operator, digest, bytes: bundle.bytes },
+                tip: base,
+                index: None,
+            },
+            fleet,
+            workflows: self.workflows,
+        };
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::Submit);
+        let refused = match client.submit(&submit).await {
+            Err(refused) if is_refused(&refused, NOT_NOW) => refused,
+            other => return Ok(other.map(drop)?),
+        };
+        match client.status(flight).await {
+            // An earlier try had got through, and the flight went on before its answer came: ids are random.
+            Ok(_) => Ok(()),
+            Err(error) if is_refused(&error, NOT_THERE) => Err(refused.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The plan with the specs of the files that its waypoints name, as they stand on its base.
+async fn with_tests(mut plan: Plan, repo: &UserRepo, base: &ObjectId) -> Result<Plan, Failure> {
+    for waypoint in &mut plan.waypoints {
+        let Some(file) = &waypoint.tests_file else { continue };
+        let path = RepoPath::new(file.as_bytes()).ok();
+        let found = match &path {
+            Some(path) => repo.file_at(base, path, plan::FILE_BYTES_MAX + 1).await?,
+            None => None,
+        };
+        let Some(bytes) = found else {
+            let message = format!("the file of tests of waypoint {}, {file}, is not in {base}", waypoint.id);
+            let hint = "`testsFile` is a path in the repository, and agents work on that commit: commit the file";
+            return Err(Failure::usage("tests_file_missing", message, hint));
+        };
+        let tests = plan::read_tests(&bytes, file)?;
+        waypoint.tests.extend(tests);
+    }
+    Ok(plan)
+}
+
+/// Whether the orchestrator refused something with this code.
+fn is_refused(error: &ApiError, code: u16) -> bool {
+    matches!(error, ApiError::Refused { failure, .. } if failure.code == code)
+}
+
+/// A note on what of the working tree nobody will see: the flight starts from a commit.
+async fn uncommitted(repo: &UserRepo, base: &ObjectId) -> Option<String> {
+    // Not worth an error, nor where the flight starts from elsewhere.
+    let here = repo.resolve("HEAD").await.ok().filter(|head| head == base);
+    let paths = repo.uncommitted().await.ok().filter(|paths| here.is_some() && *paths > 0)?;
+    let (noun, them) = if paths == 1 { ("path is", "it") } else { ("paths are", "them") };
+    Some(format!("{paths} {noun} not committed: agents and checks start from {base}, and do not see {them}"))
+}
