@@ -55,7 +55,7 @@ pub(crate) struct How<'a> {
     pub(crate) events: bool,
     /// Where its branch is written when something has landed.
     pub(crate) repo: Option<&'a UserRepo>,
-    /// What reloads its workflows meanwhile: it is followed until no reload is under way.
+    /// What reloads its workflows meanwhile: the last look has to be newer than the last reload.
     pub(crate) watcher: Option<&'a Watcher>,
 }
 

@@ -94,7 +94,10 @@ impl Skills {
     /// What each applies to, of the waypoints whose workflow has a turn that makes work.
     pub(crate) async fn applied(&self, ready: &Ready) -> Result<Vec<Applied>, WorkspaceError> {
         let Ready { plan, workflows, repo, base } = ready;
-        let tree = if self.skills.is_empty() { Vec::new() } else { repo.list_tree(base).await? };
+        if self.skills.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tree = repo.list_tree(base).await?;
         let files: Vec<MapFile<'_>> = tree.iter().filter_map(TreeEntry::as_map_file).collect();
         let makes: Vec<String> =
             workflows::flown(plan, workflows).filter(Workflow::makes_work).map(|workflow| workflow.name).collect();
@@ -103,7 +106,7 @@ impl Skills {
         let mut by_scope: BTreeMap<&[String], Covered> = BTreeMap::new();
         for waypoint in &plan.waypoints {
             let Waypoint { id, title, goal, criteria, scope, .. } = waypoint;
-            if self.skills.is_empty() || !makes.contains(waypoint.workflow.as_ref().unwrap_or(&plan.workflow)) {
+            if !makes.contains(waypoint.workflow.as_ref().unwrap_or(&plan.workflow)) {
                 continue;
             }
             let covered = by_scope.entry(scope).or_insert_with(|| {

@@ -17,14 +17,14 @@ use crate::{
     paths::{Glob, SKILLS_FOLDER},
 };
 
-pub use read::{SkillErrors, read};
+pub use read::read;
 
 /// Bytes of the largest skill.
 pub const FILE_BYTES_MAX: usize = 24 << 10;
 /// Skills of one repository that are looked at.
 pub const LOOKED_AT_MAX: usize = 32;
 /// Skills that one turn gets.
-pub const ATTACHED_MAX: usize = 4;
+const ATTACHED_MAX: usize = 4;
 /// Bytes of an item of a condition.
 const ITEM_BYTES_MAX: usize = 256;
 /// Segments of a path of a condition.
@@ -41,7 +41,7 @@ pub struct Skill {
 }
 
 /// Where a skill applies. Each list that has items must match, by one of its items.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Applies {
     /// Languages of the files that the work is about, as the map of a repository names them.
     stack: Vec<&'static str>,
@@ -53,7 +53,7 @@ struct Applies {
     reasons: Vec<ReasonCode>,
 }
 
-/// Of some paths, what skills ask of them.
+/// Which conditions of skills hold for a set of paths.
 #[derive(Debug)]
 pub struct Covered {
     languages: BTreeSet<&'static str>,
@@ -122,7 +122,7 @@ pub fn words(title: &str, goal: &str, criteria: &[Criterion]) -> String {
 }
 
 /// The skills that apply to work with these words ([`words`]), whose last attempt came to this: those that ask for the most come
-/// first, then by path; [`ATTACHED_MAX`] at most.
+/// first, then by path; `ATTACHED_MAX` at most.
 #[must_use]
 pub fn relevant<'s>(skills: &'s [Skill], covered: &Covered, words: &str, reason: Option<ReasonCode>) -> Vec<&'s Skill> {
     let words = spaced(words);

@@ -40,8 +40,8 @@ impl Watcher {
         self.reloads.try_lock().ok().map(|reloads| *reloads)
     }
 
-    /// Ends, unless there was a reload since it answered `before`, or one is under way: whether it did. What the flight comes to
-    /// by that reload is still to be looked at.
+    /// Ends, unless a reload is under way or was made since [`Self::reloads`] answered `before`: then the flight has to be looked
+    /// at once more. Answers whether it ended.
     pub(crate) fn end(&self, before: Option<u64>) -> bool {
         let Ok(reloads) = self.reloads.try_lock() else { return false };
         let quiet = before == Some(*reloads);

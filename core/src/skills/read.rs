@@ -16,9 +16,6 @@ use crate::{
     },
 };
 
-/// All problems of a skill, each with its place.
-pub type SkillErrors = PlanErrors;
-
 /// The line before the front matter, and behind it.
 const FENCE: &str = "---";
 /// Items of one condition.
@@ -35,7 +32,7 @@ const KIND: FileKind =
 ///
 /// # Errors
 /// It has no front matter, or one that does not say where the skill applies.
-pub fn read(path: &str, bytes: &[u8]) -> Result<Skill, SkillErrors> {
+pub fn read(path: &str, bytes: &[u8]) -> Result<Skill, PlanErrors> {
     let mut problems = Problems::default();
     let (skill, text) = match text_of(bytes, &mut problems) {
         Ok(text) => (skill(path, text, &mut problems), text),

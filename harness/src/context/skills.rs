@@ -1,6 +1,9 @@
 //! The skill packs that a turn gets (FLY-35), as they are on its base: what work changes in them counts once it has landed.
 
-use holdpoint_core::skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill, SkillErrors};
+use holdpoint_core::{
+    plan::PlanErrors,
+    skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill},
+};
 use holdpoint_protocol::reason::ReasonCode;
 use holdpoint_workspace::{Mirror, ObjectId, TreeEntry, WorkspaceError};
 
@@ -30,7 +33,7 @@ pub(super) async fn attached(
     let oids: Vec<ObjectId> = found.iter().map(|(_, entry)| entry.oid.clone()).collect();
     let texts = mirror.read_blobs(&oids, FILE_BYTES_MAX * oids.len()).await?;
     let read = found.iter().zip(texts).filter_map(|((file, _), bytes)| {
-        let warn = |errors: &SkillErrors| {
+        let warn = |errors: &PlanErrors| {
             let problem = errors.errors.first().map(|error| error.message.as_str());
             tracing::warn!(skill = file.path, problem, "a skill cannot be read, and is left out");
         };
