@@ -1,9 +1,12 @@
 //! A browser with its driver, and axe-core: the console's pages are tested with them, and pictures of them taken. Nothing
 //! else needs them.
 //!
-//! All of it is in `target/tools/browser`: `chromedriver` and `chromium`, scripts that start what is on `PATH`, or Debian's
-//! packages, unpacked there with the libraries that this machine lacks; and `axe.min.js`. Nothing is installed.
+//! All of it is in `target/tools/browser`: `chromedriver` and `chromium`, scripts that start those on `PATH` where both are there in
+//! one version, or Debian's packages, unpacked there with the libraries that this machine lacks; and `axe.min.js`. Nothing is
+//! installed.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
+use super::version::Version;
 use super::wheel::{entries, installed, remove};
 use crate::layout::Layout;
 use crate::process;
@@ -62,27 +66,31 @@ pub(crate) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Both programs, where both are on `PATH`: a driver drives its own version only.
+/// Both programs, where both are on `PATH` and of one version.
 fn on_path() -> Option<[PathBuf; 2]> {
     let path = std::env::var_os("PATH")?;
     let find = |program: &str| std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file());
     let [browser, driver] = PROGRAMS.map(find);
-    Some([browser?, driver?])
+    let (browser, driver) = (browser?, driver?);
+    let version = |program: &Path| {
+        Version::find_in(&process::output(&mut process::command(program, &["--version"], Path::new("/")), "").ok()?)
+    };
+    (version(&browser)? == version(&driver)?).then_some([browser, driver])
 }
 
-/// Has apt download what this machine lacks, and unpacks it.
+/// Has apt download the packages and what this machine lacks of their surroundings, and unpacks them.
 fn from_packages(folder: &Path) -> anyhow::Result<()> {
     let simulated = ["install", "--simulate", "--no-install-recommends"];
     // In the words of no language but apt's own.
     let mut simulate = process::command("apt-get", &[simulated.as_slice(), &PACKAGES].concat(), folder);
     let said = process::output(simulate.env("LC_ALL", "C"), REMEDY)?;
-    let packages: Vec<&str> =
-        said.lines().filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next()).collect();
-    ensure!(!packages.is_empty(), "apt-get lacks nothing, and yet PATH has no chromium with chromedriver\n{REMEDY}");
+    let lacking = said.lines().filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next());
+    // Of the packages that are installed, too: a browser without its driver is no use, and a driver drives its own version only.
+    let packages: BTreeSet<&str> = PACKAGES.into_iter().chain(lacking).collect();
     let scratch = folder.join("download");
     fs::create_dir_all(&scratch).with_context(|| format!("failed to create {}", scratch.display()))?;
     // apt checks what it gets by the archive's signatures; its scripts are not run.
-    let download = [&["download", "--quiet"], packages.as_slice()].concat();
+    let download: Vec<&str> = ["download", "--quiet"].into_iter().chain(packages).collect();
     process::output(&mut process::command("apt-get", &download, &scratch), REMEDY)?;
     let to = folder.join("unpacked");
     for package in entries(&scratch)?.iter().filter(|path| path.extension().is_some_and(|end| end == "deb")) {
@@ -93,8 +101,10 @@ fn from_packages(folder: &Path) -> anyhow::Result<()> {
     let fonts = folder.join("fonts.conf");
     fs::write(&fonts, fonts_of(&to)).with_context(|| format!("failed to write {}", fonts.display()))?;
     let libraries: Vec<String> = libraries(&to)?.iter().map(|dir| quoted(dir)).collect();
-    ensure!(!libraries.is_empty(), "the packages have no libraries\n{REMEDY}");
-    let surroundings = format!("export LD_LIBRARY_PATH={} FONTCONFIG_FILE={}\n", libraries.join(":"), quoted(&fonts));
+    let mut surroundings = format!("export FONTCONFIG_FILE={}\n", quoted(&fonts));
+    if !libraries.is_empty() {
+        let _ = writeln!(surroundings, "export LD_LIBRARY_PATH={}", libraries.join(":"));
+    }
     for (program, path) in PROGRAMS.iter().zip(UNPACKED) {
         script(&folder.join(program), &to.join(path), &surroundings)?;
     }
