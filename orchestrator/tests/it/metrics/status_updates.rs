@@ -1,6 +1,10 @@
 //! What agents say of how far they are (GATE-20a).
 
-use std::sync::{Arc, Mutex};
+use std::{
+    env,
+    process::Command,
+    sync::{Arc, Mutex},
+};
 
 use holdpoint_otlp_sink::{ReceivedSpan, Receiver};
 use holdpoint_protocol::{
@@ -22,6 +26,8 @@ use tokio::time::{Duration, Instant, sleep};
 use super::{PLAN, measured, scrape, until, value};
 use crate::support::{Agent, SOON, World};
 
+/// Set for the process in which a test runs alone.
+const ALONE: &str = "HOLDPOINT_TEST_ALONE";
 const COUNTED: &str =
     "holdpoint_status_updates_total{project=\"p\",workflow=\"fly-approved\",gate=\"build\",role=\"builder\"}";
 
@@ -82,6 +88,15 @@ async fn a_status_update_is_counted_and_changes_no_state() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_update_is_a_span_below_its_handoff_in_the_waypoints_trace() {
+    // Telemetry is set up once in a process, and a test runner may run other tests in this one.
+    if env::var_os(ALONE).is_none() {
+        let own_name = "metrics::status_updates::a_status_update_is_a_span_below_its_handoff_in_the_waypoints_trace";
+        let mut command = Command::new(env::current_exe().unwrap());
+        let ended = command.args(["--exact", own_name]).env(ALONE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
     let receiver = Receiver::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let endpoint = format!("http://{}", receiver.address());
     let spans = Arc::<Mutex<Vec<ReceivedSpan>>>::default();
