@@ -1,5 +1,7 @@
 //! `cargo xtask test`: every check, cheapest first, in one order for people and CI.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -44,10 +46,14 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     if !fast {
         images(layout)?;
     }
-    let nextest = process::succeeds(&mut process::cargo(&layout.root, &["nextest", "--version"]));
     let filter: &[&str] = if fast { &["--exclude", FLIGHTS] } else { &[] };
-    let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
-    step("tests", cargo(&[runner, &["--workspace", "--locked"], filter].concat()), "")?;
+    let runner: &[&str] =
+        if tools.nextest.is_some() { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    let mut tests = cargo(&[runner, &["--workspace", "--locked"], filter].concat());
+    if let Some(folder) = &tools.nextest {
+        tests.env("PATH", path_with(folder)?);
+    }
+    step("tests", tests, "")?;
 
     println!();
     for (name, time) in times {
@@ -71,6 +77,13 @@ fn images(layout: &Layout) -> anyhow::Result<()> {
     images::make(layout, &engine, Build::Debug).context("images failed")?;
     println!("== images: {}", seconds(start.elapsed()));
     Ok(())
+}
+
+/// The `PATH` of this process with one more folder, which comes last.
+fn path_with(folder: &Path) -> anyhow::Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([folder.to_owned()]);
+    std::env::join_paths(folders).with_context(|| format!("{} cannot stand on PATH", folder.display()))
 }
 
 fn seconds(time: Duration) -> String {

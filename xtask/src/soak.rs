@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use crate::images::{self, Build};
 use crate::layout::Layout;
 use crate::process;
-use crate::tools::{self, SERVER_VARIABLE, agents};
+use crate::tools::{self, SERVER_VARIABLE};
 
 /// The part that flies real coding agents, which have to be downloaded.
 const AGENTS: &str = "agents";
@@ -36,7 +36,7 @@ pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     let mut command = soak(&[]);
     command.env(SERVER_VARIABLE, &tools.nats_server);
     if chosen.lines().any(|part| part == AGENTS) {
-        agents::find_or_get(layout).into_iter().for_each(|got| set(&mut command, got));
+        tools::agents(layout)?.into_iter().for_each(|got| set(&mut command, got));
     }
     if chosen.lines().any(|part| part == UPGRADE) && std::env::var_os(FORMER).is_none() {
         set(&mut command, former(layout).map(|program| (FORMER, program)));
