@@ -9,7 +9,7 @@ use holdpoint_faults::Step;
 use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     streams,
-    subjects::JournalKey,
+    subjects::{Fence, JournalKey},
 };
 
 use crate::{
@@ -33,7 +33,7 @@ pub enum AppendError {
     /// Another entry came first: fold again and decide again.
     #[error("the journal {journal} moved past sequence {}", expected.0)]
     Conflict {
-        /// The journal's filter.
+        /// The filter of the journals that fence the entry.
         journal: String,
         /// The sequence that was taken for its last.
         expected: Sequence,
@@ -83,7 +83,9 @@ pub struct Append<'a> {
     pub key: &'a JournalKey,
     /// The kind of the entry, which is part of its subject.
     pub kind: &'a EntryKind,
-    /// The last sequence of this journal that the entry was decided on; 0 for an empty one.
+    /// What must not have moved.
+    pub fence: Fence,
+    /// The last sequence of that on which the entry was decided; 0 for an empty journal.
     pub expected: Sequence,
     /// The entry.
     pub entry: Outgoing,
@@ -124,7 +126,7 @@ impl Journal {
         Self { bus: bus.clone() }
     }
 
-    /// Signs and appends an entry, if the journal's last sequence still is the expected one.
+    /// Signs and appends an entry, if the last sequence of what fences it still is the expected one.
     ///
     /// An entry with this message id that is at its place already (an earlier attempt whose acknowledgement got
     /// lost) is success: the server checks the expected sequence before it looks at message ids, so this is done here.
@@ -143,15 +145,15 @@ impl Journal {
     /// # Errors
     /// As [`Journal::append`].
     pub async fn begin(&self, append: Append<'_>) -> Result<Begun, AppendError> {
-        let Append { key, kind, expected, entry } = append;
+        let Append { key, kind, fence, expected, entry } = append;
         let _at = holdpoint_faults::at(step_of(kind));
-        let (subject, journal) = (key.entry(kind), key.filter());
+        let (subject, journal) = (key.entry(kind), key.fence(fence));
         let (bytes, most) = (entry.payload.len(), self.bus.payload_max().saturating_sub(HEADERS_ROOM));
         if bytes > most {
             return Err(AppendError::TooLarge { journal, bytes, most });
         }
         let mut headers = entry.headers(&self.bus.sign(&subject, &entry.payload));
-        fence(&mut headers, &journal, expected);
+        expect(&mut headers, &journal, expected);
         let mut attempt = 1;
         loop {
             let sent = publish::store(&self.bus, subject.clone(), headers.clone(), entry.payload.clone()).await;
@@ -267,7 +269,7 @@ impl Journal {
         Ok(there.map_or(Known::NotYet, |_| Known::Other))
     }
 
-    /// The entry that follows `expected` in this journal, if it is the one with this message id. The one that won the
+    /// The entry that follows `expected` under this filter, if it is the one with this message id. The one that won the
     /// race is there, whatever was appended since.
     async fn own_after(&self, filter: &str, expected: Sequence, id: &str) -> Result<Option<Sequence>, ReadError> {
         let next = self.next_under(filter, expected).await?;
@@ -291,7 +293,7 @@ fn step_of(kind: &EntryKind) -> Step {
 
 /// The condition of an append. Subject and filter come from one [`JournalKey`]: the server takes a filter that does not
 /// match the subject, and then fences nothing.
-fn fence(headers: &mut HeaderMap, filter: &str, expected: Sequence) {
+fn expect(headers: &mut HeaderMap, filter: &str, expected: Sequence) {
     headers.insert(EXPECTED_SEQUENCE, expected.0.to_string().as_str());
     headers.insert(EXPECTED_SEQUENCE_FILTER, filter);
 }

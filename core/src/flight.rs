@@ -27,7 +27,8 @@ use holdpoint_protocol::{
     ids::{RoleId, WaypointId, role},
     journal::{Landed, Steered, Submitted},
     roles::Roles,
-    state::OpenTurn,
+    state::{OpenTurn, WaypointState},
+    subjects::Fence,
 };
 
 use crate::gates::Workflow;
@@ -141,6 +142,16 @@ impl FlightState {
     pub fn wide(&self) -> Vec<Oid> {
         let on = |landed: Option<&Landed>| landed.map_or(&self.submitted.base, |landed| &landed.commit).clone();
         self.landed.wide().map(on).collect()
+    }
+
+    /// What has to stand still while an entry is appended to this journal.
+    ///
+    /// That accepted work lands is an entry of the flight, and that something else becomes of it one of its waypoint. So that only
+    /// one of them can be, both stand on all journals of the flight.
+    #[must_use]
+    pub fn fence(waypoints: &Waypoints, waypoint: Option<&WaypointId>) -> Fence {
+        let Some(waypoint) = waypoint else { return Fence::Flight };
+        if waypoints.get(waypoint).is_some_and(WaypointState::lands) { Fence::Flight } else { Fence::Journal }
     }
 
     /// When the flight's wall budget ends, as far as is known at `now`: pauses do not count.

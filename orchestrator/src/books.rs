@@ -28,7 +28,7 @@ use holdpoint_protocol::{
     retire::Retired,
     state::WaypointState,
     streams,
-    subjects::{self, JournalKey},
+    subjects::{self, Fence, JournalKey},
     version,
     view::FlightStatus,
 };
@@ -246,7 +246,8 @@ impl Books {
         self.waypoints.get(waypoint).cloned().unwrap_or_default()
     }
 
-    /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.
+    /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in. One that all journals of the flight fence is a
+    /// conflict unless they were read since the last append.
     pub(crate) async fn append(
         &mut self,
         shell: &Shell,
@@ -262,8 +263,16 @@ impl Books {
             .map_err(|source| unsendable(&key, source))?;
         let (digest, bytes) = (Digest::of(&outgoing.payload), outgoing.payload.len());
         let counted = shell.metrics.look(&self.flight, &self.waypoints, waypoint, &entry);
-        let append = Append { key: &key, kind: &kind, expected: end.sequence, entry: outgoing };
+        let fence = FlightState::fence(&self.waypoints, waypoint);
+        let expected = match fence {
+            Fence::Journal => end.sequence,
+            Fence::Flight => self.known,
+        };
+        let append = Append { key: &key, kind: &kind, fence, expected, entry: outgoing };
         let sequence = shell.journal.append(append).await?;
+        if fence == Fence::Flight {
+            self.known = sequence;
+        }
         shell.metrics.count(counted);
         self.end(key.waypoint.clone(), End { sequence, digest: Some(digest), bytes });
         self.remember(key.waypoint, entry);

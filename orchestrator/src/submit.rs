@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     ids::{AgentName, role},
     journal::{Entry, EntryKind, Record, Sequence, Submitted},
     streams,
-    subjects::JournalKey,
+    subjects::{Fence, JournalKey},
     version,
     workflow::RecordedWorkflow,
 };
@@ -245,7 +245,7 @@ async fn append(
     let outgoing = outgoing(&entry, &kind, message_id, None)
         .map_err(|e| ApiFailure::new(400, format!("the plan cannot be stored: {}", ErrorChain(&e))))?;
     let digest = Digest::of(&outgoing.payload);
-    let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing };
+    let append = Append { key: &key, kind: &kind, fence: Fence::Flight, expected: Sequence(0), entry: outgoing };
     match (shell.journal.begin(append).await, entry) {
         (Ok(Begun::Now(sequence)), Entry::Submitted(submitted)) => {
             Ok(Taken::Now(Box::new(Books::new(*submitted, sequence, digest))))

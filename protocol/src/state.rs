@@ -378,6 +378,12 @@ pub struct WinningHandoff {
 }
 
 impl WaypointState {
+    /// Whether its work is accepted and has a commit, which goes on the flight's branch.
+    #[must_use]
+    pub fn lands(&self) -> bool {
+        matches!(self.phase, Phase::Accepted { .. }) && self.work.as_ref().is_some_and(|work| work.commit.is_some())
+    }
+
     /// Where it is: the open branches of the fork that it is in, or its one phase.
     pub fn phases(&self) -> impl Iterator<Item = &Phase> {
         let fork = self.fork.as_ref().filter(|_| self.phase == Phase::Forked);

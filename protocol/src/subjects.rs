@@ -42,10 +42,19 @@ impl JournalKey {
         self.waypoint.as_ref().map_or(FLIGHT_TOKEN, WaypointId::as_str)
     }
 
-    /// The filter that matches every entry of this journal: what an append is fenced by.
+    /// The filter that matches every entry of this journal.
     #[must_use]
     pub fn filter(&self) -> String {
         format!("{ROOT}.journal.{}.{}.>", self.flight, self.token())
+    }
+
+    /// The filter of what an append to this journal is fenced by.
+    #[must_use]
+    pub fn fence(&self, fence: Fence) -> String {
+        match fence {
+            Fence::Journal => self.filter(),
+            Fence::Flight => journal_of_flight(&self.flight),
+        }
     }
 
     /// The subject of an entry of this journal.
@@ -53,6 +62,18 @@ impl JournalKey {
     pub fn entry(&self, kind: &EntryKind) -> String {
         format!("{ROOT}.journal.{}.{}.{}", self.flight, self.token(), kind.subject_tail())
     }
+}
+
+/// What must not have moved since an entry was decided.
+///
+/// In a cluster the broker keeps two appends apart only if they are fenced by the same filter: entries that compete for the same
+/// place in a journal have the same fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fence {
+    /// The journal that the entry is for.
+    Journal,
+    /// Every journal of its flight.
+    Flight,
 }
 
 /// Every entry of every journal of a flight.
@@ -433,6 +454,8 @@ mod tests {
         let (flight, waypoint) = ids();
         for key in [JournalKey::flight(&flight), JournalKey::waypoint(&flight, &waypoint)] {
             let prefix = key.filter().trim_end_matches('>').to_owned();
+            assert_eq!(key.fence(Fence::Journal), key.filter());
+            assert!(key.filter().starts_with(key.fence(Fence::Flight).trim_end_matches('>')));
             for kind in [
                 EntryKind::Submitted,
                 EntryKind::Landed,

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     roles::Roles,
     streams,
-    subjects::{self, JournalKey},
+    subjects::{self, Fence, JournalKey},
 };
 
 use crate::support::{TestBroker, flight, outgoing, waypoint};
@@ -88,7 +88,10 @@ async fn keys_that_fill_their_streams_leave_the_journals_room() {
     while written < DISK_BYTES / 11 {
         let mut entry = outgoing(&"x".repeat(PIECE_LEN), &written.to_string());
         entry.schema = "decided/1.0".to_owned();
-        last = journal.append(Append { key: &key, kind: &kind, expected: last, entry }).await.unwrap();
+        last = journal
+            .append(Append { key: &key, kind: &kind, fence: Fence::Journal, expected: last, entry })
+            .await
+            .unwrap();
         written += PIECE_LEN as u64;
     }
 }

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     plan::Priority,
     streams,
-    subjects::{self, JournalKey},
+    subjects::{self, Fence, JournalKey},
 };
 
 use crate::support::{TestBroker, append, flight, outgoing, waypoint};
@@ -123,8 +123,13 @@ async fn an_entry_larger_than_a_message_is_never_sent_and_the_journal_goes_on() 
     let broker = TestBroker::start().await;
     let (journal, key) = (broker.journal(), JournalKey::flight(&flight("f")));
     let kind = EntryKind::Decided;
-    let large =
-        Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing(&" ".repeat(PAYLOAD_MAX), "large") };
+    let large = Append {
+        key: &key,
+        kind: &kind,
+        fence: Fence::Journal,
+        expected: Sequence(0),
+        entry: outgoing(&" ".repeat(PAYLOAD_MAX), "large"),
+    };
     let error = journal.append(large).await.unwrap_err();
     assert!(matches!(error, AppendError::TooLarge { bytes: PAYLOAD_MAX, .. }), "{error:?}");
     assert!(!error.is_race());
@@ -150,6 +155,27 @@ async fn the_server_takes_a_filter_that_does_not_match_so_subject_and_filter_hav
     // An append of ours cannot do that: there is one key, and both come from it.
     let error = append(&journal, &key, &EntryKind::Decided, Sequence(1), "two").await.unwrap_err();
     assert!(matches!(error, AppendError::Conflict { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_append_that_the_flight_fences_meets_a_move_of_any_of_its_journals_and_of_no_other() {
+    let broker = TestBroker::start().await;
+    let journal = broker.journal();
+    let (f, g, kind) = (flight("f"), flight("g"), EntryKind::Landed);
+    let own = JournalKey::flight(&f);
+    let land = async |expected, id: &str| {
+        let append = Append { key: &own, kind: &kind, fence: Fence::Flight, expected, entry: outgoing("{}", id) };
+        journal.append(append).await
+    };
+    let first = append(&journal, &own, &EntryKind::Submitted, Sequence(0), "submitted").await.unwrap();
+    let waypoint = JournalKey::waypoint(&f, &waypoint("w"));
+    let held = append(&journal, &waypoint, &EntryKind::Decided, Sequence(0), "held").await.unwrap();
+    let error = land(first, "landed").await.unwrap_err();
+    assert!(matches!(error, AppendError::Conflict { .. }), "the waypoint has moved: {error:?}");
+    append(&journal, &JournalKey::flight(&g), &EntryKind::Submitted, Sequence(0), "other").await.unwrap();
+    let landed = land(held, "landed").await.unwrap();
+    assert_eq!(land(held, "landed").await.unwrap(), landed, "an attempt whose acknowledgement was lost");
+    assert_eq!(journal.last(&own).await.unwrap().unwrap().sequence, landed);
 }
 
 #[tokio::test]

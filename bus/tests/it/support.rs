@@ -21,7 +21,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     plan::Priority,
     streams,
-    subjects::JournalKey,
+    subjects::{Fence, JournalKey},
 };
 use holdpoint_sandbox::service::Lifetime;
 use tempfile::TempDir;
@@ -227,5 +227,13 @@ pub(crate) async fn append(
     expected: Sequence,
     id: &str,
 ) -> Result<Sequence, AppendError> {
-    journal.append(Append { key, kind, expected, entry: outgoing(&format!("{{\"id\":\"{id}\"}}"), id) }).await
+    journal
+        .append(Append {
+            key,
+            kind,
+            fence: Fence::Journal,
+            expected,
+            entry: outgoing(&format!("{{\"id\":\"{id}\"}}"), id),
+        })
+        .await
 }

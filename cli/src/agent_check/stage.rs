@@ -28,7 +28,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     roles::Roles,
     streams,
-    subjects::{self, JournalKey},
+    subjects::{self, Fence, JournalKey},
     turn::Turn,
 };
 use holdpoint_runtime::{fresh, mirror::MirrorStore};
@@ -144,7 +144,7 @@ impl Stage {
             message_id: fresh::suffix(),
             traceparent: None,
         };
-        let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
+        let append = Append { key: &key, kind: &kind, fence: Fence::Journal, expected: Sequence(0), entry };
         let appended = self.journal.append(append).await.map_err(|error| self.gone(&error))?;
         let (bus, pool) = (&self.looker.bus, streams::fleet_pool());
         signals::wake_one(bus, &turn.role, &pool, priority).await.map_err(|error| self.gone(&error))?;

@@ -374,8 +374,7 @@ pub(super) fn cancelled(
 
 /// Accepted, and nothing of it is left to land.
 pub(super) fn has_ended(state: &WaypointState, cx: &StepContext<'_>) -> bool {
-    let nothing_to_land = state.work.as_ref().is_none_or(|work| work.commit.is_none());
-    matches!(state.phase, Phase::Accepted { .. }) && (nothing_to_land || cx.flight.landing(&cx.waypoint.id).is_some())
+    matches!(state.phase, Phase::Accepted { .. }) && (!state.lands() || cx.flight.landing(&cx.waypoint.id).is_some())
 }
 
 fn unopened_or_over(state: &WaypointState, cx: &StepContext<'_>) -> EngineStep {

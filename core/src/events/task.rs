@@ -258,8 +258,8 @@ fn status(state: Option<&WaypointState>, landed: bool) -> TaskStatus {
         Phase::Pending => TaskStatus::Ready,
         _ if landed => TaskStatus::Complete,
         Phase::InTurn(_) | Phase::Forked => TaskStatus::InProgress,
-        Phase::Accepted { .. } if state.work.as_ref().is_none_or(|work| work.commit.is_none()) => TaskStatus::Complete,
-        Phase::Accepted { .. } => TaskStatus::InProgress,
+        Phase::Accepted { .. } if state.lands() => TaskStatus::InProgress,
+        Phase::Accepted { .. } => TaskStatus::Complete,
         Phase::Waiting(_) | Phase::Held(_) | Phase::Cancelled => TaskStatus::Blocked,
     }
 }

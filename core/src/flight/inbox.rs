@@ -52,7 +52,6 @@ pub struct OpenQuestion {
 pub fn waits(flight: &FlightState, waypoints: &Waypoints) -> Vec<Waits> {
     let mut all: Vec<Waits> = waypoints
         .iter()
-        .filter(|(id, _)| flight.landing(id).is_none())
         .flat_map(|(id, state)| state.phases().filter_map(move |phase| waiting(flight, id, state, phase)))
         .collect();
     all.sort_by(|one, other| one.since.cmp(&other.since).then_with(|| one.waypoint.cmp(&other.waypoint)));
@@ -143,8 +142,7 @@ fn unpaused(flight: &FlightState, id: &WaypointId, state: Option<&WaypointState>
     }
     let Some(state) = state else { return vec![Verb::Cancel] };
     let mut all: Vec<Verb> = state.phases().flat_map(|phase| in_phase(flight, id, state, phase)).collect();
-    let lands = state.work.as_ref().is_some_and(|work| work.commit.is_some());
-    let is_over = matches!(state.phase, Phase::Accepted { .. }) && !lands || state.phase == Phase::Cancelled;
+    let is_over = matches!(state.phase, Phase::Accepted { .. }) && !state.lands() || state.phase == Phase::Cancelled;
     all.extend((!is_over).then_some(Verb::Cancel));
     // Branches of a fork may wait for the same.
     let mut seen = Vec::new();

@@ -1,6 +1,5 @@
 //! May a flight leave the broker? Only one in which no entry can follow any more: nothing is due in it, and nobody can have
-//! anything in it tried again. So the fence of its own journal, in which the retirement is recorded, is fence enough for the journals
-//! of its waypoints.
+//! anything in it tried again. The retirement is appended only if no journal of the flight has moved.
 
 use holdpoint_protocol::ids::WaypointId;
 

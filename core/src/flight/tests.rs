@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
-    artifact::Metered,
+    artifact::{Metered, Verb},
     facts::Verdict,
     ids::TurnId,
     plan::{Priority, Waypoint},
@@ -310,6 +310,42 @@ fn head_trees_and_bundles_follow_the_landings() {
     assert_eq!(flight.tree_of(&a.commit), Some(&a.tree));
     assert_eq!(flight.tree_of(&oid(0xff)), None);
     assert_eq!(flight.landing(&id("a")), Some(a));
+}
+
+#[test]
+fn a_landing_may_follow_only_while_its_work_is_accepted_and_nothing_else_landed() {
+    type Meanwhile = fn(&mut Fixture);
+    let table: &[(&str, Meanwhile, bool)] = &[
+        ("nothing", |_| {}, true),
+        ("it was held", |f| drop(f.feed("a", Input::LandingFailed("no room".to_owned()))), false),
+        ("it was cancelled", |f| drop(f.cancel("a")), false),
+        ("the flight was cancelled", |f| f.steer(Verb::Cancel).unwrap(), false),
+        ("it has landed", |f| f.land("a"), false),
+        ("other work has landed", |f| f.land("b"), false),
+        ("other work was held", |f| drop(f.feed("b", Input::LandingFailed("no room".to_owned()))), true),
+    ];
+    for (meanwhile, happens, may) in table {
+        let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[])]);
+        fixture.accept("a");
+        fixture.accept("b");
+        let landing = fixture.landing("a");
+        happens(&mut fixture);
+        assert_eq!(fixture.flight.may_land(&landing, &fixture.state("a")), *may, "{meanwhile}");
+    }
+}
+
+#[test]
+fn a_landing_and_whatever_else_becomes_of_accepted_work_are_fenced_by_all_journals_of_the_flight() {
+    let mut fixture = fixture(vec![waypoint("a", &[])]);
+    let fences =
+        |fixture: &Fixture, waypoint: Option<&str>| FlightState::fence(&fixture.waypoints, waypoint.map(id).as_ref());
+    assert_eq!((fences(&fixture, None), fences(&fixture, Some("a"))), (Fence::Flight, Fence::Journal));
+    fixture.feed("a", Input::Open);
+    assert_eq!(fences(&fixture, Some("a")), Fence::Journal, "its own journal orders what becomes of work under way");
+    fixture.accept("a");
+    assert_eq!(fences(&fixture, Some("a")), Fence::Flight);
+    fixture.feed("a", Input::LandingFailed("no room".to_owned()));
+    assert_eq!(fences(&fixture, Some("a")), Fence::Journal, "held work does not land");
 }
 
 #[test]

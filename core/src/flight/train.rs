@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     artifact::VerificationPurpose,
     facts::Oid,
     ids::{TurnId, WaypointId},
+    journal::Landed,
     plan::Priority,
     state::{OpenTurn, Phase, Purpose, Stacked, WaypointState},
 };
@@ -81,6 +82,17 @@ impl FlightState {
     /// The landing that the base of a car stood for, once it is there.
     #[must_use]
     pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
+    /// Whether this landing may follow what is journalled: a person may have ended its work since it was begun, another orchestrator
+    /// may have held it, or have landed something.
+    #[must_use]
+    pub fn may_land(&self, landing: &Landed, state: &WaypointState) -> bool {
+        let by_report = matches!(state.phase, Phase::Accepted { report, .. } if report == Some(landing.report));
+        let same_tree = state.work.as_ref().is_some_and(|work| work.tree == landing.tree);
+        let is_next = *self.head() == landing.parent && self.is_on_head(state);
+        let is_open = self.steering.cancelled.is_none() && self.landing(&landing.waypoint).is_none();
+        by_report && same_tree && is_next && is_open
+    }
+
         let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);
         since.filter(|landed| landed.tree == stacked.base_tree).map(|landed| &landed.commit).next()
     }

@@ -27,11 +27,12 @@ pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> S
 pub(super) fn status_of(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> Status {
     match &state.phase {
         Phase::Accepted { .. } => {
-            let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
-            if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
+            if !state.lands() || flight.landing(id).is_some() {
+                Status::Complete
+            } else {
+                Status::Running
+            }
         }
-        // Where both raced, the branch counts.
-        Phase::Cancelled if flight.landing(id).is_some() => Status::Complete,
         _ => engine::phase_status(state),
     }
 }

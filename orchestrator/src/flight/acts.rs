@@ -30,13 +30,11 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure, inbox::asked, migrate, taking};
+use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, apply::RACES_MAX, failure, inbox::asked, migrate, taking};
 use crate::{books::BooksError, intake::Taken, roles, senders::SenderError};
 
 /// Refused acts that are remembered, the newest ones.
 const REMEMBERED_MAX: usize = 256;
-/// Lost races in a row over the flight's own journal.
-const RACES_MAX: u32 = 16;
 
 /// How long who acts may ask why it was refused, and the flight stays in memory for it.
 pub(super) const NEWS_FOR: Duration = Duration::from_secs(60);
@@ -358,7 +356,7 @@ impl State {
             let _ = roles::known(&shell, migrate::roles(act)).await;
         }
         for _ in 0..RACES_MAX {
-            let books = self.books().await?;
+            let books = self.fresh_books().await?;
             let own = books.timed_entries(&shell, None).await?;
             if own.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
                 return Ok(());
@@ -378,7 +376,7 @@ impl State {
                     tracing::info!({ fields::FLIGHT } = %self.id, verb = verb.as_str(), %by, "flight steered");
                     return Ok(());
                 }
-                Err(error) if error.is_race() => drop(self.fresh_books().await?),
+                Err(error) if error.is_race() => {}
                 Err(error) => return Err(Untaken::NotNow(error.into())),
             }
         }

@@ -5,11 +5,12 @@ use holdpoint_conditions::{ConditionAnswer, ConditionHelperError, Scope};
 use holdpoint_core::{
     budget::Need,
     engine::{self, EngineStep, Evaluate, Fresh, Input, Oversize, Refusal, StepContext},
-    flight,
+    flight::{self, FlightState},
 };
 use holdpoint_protocol::{
     ids::{FlightId, GateId, WaypointId},
     journal::{ConditionResult, Entry, EntryKind},
+    subjects::Fence,
 };
 use holdpoint_runtime::{
     clock, fresh,
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// Lost races in a row before a step is given up for now: each means that another orchestrator moved on.
-const RACES_MAX: u32 = 16;
+pub(super) const RACES_MAX: u32 = 16;
 
 /// What became of an input.
 pub(crate) enum Applied {
@@ -100,6 +101,10 @@ impl State {
         while races < RACES_MAX {
             races += 1;
             let planned = planned(books, waypoint)?;
+            if FlightState::fence(&books.waypoints, Some(waypoint)) == Fence::Flight && !read_on {
+                books.refresh(&shell).await?;
+                read_on = true;
+            }
             let before = books.state(waypoint);
             let Some(workflow) = books.flight.workflow_of(&planned, &before) else {
                 return Err(ApplyError::NoWorkflow { flight: flight.clone(), waypoint: waypoint.clone() });
@@ -186,14 +191,14 @@ impl State {
     }
 }
 
-/// Reserves what a turn may use up of the flight's budget. Where another orchestrator wrote to the flight's journal
-/// meanwhile, that is read first, and the step is taken again.
+/// Reserves what a turn may use up of the flight's budget, by what all its waypoints have. Where another orchestrator moved one of
+/// them meanwhile, the step is taken again.
 async fn reserve(books: &mut Books, shell: &Shell, waypoint: &WaypointId, need: &Need) -> Result<(), ApplyError> {
+    books.refresh(shell).await?;
     let reserved = flight::reserve(&books.flight, &books.waypoints, waypoint, need, clock::now());
     match books.append(shell, None, Entry::Reserved(Box::new(reserved)), None).await {
-        Ok(()) => Ok(()),
-        Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => Ok(books.refresh(shell).await?),
-        Err(error) => Err(error.into()),
+        Err(error) if !error.is_race() => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

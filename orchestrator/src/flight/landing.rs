@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_bus::journal::AppendError;
 use holdpoint_core::{
     engine::{self, Aside, Input, Merged},
     flight::{self, Yard},
@@ -24,7 +23,7 @@ use ractor::ActorRef;
 
 use super::{
     ApplyError, Msg, Place, RETRY_DELAY, State,
-    apply::Applied,
+    apply::{Applied, RACES_MAX},
     planned, rules,
     trace::{self, Making},
 };
@@ -290,8 +289,8 @@ impl State {
         Ok(())
     }
 
-    /// Appends to the flight's journal, and says whether it did: another orchestrator that moved it makes this landing stale, and what
-    /// is due is looked at again.
+    /// Appends to the flight's journal, and says whether it did: what was decided on its waypoint, or on the flight, makes this landing
+    /// stale, and what is due is looked at again.
     async fn append_landing(
         &mut self,
         waypoint: &WaypointId,
@@ -301,15 +300,6 @@ impl State {
     ) -> Result<bool, ApplyError> {
         let shell = self.shell.clone();
         let Landing { commit, bundle_on } = landing;
-        let books = self.books().await?;
-        // A person may have ended it meanwhile.
-        let state = books.state(waypoint);
-        let same = state.work.as_ref().is_some_and(|work| work.tree == commit.tree);
-        let still = same && matches!(state.phase, Phase::Accepted { .. }) && books.flight.is_on_head(&state);
-        let ended = books.flight.steering.cancelled.is_some();
-        if !still || ended || books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
-            return Ok(false);
-        }
         let entry = LandedEntry {
             schema_version: version::CURRENT,
             waypoint: waypoint.clone(),
@@ -322,18 +312,23 @@ impl State {
             verified_on: accepted.verified_on.clone(),
             record: Record::at(clock::now()),
         };
-        let traceparent = Some(making.context.traceparent());
-        match books.append(&shell, None, Entry::Landed(Box::new(entry)), traceparent).await {
-            Ok(()) => {
-                let trace_id = making.context.trace_id();
-                tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, trace_id, "landed");
-                Ok(true)
+        for _ in 0..RACES_MAX {
+            let books = self.fresh_books().await?;
+            if !books.flight.may_land(&entry, &books.state(waypoint)) {
+                tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, "the landing is not due any more");
+                return Ok(false);
             }
-            Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => {
-                self.fresh_books().await?;
-                Ok(false)
+            let traceparent = Some(making.context.traceparent());
+            match books.append(&shell, None, Entry::Landed(Box::new(entry.clone())), traceparent).await {
+                Ok(()) => {
+                    let trace_id = making.context.trace_id();
+                    tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, trace_id, "landed");
+                    return Ok(true);
+                }
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => Err(error.into()),
         }
+        Err(ApplyError::Races)
     }
 }

@@ -6,12 +6,14 @@ use holdpoint_protocol::{
     artifact::{Artifact, BuildArtifact, VerificationPurpose, VerificationReport},
     facts::{BundleRef, Verdict},
     ids::role,
+    journal::Entry,
+    state::{Held, Phase, Resume, Status, WaypointState},
     turn::{Turn, TurnRequest},
     view::{FlightStatus, FlightView},
 };
 use holdpoint_workspace::HANDOFF_REF;
 
-use crate::support::{Agent, SOON, World, git};
+use crate::support::{Agent, SOON, World, git, log};
 
 pub(crate) fn plan(waypoints: usize) -> String {
     let waypoint =
@@ -220,4 +222,34 @@ async fn work_on_an_older_base_lands_by_an_orchestrator_that_has_nothing_of_the_
     delivery.ack().await.unwrap();
     let view = accepted(&world).await;
     a_line_of_all(&world, &view, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_is_held_elsewhere_while_its_landing_is_made_does_not_land() {
+    log::keep();
+    let world = World::start().await;
+    world.submit_for(&plan(1), None).await;
+    build_all(&world, 1, |_| "x\n".to_owned()).await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, delivery) = verifier.take().await;
+    // Without its mirrors the orchestrator cannot make the landing yet.
+    let mirrors = world.path("orchestrator/mirrors");
+    std::fs::rename(&mirrors, world.path("aside")).unwrap();
+    std::fs::write(&mirrors, "in the way").unwrap();
+    pass(&mut verifier, &turn).await;
+    delivery.ack().await.unwrap();
+    let is_accepted = |entry: &Entry| matches!(entry.record().state.as_ref().unwrap().phase, Phase::Accepted { .. });
+    world.journalled(&turn.waypoint, is_accepted).await;
+    log::line_with(&["cannot land now", world.flight.as_str()]).await;
+    let hold = |state: &mut WaypointState| {
+        let Phase::Accepted { at, report } = state.phase else { panic!("{state:?}") };
+        let resume = Resume::Landing { at, report };
+        state.phase = Phase::Held(Held { status: Status::Blocked, since: at, resume, block_reason: None });
+    };
+    world.forge_decision(&turn.waypoint, hold).await;
+    std::fs::remove_file(&mirrors).unwrap();
+    std::fs::rename(world.path("aside"), &mirrors).unwrap();
+    log::line_with(&["the landing is not due any more", world.flight.as_str()]).await;
+    let view = world.view().await;
+    assert_eq!((view.landings.len(), view.waypoints[0].status), (0, Status::Blocked));
 }

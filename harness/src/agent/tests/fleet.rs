@@ -29,7 +29,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     plan::Priority,
     roles::Roles,
-    subjects::{self, JournalKey},
+    subjects::{self, Fence, JournalKey},
     time::Timestamp,
 };
 use tempfile::TempDir;
@@ -222,7 +222,7 @@ impl Fleet {
         };
         let key = JournalKey::waypoint(&self.flight, &waypoint);
         let kind = EntryKind::Turn { role: builder(), priority: Priority::Medium, pool: self.pool.clone() };
-        let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
+        let append = Append { key: &key, kind: &kind, fence: Fence::Journal, expected: Sequence(0), entry };
         let sequence = Journal::new(&self.orchestrator).append(append).await.unwrap();
         signals::wake(&self.orchestrator, &builder(), Priority::Medium).await.unwrap();
         sequence.0

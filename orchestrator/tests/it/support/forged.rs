@@ -18,7 +18,7 @@ use holdpoint_protocol::{
     plan::Priority,
     reason::ReasonCode,
     state::{Phase, WaypointState},
-    subjects::JournalKey,
+    subjects::{Fence, JournalKey},
     version,
 };
 use holdpoint_runtime::{clock, fresh};
@@ -61,7 +61,8 @@ impl World {
             },
         };
         let entry = outgoing(&decided, &EntryKind::Decided);
-        let append = Append { key: &key, kind: &EntryKind::Decided, expected: last.sequence, entry };
+        let append =
+            Append { key: &key, kind: &EntryKind::Decided, fence: Fence::Journal, expected: last.sequence, entry };
         journal.append(append).await.unwrap();
     }
 
@@ -72,7 +73,8 @@ impl World {
         let last = journal.last(&key).await.unwrap().unwrap();
         let later = serde_json::json!({"schema_version": "1.7", "of_a_later_version": true});
         let entry = outgoing(&later, &EntryKind::Decided);
-        let append = Append { key: &key, kind: &EntryKind::Decided, expected: last.sequence, entry };
+        let append =
+            Append { key: &key, kind: &EntryKind::Decided, fence: Fence::Journal, expected: last.sequence, entry };
         journal.append(append).await.unwrap()
     }
 
@@ -113,7 +115,13 @@ impl World {
         let Phase::InTurn(open) = &mut state.phase else { panic!("no turn is open: {state:?}") };
         (open.turn, open.deadline) = (turn.turn_id.clone(), deadline);
         let kind = EntryKind::Turn { role: turn.role.clone(), priority: Priority::Medium, pool: self.pool.clone() };
-        let append = Append { key: &key, kind: &kind, expected: last.sequence, entry: outgoing(&*turn, &kind) };
+        let append = Append {
+            key: &key,
+            kind: &kind,
+            fence: Fence::Journal,
+            expected: last.sequence,
+            entry: outgoing(&*turn, &kind),
+        };
         journal.append(append).await.unwrap();
         deadline
     }
@@ -138,7 +146,13 @@ impl World {
             record: Record::at(clock::now()),
         };
         let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
-        let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing(&submitted, &kind) };
+        let append = Append {
+            key: &key,
+            kind: &kind,
+            fence: Fence::Journal,
+            expected: Sequence(0),
+            entry: outgoing(&submitted, &kind),
+        };
         journal.append(append).await.unwrap();
     }
 }
