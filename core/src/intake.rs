@@ -1,7 +1,7 @@
 //! Which handoffs of one role and partition an orchestrator works on, and which wait, are superseded or are hopeless.
 //!
 //! A sender with valid keys may send as many handoffs as it likes. Three rules keep it from holding up the others: no sender
-//! and no flight has all places; of one agent's answers on a waypoint one is in work and the newest waits; and what refers
+//! and no flight has all places; of one agent's answers on a turn one is in work and the newest waits; and what refers
 //! to blobs that nobody stores is refused after a while.
 //!
 //! The sender has been shown before: this module believes what it is given. It neither reads messages nor answers
@@ -15,7 +15,7 @@ use std::{
 
 use holdpoint_protocol::{
     Timestamp,
-    ids::{AgentName, FlightId, WaypointId},
+    ids::{AgentName, FlightId, TurnId},
     journal::Sequence,
 };
 
@@ -44,8 +44,8 @@ pub struct Arrived {
     pub flight: FlightId,
     /// Who signed it; `None`: not known yet.
     pub sender: Option<AgentName>,
-    /// The waypoint it answers for; `None` for what answers nothing (plans, turns given back, acts of people).
-    pub answers: Option<WaypointId>,
+    /// The turn that it answers; `None` for what answers nothing (plans, turns given back, acts of people).
+    pub answers: Option<TurnId>,
     /// Its place in its stream: the order in which the broker stored what was sent.
     pub sequence: Sequence,
 }
@@ -60,7 +60,7 @@ pub enum Admission<M> {
         /// What waited before.
         superseded: Option<M>,
     },
-    /// Its sender sent a newer one on the same waypoint.
+    /// Its sender sent a newer one on the same turn.
     Superseded(M),
     /// It is in work or waits here already: a redelivery.
     InHand(M),
@@ -68,11 +68,11 @@ pub enum Admission<M> {
     Full(M),
 }
 
-/// Answers of one agent on one waypoint.
+/// Answers of one agent on one turn. Branches of a fork have turns of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Lane {
     flight: FlightId,
-    waypoint: WaypointId,
+    turn: TurnId,
     agent: AgentName,
 }
 
@@ -110,8 +110,7 @@ impl<M> IntakeDesk<M> {
     /// Admits a handoff, or says why not.
     pub fn arrives(&mut self, arrived: Arrived, message: M) -> Admission<M> {
         let Arrived { flight, sender, answers, sequence } = arrived;
-        let lane =
-            answers.zip(sender.clone()).map(|(waypoint, agent)| Lane { flight: flight.clone(), waypoint, agent });
+        let lane = answers.zip(sender.clone()).map(|(turn, agent)| Lane { flight: flight.clone(), turn, agent });
         if let Some(lane) = &lane {
             if self.busy.get(lane).is_some_and(|busy| busy.has(sequence)) {
                 return Admission::InHand(message);

@@ -4,12 +4,12 @@ fn flight(name: &str) -> FlightId {
     name.parse().unwrap()
 }
 
-/// An answer of an agent on the waypoint `w`.
+/// An answer of an agent on the turn `t`.
 fn answer(of: &str, agent: &str, sequence: u64) -> Arrived {
     Arrived {
         flight: flight(of),
         sender: Some(agent.parse().unwrap()),
-        answers: Some("w".parse().unwrap()),
+        answers: Some("t".parse().unwrap()),
         sequence: Sequence(sequence),
     }
 }
@@ -58,13 +58,24 @@ fn what_comes_back_from_the_broker_behind_a_newer_one_is_superseded() {
 }
 
 #[test]
-fn answers_of_other_agents_waypoints_and_flights_supersede_nothing() {
+fn answers_of_other_agents_turns_and_flights_supersede_nothing() {
     let mut desk = IntakeDesk::default();
     let _own = works(arrive(&mut desk, answer("f", "b1", 1)));
     works(arrive(&mut desk, answer("f", "b2", 2)));
     works(arrive(&mut desk, answer("g", "b1", 3)));
-    works(arrive(&mut desk, Arrived { answers: Some("v".parse().unwrap()), ..answer("f", "b1", 4) }));
+    works(arrive(&mut desk, Arrived { answers: Some("u".parse().unwrap()), ..answer("f", "b1", 4) }));
     works(arrive(&mut desk, other("f", Some("b1"), 5)));
+}
+
+#[test]
+fn a_vote_that_comes_again_is_taken_although_its_agent_voted_in_another_branch_since() {
+    let mut desk = IntakeDesk::default();
+    let of_branch =
+        |turn: &str, sequence| Arrived { answers: Some(turn.parse().unwrap()), ..answer("f", "b1", sequence) };
+    let first = works(arrive(&mut desk, of_branch("lint", 1)));
+    let second = works(arrive(&mut desk, of_branch("audit", 2)));
+    assert_eq!((desk.settled(first), desk.settled(second)), (None, None), "given back to the broker");
+    works(arrive(&mut desk, of_branch("lint", 1)));
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Desk {
             Admission::Work(place, mail) => self.pass_on(mail, place, room),
             Admission::Kept { superseded: None } | Admission::InHand(_) => {}
             Admission::Kept { superseded: Some(mail) } | Admission::Superseded(mail) => {
-                let what = "its sender handed off again on this waypoint before it could be taken";
+                let what = "its sender handed off again on this turn before it could be taken";
                 self.refuse(&mail.received, RefusalCode::Superseded, what).await;
             }
             Admission::Full(mail) => self.not_now(&mail).await,

@@ -44,12 +44,11 @@ impl Mail {
     /// As the rules of the core see it.
     pub(super) fn arrived(&self, sender: Option<AgentName>) -> Arrived {
         let Self { received, subject, head, .. } = self;
-        let kind = subject.kind.as_str();
-        let answers = head.is_some() && answers_turn(kind);
+        let head = head.as_ref().filter(|_| answers_turn(&subject.kind));
         Arrived {
             flight: subject.flight.clone(),
             sender,
-            answers: subject.waypoint.clone().filter(|_| answers),
+            answers: head.and_then(|head| head.turn.clone()),
             sequence: received.stored.sequence,
         }
     }
