@@ -21,6 +21,7 @@ mod landing;
 mod migrate;
 mod progress;
 mod report;
+mod setbacks;
 mod slow;
 mod taking;
 mod trace;
@@ -143,6 +144,8 @@ pub(crate) struct State {
     track: landing::Track,
     /// What became of the acts that came lately.
     acts: acts::Standings,
+    /// What is due and failed when it was tried.
+    setbacks: setbacks::Setbacks,
     /// Deadlines that wait for answers that came in time.
     waits: in_time::Waits,
     /// Examinations and weighings that are under way.
@@ -181,6 +184,7 @@ impl Actor for FlightActor {
             planned: Planned::default(),
             track: landing::Track::default(),
             acts: acts::Standings::default(),
+            setbacks: setbacks::Setbacks::default(),
             waits: in_time::Waits::default(),
             slow: 0,
             tasks: ActorTasks::default(),
@@ -294,7 +298,8 @@ impl State {
     fn current_troubles(&mut self) -> Vec<Trouble> {
         let Some(books) = &self.books else { return Vec::new() };
         self.troubles.shown(clock::now(), |place| match place {
-            Place::Due => true,
+            Place::Due(None) => true,
+            Place::Due(Some(waypoint)) => self.setbacks.concerns(waypoint),
             Place::Turn(waypoint, turn) | Place::Others(waypoint, turn) => {
                 engine::is_current(&books.state(waypoint), turn)
             }

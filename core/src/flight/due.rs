@@ -45,6 +45,25 @@ pub enum Due {
     Open(WaypointId),
 }
 
+impl Due {
+    /// The waypoint that it is about.
+    #[must_use]
+    pub fn waypoint(&self) -> &WaypointId {
+        match self {
+            Self::Land(waypoint)
+            | Self::Merge(waypoint)
+            | Self::Stack(waypoint)
+            | Self::Deadline(waypoint, _)
+            | Self::Unanswered(waypoint)
+            | Self::Budget(waypoint)
+            | Self::Cancel(waypoint)
+            | Self::Migrate(waypoint)
+            | Self::Join(waypoint)
+            | Self::Open(waypoint) => waypoint,
+        }
+    }
+}
+
 /// Everything that is due now, in the order it should be done, with one merge at a time.
 ///
 /// Doing one thing may change what is due: after each, look again. Landings come before openings, so that what opens
@@ -54,7 +73,7 @@ pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<D
     due_in(flight, waypoints, now, &Yard::SINGLE)
 }
 
-/// As [`due`], with a merge train that is as long as the yard has it.
+/// As [`due`], with what is known besides the fold.
 #[must_use]
 pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard: &Yard<'_>) -> Vec<Due> {
     if flight.steering.cancelled.is_some() {
@@ -68,7 +87,7 @@ pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard:
     all.extend(train::landing(flight, waypoints, yard));
     all.extend(forks(flight, waypoints));
     all.extend(deadlines(flight, waypoints, now));
-    all.extend(opening(flight, waypoints));
+    all.extend(opening(flight, waypoints, yard));
     all
 }
 
@@ -168,9 +187,9 @@ fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec
     passed.collect()
 }
 
-/// The next waypoint to open: one at a time, because each takes up room. The first of the most urgent ones, in the plan's
-/// order.
-fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
+/// The next waypoint to open: one at a time, because each takes up room. The first of the most urgent ones that are not put off, in
+/// the plan's order.
+fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Option<Due> {
     if let Some(max) = flight.submitted.fleet.parallel {
         let running = waypoints.iter().filter(|(id, state)| status_of(flight, id, state) == Status::Running);
         if running.take(max as usize).count() == max as usize {
@@ -182,7 +201,7 @@ fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
         return None;
     }
     let mut next: Option<(Priority, usize, &Waypoint)> = None;
-    for (index, waypoint) in flight.not_begun(waypoints) {
+    for (index, waypoint) in flight.not_begun(waypoints).filter(|(_, waypoint)| !(yard.is_put_off)(&waypoint.id)) {
         let goes_first = next.as_ref().is_none_or(|(priority, at, _)| (waypoint.priority, index) < (*priority, *at));
         if goes_first && depends_on_complete(flight, waypoints, waypoint) {
             next = Some((waypoint.priority, index, waypoint));

@@ -313,6 +313,18 @@ fn head_trees_and_bundles_follow_the_landings() {
 }
 
 #[test]
+fn what_cannot_be_opened_now_lets_others_go_before_it() {
+    let fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &["a"])]);
+    let due = |put_off: &[&str]| {
+        let is_put_off = |id: &WaypointId| put_off.contains(&id.as_str());
+        due_in(&fixture.flight, &fixture.waypoints, fixture.now, &Yard { is_put_off: &is_put_off, ..Yard::SINGLE })
+    };
+    assert_eq!(due(&[]), [Due::Open(id("a"))]);
+    assert_eq!(due(&["a"]), [Due::Open(id("b"))]);
+    assert_eq!(due(&["a", "b"]), []);
+}
+
+#[test]
 fn a_landing_may_follow_only_while_its_work_is_accepted_and_nothing_else_landed() {
     type Meanwhile = fn(&mut Fixture);
     let table: &[(&str, Meanwhile, bool)] = &[

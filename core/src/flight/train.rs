@@ -24,7 +24,7 @@ const WAITING_MAX: usize = 2;
 /// The longest train: each car names those in front of it.
 pub const DEPTH_MAX: usize = 16;
 
-/// What an orchestrator knows besides the fold when it looks at the train.
+/// What an orchestrator knows besides the fold when it looks at what is due.
 #[derive(Clone, Copy)]
 pub struct Yard<'a> {
     /// How many cars there may be at most.
@@ -33,11 +33,14 @@ pub struct Yard<'a> {
     pub is_taken: &'a dyn Fn(&WaypointId, &TurnId) -> bool,
     /// What cannot be merged behind the train as it is.
     pub aside: &'a BTreeMap<WaypointId, Aside>,
+    /// Whether a waypoint could not be opened a moment ago: others go before it.
+    pub is_put_off: &'a dyn Fn(&WaypointId) -> bool,
 }
 
 impl Yard<'static> {
     /// One merge at a time.
-    pub(super) const SINGLE: Self = Self { depth: 1, is_taken: &|_, _| false, aside: &BTreeMap::new() };
+    pub(super) const SINGLE: Self =
+        Self { depth: 1, is_taken: &|_, _| false, aside: &BTreeMap::new(), is_put_off: &|_| false };
 }
 
 /// Accepted work in the train.
@@ -79,9 +82,6 @@ impl FlightState {
         state.base.as_ref() == Some(self.head()) || state.stacked.as_deref().is_some_and(stands_for)
     }
 
-    /// The landing that the base of a car stood for, once it is there.
-    #[must_use]
-    pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
     /// Whether this landing may follow what is journalled: a person may have ended its work since it was begun, another orchestrator
     /// may have held it, or have landed something.
     #[must_use]
@@ -93,6 +93,9 @@ impl FlightState {
         by_report && same_tree && is_next && is_open
     }
 
+    /// The landing that the base of a car stood for, once it is there.
+    #[must_use]
+    pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
         let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);
         since.filter(|landed| landed.tree == stacked.base_tree).map(|landed| &landed.commit).next()
     }

@@ -20,7 +20,7 @@ impl State {
     pub(super) async fn pump(&mut self, myself: &ActorRef<Msg>) {
         match self.do_due(myself).await {
             Ok(()) => {
-                self.troubles.went_well(&Place::Due);
+                self.troubles.went_well(&Place::Due(None));
                 self.idleness.unknown = false;
                 self.arm(myself);
             }
@@ -31,7 +31,7 @@ impl State {
             }
             Err(error) => {
                 tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot go on now; trying again");
-                self.troubles.failed(Place::Due, &ErrorChain(&error).to_string(), clock::now());
+                self.troubles.failed(Place::Due(None), &ErrorChain(&error).to_string(), clock::now());
                 self.books = None;
                 self.set_alarm(myself, RETRY_DELAY);
             }
@@ -50,54 +50,64 @@ impl State {
     }
 
     async fn do_due(&mut self, myself: &ActorRef<Msg>) -> Result<(), ApplyError> {
-        // Others may have had the flight paused, or its deadlines met, since this one read its journals.
+        // Others may have had the flight paused, its deadlines met, or done what failed here, since this one read its journals.
         let mut fresh = false;
         let mut waiting = Vec::new();
         // One that does not begin is due still.
         let (mut landing, mut stacking) = (self.track.makes(Kind::Land), self.track.makes(Kind::Stack));
         loop {
-            let due = self.due_now().await?;
+            let (due, now) = (self.due_now().await?, Instant::now());
             self.waits.keep(&due);
+            self.setbacks.keep(&due, now);
             let serves = self.serves();
-            let next = due.iter().find(|d| match d {
+            let next = due.into_iter().filter(|due| !self.setbacks.puts_off(due, now)).find(|due| match due {
                 Due::Land(_) | Due::Merge(_) => !landing,
                 Due::Stack(_) => !stacking,
-                Due::Deadline(..) | Due::Unanswered(_) => serves && !waiting.contains(*d),
+                Due::Deadline(..) | Due::Unanswered(_) => serves && !waiting.contains(due),
                 Due::Open(_) | Due::Join(_) | Due::Migrate(_) | Due::Budget(_) | Due::Cancel(_) => true,
             });
-            match next.cloned() {
-                None => return Ok(()),
-                Some(Due::Deadline(..) | Due::Unanswered(_)) if !fresh => {
-                    self.fresh_books().await?;
-                    fresh = true;
-                }
-                Some(due @ (Due::Deadline(..) | Due::Unanswered(_))) if self.waits(&due).await => waiting.push(due),
-                Some(Due::Land(waypoint)) => {
-                    landing = true;
-                    self.begin_landing(myself, waypoint, Kind::Land).await?;
-                }
-                Some(Due::Merge(waypoint)) => {
-                    landing = true;
-                    self.begin_landing(myself, waypoint, Kind::Merge).await?;
-                }
-                Some(Due::Stack(waypoint)) => {
-                    stacking = true;
-                    self.begin_landing(myself, waypoint, Kind::Stack).await?;
-                }
-                Some(Due::Open(waypoint)) => {
-                    self.apply(&waypoint, Input::Open, None).await?;
-                }
-                Some(Due::Join(waypoint)) => self.join(&waypoint).await?,
-                Some(Due::Deadline(waypoint, turn)) => self.deadline(&waypoint, &turn).await?,
-                Some(Due::Unanswered(waypoint)) => {
-                    self.apply(&waypoint, Input::AnswerOverdue, None).await?;
-                }
-                Some(Due::Migrate(waypoint)) => self.migrate(&waypoint).await?,
-                Some(Due::Cancel(waypoint)) => self.cancel(&waypoint).await?,
-                Some(Due::Budget(waypoint)) => {
-                    self.apply(&waypoint, Input::BudgetExhausted, None).await?;
-                }
+            let Some(next) = next else { return Ok(()) };
+            let passed = matches!(next, Due::Deadline(..) | Due::Unanswered(_));
+            if (passed || self.setbacks.has(&next)) && !fresh {
+                self.fresh_books().await?;
+                fresh = true;
+                continue;
             }
+            if passed && self.waits(&next).await {
+                waiting.push(next);
+                continue;
+            }
+            landing |= matches!(next, Due::Land(_) | Due::Merge(_));
+            stacking |= matches!(next, Due::Stack(_));
+            match self.do_one(myself, &next).await {
+                Ok(()) => self.setbacks.went_well(&next),
+                // Nothing can be done in a flight that cannot be read.
+                Err(error @ ApplyError::Books(_)) => return Err(error),
+                Err(error) => self.due_failed(next, &error),
+            }
+        }
+    }
+
+    /// It is tried again after a pause, and what else is due is done meanwhile.
+    fn due_failed(&mut self, due: Due, error: &ApplyError) {
+        let (waypoint, error) = (due.waypoint().clone(), ErrorChain(error).to_string());
+        tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot do what is due now; trying again");
+        self.troubles.failed(Place::Due(Some(waypoint)), &error, clock::now());
+        self.setbacks.failed(due, Instant::now());
+    }
+
+    async fn do_one(&mut self, myself: &ActorRef<Msg>, due: &Due) -> Result<(), ApplyError> {
+        match due {
+            Due::Land(waypoint) => self.begin_landing(myself, waypoint.clone(), Kind::Land).await,
+            Due::Merge(waypoint) => self.begin_landing(myself, waypoint.clone(), Kind::Merge).await,
+            Due::Stack(waypoint) => self.begin_landing(myself, waypoint.clone(), Kind::Stack).await,
+            Due::Open(waypoint) => self.apply(waypoint, Input::Open, None).await.map(drop),
+            Due::Join(waypoint) => self.join(waypoint).await,
+            Due::Deadline(waypoint, turn) => self.deadline(waypoint, turn).await,
+            Due::Unanswered(waypoint) => self.apply(waypoint, Input::AnswerOverdue, None).await.map(drop),
+            Due::Migrate(waypoint) => self.migrate(waypoint).await,
+            Due::Cancel(waypoint) => self.cancel(waypoint).await,
+            Due::Budget(waypoint) => self.apply(waypoint, Input::BudgetExhausted, None).await.map(drop),
         }
     }
 

@@ -9,7 +9,7 @@ use holdpoint_protocol::{Timestamp, view::FlightStatus};
 use holdpoint_runtime::clock;
 use ractor::ActorRef;
 
-use super::{Msg, State, acts, in_time::LOOK_AGAIN};
+use super::{Msg, RETRY_DELAY, State, acts, in_time::LOOK_AGAIN};
 use crate::router;
 
 /// How long an open flight stays in memory when nothing happens to it. Its agents say every few seconds that they work.
@@ -85,9 +85,9 @@ impl State {
         let Some(quiet) = self.quiet_after() else { return };
         let deadline = self.next_deadline().map(|deadline| deadline.since(clock::now()));
         let mut delay = deadline.map_or(quiet, |deadline| deadline.min(quiet));
-        if !self.waits.is_empty() {
-            // Its deadline has passed already.
-            delay = delay.max(LOOK_AGAIN);
+        if !self.waits.is_empty() || !self.setbacks.is_empty() {
+            // Its deadline may have passed already.
+            delay = delay.clamp(LOOK_AGAIN, RETRY_DELAY);
         }
         // One that goes off a little early looks again.
         let early = |at: Instant| at <= Instant::now() + delay;

@@ -2,11 +2,11 @@
 //!
 //! A landing moves the head, a merge stands on the train: one of each is made at a time.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use holdpoint_core::{
     engine::{self, Aside, Input, Merged},
-    flight::{self, Yard},
+    flight::{self, Due, Yard},
 };
 use holdpoint_protocol::{
     facts::Oid,
@@ -105,16 +105,18 @@ impl Track {
 struct NothingToLand;
 
 impl State {
-    /// What is due, with what is known of the train here.
-    pub(super) async fn due_now(&mut self) -> Result<Vec<flight::Due>, ApplyError> {
+    /// What is due, with what is known here besides the journals.
+    pub(super) async fn due_now(&mut self) -> Result<Vec<Due>, ApplyError> {
         let depth = self.shell.landing_depth;
         self.books().await?;
-        let Self { books: Some(books), track, holders, planned, .. } = self else { return Ok(Vec::new()) };
+        let Self { books: Some(books), track, holders, planned, setbacks, .. } = self else { return Ok(Vec::new()) };
         let is_taken = |waypoint: &WaypointId, turn: &TurnId| {
             holders.of(waypoint, turn).is_some() || planned.contains(waypoint, turn)
         };
         let aside = &*track.aside(books.flight.head());
-        let yard = Yard { depth, is_taken: &is_taken, aside };
+        let now = Instant::now();
+        let is_put_off = |waypoint: &WaypointId| setbacks.puts_off(&Due::Open(waypoint.clone()), now);
+        let yard = Yard { depth, is_taken: &is_taken, aside, is_put_off: &is_put_off };
         Ok(flight::due_in(&books.flight, &books.waypoints, clock::now(), &yard))
     }
 

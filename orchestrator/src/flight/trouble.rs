@@ -21,8 +21,8 @@ const OTHERS_PATIENCE: Duration = Duration::from_secs(30);
 /// What fails. What succeeds at the same place clears it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// Going on with what is due.
-    Due,
+    /// Doing what is due: of one waypoint, or whatever it is of a flight that cannot be read.
+    Due(Option<WaypointId>),
     /// Making or journalling a landing or a merge.
     Landing(WaypointId),
     /// Taking a handoff of this waypoint.
@@ -36,7 +36,7 @@ pub(super) enum Place {
 impl Place {
     fn waypoint(&self) -> Option<&WaypointId> {
         match self {
-            Self::Due => None,
+            Self::Due(waypoint) => waypoint.as_ref(),
             Self::Landing(waypoint) | Self::Handoff(waypoint) | Self::Turn(waypoint, _) | Self::Others(waypoint, _) => {
                 Some(waypoint)
             }
@@ -103,7 +103,7 @@ mod tests {
         let message = "disk full".to_owned();
         let expected = Trouble { waypoint: Some(waypoint()), message, since: at(1), last: at(2), failures: 2 };
         assert_eq!(troubles.shown(at(2), |_| true), [expected]);
-        troubles.went_well(&Place::Due);
+        troubles.went_well(&Place::Due(None));
         assert_eq!(troubles.shown(at(2), |_| true).len(), 1, "another place went well");
         troubles.went_well(&place);
         assert_eq!(troubles.shown(at(2), |_| true), []);
@@ -113,8 +113,8 @@ mod tests {
     fn what_does_not_matter_any_more_is_forgotten() {
         let mut troubles = Troubles::default();
         troubles.failed(Place::Turn(waypoint(), "t".parse().unwrap()), "disk full", at(1));
-        troubles.failed(Place::Due, "no broker", at(1));
-        let left = troubles.shown(at(2), |place| *place == Place::Due);
+        troubles.failed(Place::Due(None), "no broker", at(1));
+        let left = troubles.shown(at(2), |place| *place == Place::Due(None));
         assert_eq!(left.iter().map(|t| t.message.as_str()).collect::<Vec<_>>(), ["no broker"]);
         assert_eq!(troubles.shown(at(2), |_| true), left);
     }
@@ -123,7 +123,7 @@ mod tests {
     fn an_agent_that_does_not_fail_again_has_no_trouble_any_more() {
         let mut troubles = Troubles::default();
         troubles.failed(Place::Turn(waypoint(), "t".parse().unwrap()), "disk full", at(1));
-        troubles.failed(Place::Due, "no broker", at(1));
+        troubles.failed(Place::Due(None), "no broker", at(1));
         assert_eq!(troubles.shown(at(121), |_| true).len(), 2);
         assert_eq!(troubles.shown(at(122), |_| true).len(), 1);
     }

@@ -213,6 +213,14 @@ impl World {
         self.orchestrator = Some(start(config).await.unwrap());
     }
 
+    /// Starts an orchestrator whose helper for conditions is not there.
+    pub(crate) async fn start_orchestrator_without_helper(&mut self) {
+        self.orchestrator = None;
+        let helper = ConditionHelper::at(&self.path("no-helper"));
+        let started = Box::pin(holdpoint_orchestrator::start(self.config("orchestrator"), helper)).await;
+        self.orchestrator = Some(started.unwrap());
+    }
+
     /// Starts an orchestrator that holds work after so many failed landings.
     pub(crate) async fn start_orchestrator_with_landing_attempts(&mut self, landing_attempts: u32) {
         self.orchestrator = None;

@@ -78,7 +78,7 @@ impl Story {
     }
 
     fn due(&self) -> Vec<Due> {
-        let yard = Yard { depth: self.depth, is_taken: &|_, _| true, aside: &self.aside };
+        let yard = Yard { depth: self.depth, is_taken: &|_, _| true, aside: &self.aside, is_put_off: &|_| false };
         flight::due_in(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now, &yard)
     }
 

@@ -34,7 +34,7 @@ const DEPTH: usize = 4;
 
 fn due_with(fixture: &Fixture, depth: usize, taken: bool, aside: &[(&str, Aside)]) -> Vec<Due> {
     let aside: BTreeMap<WaypointId, Aside> = aside.iter().map(|(name, aside)| (id(name), *aside)).collect();
-    let yard = Yard { depth, is_taken: &|_, _| taken, aside: &aside };
+    let yard = Yard { depth, is_taken: &|_, _| taken, aside: &aside, is_put_off: &|_| false };
     flight::due_in(&fixture.flight, &fixture.waypoints, fixture.now, &yard)
 }
 

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{PLAN, W};
-use crate::support::World;
+use crate::{landings, support::World};
 
 fn people(id: &str, when: Option<&str>) -> GateSpec {
     GateSpec {
@@ -88,4 +88,26 @@ async fn work_that_no_condition_lets_in_is_blocked() {
     submit(&world, [people("news", Some("tags.includes('news')"))]).await;
     let held = world.waypoint_when("the hold", |w| w.status == Status::Blocked).await;
     assert_eq!(held.reason_code, Some(ReasonCode::GatesSkipped));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_whose_condition_cannot_be_evaluated_now_holds_up_no_other_work_of_its_flight() {
+    let mut world = World::start().await;
+    world.start_orchestrator_without_helper().await;
+    let mut submit = world.submission(&landings::plan(2), None).await;
+    submit.plan.workflow = "conditional".to_owned();
+    submit.plan.waypoints[1].workflow = Some("plain".to_owned());
+    submit.workflows = vec![
+        WorkflowSpec::new("conditional", [people("sign", Some("tags.includes('legal')"))]),
+        WorkflowSpec::new("plain", [people("sign", None)]),
+    ];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let opened = |view: &FlightView| view.waypoints[1].status == Status::Waiting && !view.trouble.is_empty();
+    let view = world.view_when("the other work", opened).await;
+    assert_eq!(view.waypoints[0].status, Status::Pending);
+    let [trouble] = &view.trouble[..] else { panic!("{:?}", view.trouble) };
+    assert_eq!(trouble.waypoint, Some(view.waypoints[0].id.clone()));
+    assert!(trouble.message.contains("the condition of gate sign"), "{trouble:?}");
+    world.start_orchestrator().await;
+    world.view_when("the end of the trouble", |view| view.waypoints[0].status != Status::Pending).await;
 }
