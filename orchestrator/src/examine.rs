@@ -128,7 +128,7 @@ pub(crate) async fn examine_commit(
 
 /// Whether what is stored under the bundle's name is something else. Blobs are written once, so waiting does not help;
 /// a bundle that is not there may still come.
-fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
+pub(crate) fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
     let MirrorError::Blob { source, .. } = error else { return false };
     match source {
         BlobError::Corrupt { digest, .. } | BlobError::TooLarge { digest, .. } => *digest == bundle.blob.digest,
@@ -139,7 +139,7 @@ fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
 }
 
 /// Whether it is the bundle that is not there.
-fn is_missing(error: &MirrorError, bundle: &BundleRef) -> bool {
+pub(crate) fn is_missing(error: &MirrorError, bundle: &BundleRef) -> bool {
     let MirrorError::Blob { source: BlobError::NotFound { digest, .. }, .. } = error else { return false };
     *digest == bundle.blob.digest
 }

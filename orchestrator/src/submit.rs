@@ -26,6 +26,7 @@ use holdpoint_workspace::{Mirror, RepoPath};
 
 use crate::{
     books::{Books, outgoing},
+    examine::{is_missing, is_none_of},
     retire, roles,
     shell::Shell,
     snapshots::Facts,
@@ -91,24 +92,32 @@ async fn facts(shell: &Shell, submit: &Submit) -> Result<Facts, ApiFailure> {
 
 /// Fetches the snapshot and checks it.
 async fn look_at(shell: &Shell, submit: &Submit) -> Result<Facts, ApiFailure> {
-    let mirror = shell
-        .mirrors
-        .ensure(&shell.bus, &submit.flight, std::slice::from_ref(&submit.snapshot))
-        .await
-        .map_err(|e| ApiFailure::new(400, format!("the snapshot cannot be used: {}", ErrorChain(&e))))?;
+    let snapshot = &submit.snapshot;
+    let mirror = shell.mirrors.ensure(&shell.bus, &submit.flight, std::slice::from_ref(snapshot)).await;
+    let mirror = mirror.map_err(|error| {
+        let refused = error.is_refusal() || is_none_of(&error, snapshot) || is_missing(&error, snapshot);
+        unusable("use the snapshot", refused, &error)
+    })?;
     let base = from_wire(&submit.base);
     let tree = mirror.tree_of(&base).await;
-    let tree =
-        tree.map_err(|e| ApiFailure::new(400, format!("the snapshot does not bring the base: {}", ErrorChain(&e))))?;
+    let tree = tree.map_err(|error| unusable("read the base", error.is_refusal(), &error))?;
     let covenant = covenant(&mirror, &tree, &submit.covenant).await;
-    let covenant =
-        covenant.map_err(|e| ApiFailure::new(500, format!("cannot read the covenant: {}", ErrorChain(&e))))?;
+    let covenant = covenant.map_err(|error| unusable("read the covenant", error.is_refusal(), &error))?;
     let index = index(shell, &mirror).await;
-    let index =
-        index.map_err(|e| ApiFailure::new(500, format!("cannot store the snapshot's index: {}", ErrorChain(&e))))?;
+    let index = index.map_err(|error| unusable("store the snapshot's index", false, &error))?;
     // Never one that came with the request: agents take it for checked.
     let snapshot = BundleRef { index, ..submit.snapshot.clone() };
     Ok(Facts { tree: to_wire(&tree), covenant, snapshot })
+}
+
+/// Why a snapshot cannot be taken: for what is in it, which sending it again does not change, or for something here, as a git that
+/// takes too long, or a disk that is full.
+fn unusable(action: &str, is_refused: bool, error: &dyn std::error::Error) -> ApiFailure {
+    let error = ErrorChain(error);
+    if is_refused {
+        return ApiFailure::new(400, format!("cannot {action}: {error}"));
+    }
+    ApiFailure::new(503, format!("cannot {action} now: {error}: submit it again"))
 }
 
 /// Whether what brings a snapshot is on the broker.

@@ -3,6 +3,7 @@
 use holdpoint_bus::api::ApiError;
 use holdpoint_core::{pages, workflows};
 use holdpoint_protocol::{
+    Digest,
     api::{STATUS, SUBMIT, StatusQuery},
     ids::role,
     view::FlightView,
@@ -34,6 +35,30 @@ async fn the_same_submission_is_taken_once_and_another_under_its_flight_is_refus
     let mut builder = world.agent(role::BUILDER, "b1").await;
     let (turn, _delivery) = builder.take().await;
     assert_eq!(turn.flight, begun.flight);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_that_cannot_be_looked_at_now_is_nobodys_fault_and_is_taken_later() {
+    let world = World::start().await;
+    let submit = world.submission(PLAN, None).await;
+    let mirrors = world.path("orchestrator/mirrors");
+    std::fs::write(&mirrors, "in the way").unwrap();
+    let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+    assert!(failure.code == 503 && failure.message.contains("submit it again"), "{failure:?}");
+    std::fs::remove_file(&mirrors).unwrap();
+    let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    assert_eq!(begun.waypoints.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_that_is_not_stored_is_refused() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, None).await;
+    submit.snapshot.blob.digest = Digest::of(b"nothing");
+    let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+    assert!(failure.code == 400 && failure.message.contains("no blob"), "{failure:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
