@@ -1,5 +1,6 @@
 //! `org`: the workflows and the org chart of a project, for flights that are under way.
 
+use holdpoint_protocol::ids::FlightId;
 use serde_json::json;
 
 use crate::{
@@ -38,19 +39,35 @@ async fn reload_all(args: ReloadArgs) -> Result<Exit, Failure> {
     let why = if check { Why::Check } else { Why::Command };
     let work = async |client: &_| {
         let flights = if flights.is_empty() { open_flights(client).await? } else { flights.clone() };
-        let mut all = Vec::new();
+        // One that cannot be asked keeps no other from it.
+        let (mut all, mut failed) = (Vec::new(), Vec::new());
         for flight in &flights {
-            all.push(Box::pin(reload(client, flight, &declared, why, None)).await?);
+            match Box::pin(reload(client, flight, &declared, why, None)).await {
+                Ok(reloaded) => all.push(reloaded),
+                Err(failure) => failed.push((flight.clone(), failure)),
+            }
         }
-        Ok(all)
+        Ok((all, failed))
     };
-    let all: Vec<Reloaded> = target.serve(work).await?;
+    let (all, mut failed): (Vec<Reloaded>, Vec<(FlightId, Failure)>) = target.serve(work).await?;
+    if let Some((_, failure)) = failed.pop_if(|_| flights.len() == 1) {
+        return Err(failure);
+    }
     if acting.json {
-        output::json(&json!({"flights": all}));
-    } else if all.is_empty() {
+        let failed: Vec<_> =
+            failed.iter().map(|(flight, failure)| json!({"flight": flight, "failure": failure.to_json()})).collect();
+        output::json(&json!({"flights": all, "failed": failed}));
+    } else if all.is_empty() && failed.is_empty() {
         output::out("no flight is under way: nothing to reload");
     } else {
         all.iter().flat_map(Reloaded::lines).for_each(|line| output::out(&line));
+        for (flight, failure) in &failed {
+            output::err(&format!("{flight}: it keeps the workflows it had:"));
+            failure.report(false);
+        }
+    }
+    if let Some((_, failure)) = failed.first() {
+        return Ok(failure.exit());
     }
     let left = all.iter().any(|one| matches!(one.result, Outcome::Refused { .. } | Outcome::Differs));
     Ok(if left { Exit::Incomplete } else { Exit::Success })

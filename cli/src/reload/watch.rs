@@ -1,13 +1,18 @@
 //! Watching the files that declare workflows while a fleet runs: what changes is reloaded. Only the contents of the
 //! files count, never that work landed: landings touch no working tree.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use holdpoint_protocol::{Digest, ids::FlightId};
 use tokio::{sync::Mutex, task::JoinHandle};
 
-use super::{Files, Reloaded, Why, count_unsound, open_flights, reload};
-use crate::{client::Client, failure::Failure, fleet::Recruiter, output};
+use super::{Files, Why, count_unsound, open_flights, reload};
+use crate::{
+    client::Client,
+    failure::{Exit, Failure},
+    fleet::Recruiter,
+    output,
+};
 
 /// How often the files are looked at. What is being written still differs the next time.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -73,22 +78,54 @@ struct Seen {
     taken: Option<Digest>,
     /// What was there last time.
     last: Option<Digest>,
+    /// The flights that need not be asked again while that stays.
+    asked: BTreeSet<FlightId>,
+    /// Whether it was said that it cannot be taken.
+    told: bool,
 }
 
 impl Seen {
     fn new(now: Option<Digest>) -> Self {
-        Self { taken: now, last: now }
+        Self { taken: now, last: now, asked: BTreeSet::new(), told: false }
     }
 
     /// Whether there is something else to take, which has been there since the last look.
     fn is_news(&mut self, now: Option<Digest>) -> bool {
-        let settled = now == self.last;
-        self.last = now;
-        let news = settled && now != self.taken;
-        if news {
-            self.taken = now;
+        if now != self.last {
+            *self = Self { last: now, ..Self::new(self.taken) };
+            return false;
         }
-        news
+        now != self.taken
+    }
+
+    /// It was taken as far as it can be: these failures are of what the files say. Any other passes, and the flights that are not
+    /// asked yet are asked at the next look.
+    fn tried(&mut self, failures: &[Failure]) {
+        if failures.iter().all(|failure| failure.exit() == Exit::Usage) {
+            self.taken = self.last;
+        }
+    }
+
+    /// Asks each flight that is not asked yet; those that cannot be asked now keep no other from it.
+    async fn ask<R>(
+        &mut self,
+        flights: Vec<FlightId>,
+        reload: impl AsyncFn(&FlightId) -> Result<R, Failure>,
+    ) -> (Vec<R>, Vec<Failure>) {
+        let (mut all, mut failures) = (Vec::new(), Vec::new());
+        for flight in flights {
+            if self.asked.contains(&flight) {
+                continue;
+            }
+            match reload(&flight).await {
+                Ok(reloaded) => {
+                    self.asked.insert(flight);
+                    all.push(reloaded);
+                }
+                Err(failure) => failures.push(failure),
+            }
+        }
+        (all, failures)
     }
 }
 
@@ -99,30 +136,36 @@ impl Watch {
             if !self.seen.is_news(self.files.digest()) {
                 continue;
             }
-            let mut reloads = self.reloads.lock().await;
-            if let Err(failure) = self.take().await {
+            let reloads = Arc::clone(&self.reloads);
+            let mut reloads = reloads.lock().await;
+            let failures = self.take().await.unwrap_or_else(|failure| vec![failure]);
+            self.seen.tried(&failures);
+            // One that passes is tried again every second, and said once.
+            if !failures.is_empty() && !std::mem::replace(&mut self.seen.told, true) {
                 output::err("the workflow files changed; flights go on by the workflows they had:");
-                failure.report(false);
-                count_unsound(&self.client, &failure).await;
+                for failure in &failures {
+                    failure.report(false);
+                    count_unsound(&self.client, failure).await;
+                }
             }
             *reloads += 1;
         }
     }
 
-    async fn take(&self) -> Result<(), Failure> {
+    /// Has all flights go on by the files; what failed of single ones.
+    async fn take(&mut self) -> Result<Vec<Failure>, Failure> {
         let declared = self.files.workflows().await?;
         let flights = match &self.flight {
             Some(flight) => vec![flight.clone()],
             None => open_flights(&self.client).await?,
         };
-        for flight in flights {
-            let reloaded: Reloaded =
-                reload(&self.client, &flight, &declared, Why::Watch, self.recruiter.as_ref()).await?;
-            if reloaded.is_news() {
-                reloaded.lines().iter().for_each(|line| output::err(line));
-            }
+        let (client, recruiter) = (&self.client, self.recruiter.as_ref());
+        let asking = async |flight: &FlightId| reload(client, flight, &declared, Why::Watch, recruiter).await;
+        let (reloaded, failures) = self.seen.ask(flights, asking).await;
+        for reloaded in reloaded.iter().filter(|reloaded| reloaded.is_news()) {
+            reloaded.lines().iter().for_each(|line| output::err(line));
         }
-        Ok(())
+        Ok(failures)
     }
 }
 
@@ -165,6 +208,43 @@ mod tests {
         ];
         for (n, (now, news)) in looks.into_iter().enumerate() {
             assert_eq!(seen.is_news(now), news, "look {n}");
+            if news {
+                seen.tried(&[]);
+            }
         }
+    }
+
+    fn passing() -> Failure {
+        Failure::environment("no_answer", "nobody answers", "")
+    }
+
+    #[test]
+    fn a_change_stays_news_until_it_was_taken_or_cannot_be() {
+        let of = |text: &str| Some(Digest::of(text.as_bytes()));
+        let mut seen = Seen::new(of("a"));
+        assert!(!seen.is_news(of("b")) && seen.is_news(of("b")));
+        seen.tried(&[passing()]);
+        assert!(seen.is_news(of("b")), "one passing failure loses nothing");
+        seen.tried(&[Failure::usage("unsound", "no gates", "")]);
+        assert!(!seen.is_news(of("b")), "what the files say does not get better by itself");
+    }
+
+    #[tokio::test]
+    async fn a_flight_that_cannot_be_asked_now_keeps_no_other_from_it_and_is_asked_again_alone() {
+        let flights = || ["a", "b", "c"].map(|name| name.parse().unwrap()).to_vec();
+        let (mut seen, asked) = (Seen::new(None), std::cell::RefCell::new(Vec::new()));
+        let look = async |seen: &mut Seen, failing: &str| {
+            let asking = async |flight: &FlightId| {
+                asked.borrow_mut().push(flight.to_string());
+                if flight.as_str() == failing { Err(passing()) } else { Ok(()) }
+            };
+            seen.ask(flights(), asking).await.1.len()
+        };
+        assert_eq!(look(&mut seen, "a").await, 1);
+        assert_eq!(look(&mut seen, "").await, 0);
+        assert_eq!(*asked.borrow(), ["a", "b", "c", "a"]);
+        assert!(!seen.is_news(Some(Digest::of(b"other"))));
+        assert_eq!(look(&mut seen, "").await, 0, "other contents are for all flights");
+        assert_eq!(asked.borrow().len(), 7);
     }
 }
