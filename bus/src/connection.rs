@@ -108,7 +108,7 @@ struct Inner {
     jwt: String,
     name: AgentName,
     is_scoped: bool,
-    /// How often the connection was lost.
+    /// How often messages may not have come: the connection was lost, or more came than were taken.
     losses: watch::Receiver<u64>,
     /// How often in a row the broker did not let it come back.
     refusals: watch::Receiver<u32>,
@@ -241,7 +241,8 @@ impl Bus {
         let _ = refusals.wait_for(|refusals| *refusals >= REFUSALS_MAX).await;
     }
 
-    /// Completes when the connection is lost after this call: answers that are under way will not come.
+    /// Completes when messages may not have come after this call, because the connection was lost, or more came than were taken:
+    /// answers that are under way may not come.
     pub(crate) fn lost(&self) -> impl Future<Output = ()> + use<> {
         let mut losses = self.inner.losses.clone();
         losses.mark_unchanged();
@@ -284,7 +285,7 @@ impl Changes {
             Event::Connected => {
                 self.refused.send_replace(0);
             }
-            Event::Disconnected => self.lost.send_modify(|count| *count += 1),
+            Event::Disconnected | Event::SlowConsumer(_) => self.lost.send_modify(|count| *count += 1),
             // The client says why an attempt failed by these words only.
             Event::ClientError(ClientError::Other(why))
                 if *why == ConnectErrorKind::AuthorizationViolation.to_string() =>
@@ -323,6 +324,26 @@ fn log_event(name: &AgentName, event: &Event) {
         Event::Connected => tracing::debug!(%name, "connected to the broker"),
         Event::Disconnected => tracing::warn!(%name, "lost the broker"),
         Event::ServerError(error) => tracing::warn!(%name, %error, "the broker refused something"),
+        Event::SlowConsumer(_) => tracing::warn!(%name, "more messages came than were taken: some are missed"),
         other => tracing::debug!(%name, event = %other, "broker connection"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_were_dropped_are_missed_as_those_of_a_lost_connection_are() {
+        let ((lost, losses), (refused, refusals)) = (watch::channel(0), watch::channel(0));
+        let changes = Changes { lost, refused };
+        let missed = |event: Event| {
+            changes.note(&event);
+            *losses.borrow()
+        };
+        assert_eq!(missed(Event::Connected), 0);
+        assert_eq!(missed(Event::SlowConsumer(7)), 1);
+        assert_eq!(missed(Event::Disconnected), 2);
+        assert_eq!(*refusals.borrow(), 0);
     }
 }

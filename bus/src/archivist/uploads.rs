@@ -21,6 +21,7 @@ pub struct Uploads {
     heard: Arc<Mutex<HashSet<String>>>,
     listening: JoinHandle<()>,
     lost: Pin<Box<dyn Future<Output = ()> + Send>>,
+    is_whole: bool,
 }
 
 impl Drop for Uploads {
@@ -54,15 +55,17 @@ impl Archivist {
                 }
             }
         });
-        Ok(Uploads { heard: known, listening, lost })
+        Ok(Uploads { heard: known, listening, lost, is_whole: true })
     }
 }
 
 impl Uploads {
-    /// Whether every upload was heard since it began to listen: the connection was never lost, and there were not too many.
+    /// Whether every upload was heard since it began to listen: the connection was never lost, none came faster than they were taken,
+    /// and there were not too many. What was missed once stays missed.
     pub fn is_whole(&mut self) -> bool {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
-        heard < HEARD_MAX && self.lost.as_mut().now_or_never().is_none()
+        self.is_whole = self.is_whole && heard < HEARD_MAX && self.lost.as_mut().now_or_never().is_none();
+        self.is_whole
     }
 
     /// Whether somebody began to upload the blob, whether or not it was there already.

@@ -229,6 +229,21 @@ async fn blobs_are_listed_heard_of_and_deleted_whole_each_for_itself() {
     heard(&uploads, of(gone)).await;
 }
 
+#[tokio::test]
+async fn uploads_that_were_missed_once_stay_missed() {
+    let mut broker = TestBroker::start().await;
+    let own = archivist(&broker).await;
+    let mut uploads = own.uploads().await.unwrap();
+    assert!(uploads.is_whole());
+    broker.local.broker.restart().await.unwrap();
+    let deadline = Instant::now() + SOON;
+    while uploads.is_whole() {
+        assert!(Instant::now() < deadline, "nothing is missed");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert!(!uploads.is_whole());
+}
+
 /// As earlier versions made them: the broker lets nobody take that back.
 #[tokio::test]
 async fn streams_that_let_nobody_delete_are_used_as_they_are_and_refused_to_an_archivist() {
