@@ -1,4 +1,6 @@
 //! What was read, for all pages together: however many are open, a fleet is asked once.
+//!
+//! What was asked of it is read to the end in a task, though the page that wanted it may have gone: the next one finds it.
 
 use std::{
     collections::HashMap,
@@ -25,6 +27,7 @@ use crate::{
     fleet::{ConsoleFleet, Shared},
     pages::Summary,
     problem::ConsoleProblem,
+    slots::Slots,
 };
 
 /// Flights whose account is kept.
@@ -63,11 +66,13 @@ pub(crate) struct Book<R> {
     pub(crate) account: FlightAccount,
 }
 
-impl<R> Book<R> {
-    fn new() -> Self {
+impl<R> Default for Book<R> {
+    fn default() -> Self {
         Self { reading: None, kept: None, account: FlightAccount::default() }
     }
+}
 
+impl<R> Book<R> {
     /// How it stands, once it was looked at.
     pub(crate) fn view(&self) -> Option<Arc<FlightView>> {
         self.kept.as_ref().map(|kept| Arc::clone(&kept.value))
@@ -86,10 +91,8 @@ pub(crate) struct Past {
     pub(crate) waits: Vec<InboxItem>,
 }
 
-type Slot<R> = Arc<Mutex<Book<R>>>;
-
-/// Flights, and when each was used last.
-type Books<R> = HashMap<FlightId, (Instant, Slot<R>)>;
+/// An answer that is renewed by one of those who want it.
+type Answer<T> = Arc<Mutex<Option<Kept<T>>>>;
 
 /// What is kept of a summary: the status that it was made at, and when.
 type Summarized = (FlightStatus, Instant, Summary);
@@ -97,13 +100,13 @@ type Summarized = (FlightStatus, Instant, Summary);
 /// Everything that was read.
 pub(crate) struct Cache<F: ConsoleFleet> {
     pub(crate) fleet: Shared<F>,
-    flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
-    inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
-    dead: Mutex<Option<Kept<Vec<DeadTurn>>>>,
-    storage: Mutex<Option<Kept<Storage>>>,
+    flights: Answer<Vec<FlightLine>>,
+    inbox: Answer<Vec<InboxItem>>,
+    dead: Answer<Vec<DeadTurn>>,
+    storage: Answer<Storage>,
     waits: StdMutex<Option<usize>>,
-    pasts: Mutex<HashMap<(FlightId, WaypointId), Arc<Past>>>,
-    books: StdMutex<Books<F::Reading>>,
+    pasts: Slots<(FlightId, WaypointId), Option<Arc<Past>>>,
+    books: Arc<Slots<FlightId, Book<F::Reading>>>,
     summaries: StdMutex<HashMap<FlightId, Summarized>>,
     /// Held by the task that makes summaries.
     filling: Arc<Mutex<()>>,
@@ -113,13 +116,13 @@ impl<F: ConsoleFleet> Cache<F> {
     pub(crate) fn new(fleet: Shared<F>) -> Self {
         Self {
             fleet,
-            flights: Mutex::default(),
-            inbox: Mutex::default(),
-            dead: Mutex::default(),
-            storage: Mutex::default(),
+            flights: Answer::default(),
+            inbox: Answer::default(),
+            dead: Answer::default(),
+            storage: Answer::default(),
             waits: StdMutex::default(),
-            pasts: Mutex::default(),
-            books: StdMutex::default(),
+            pasts: Slots::new(PASTS_MAX),
+            books: Arc::new(Slots::new(BOOKS_MAX)),
             summaries: StdMutex::default(),
             filling: Arc::default(),
         }
@@ -127,28 +130,28 @@ impl<F: ConsoleFleet> Cache<F> {
 
     /// All flights, not older than this.
     pub(crate) async fn flights(&self, age: Duration) -> Result<Arc<Vec<FlightLine>>, ConsoleProblem> {
-        let mut kept = self.flights.lock().await;
-        renewed(&mut kept, age, self.fleet.flights()).await
+        let fleet = Arc::clone(&self.fleet);
+        renewed(&self.flights, age, async move { fleet.flights().await }).await
     }
 
     /// What waits, not older than this.
     pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, ConsoleProblem> {
-        let mut kept = self.inbox.lock().await;
-        let items = renewed(&mut kept, age, self.fleet.inbox(None)).await?;
+        let fleet = Arc::clone(&self.fleet);
+        let items = renewed(&self.inbox, age, async move { fleet.inbox(None).await }).await?;
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(items.len());
         Ok(items)
     }
 
     /// The turns that are given up, not older than this.
     pub(crate) async fn dead(&self, age: Duration) -> Result<Arc<Vec<DeadTurn>>, ConsoleProblem> {
-        let mut kept = self.dead.lock().await;
-        renewed(&mut kept, age, self.fleet.dead()).await
+        let fleet = Arc::clone(&self.fleet);
+        renewed(&self.dead, age, async move { fleet.dead().await }).await
     }
 
     /// How full the broker is, not older than this.
     pub(crate) async fn storage(&self, age: Duration) -> Result<Arc<Storage>, ConsoleProblem> {
-        let mut kept = self.storage.lock().await;
-        renewed(&mut kept, age, self.fleet.storage()).await
+        let fleet = Arc::clone(&self.fleet);
+        renewed(&self.storage, age, async move { fleet.storage().await }).await
     }
 
     /// How much waited when that was last looked at.
@@ -158,26 +161,24 @@ impl<F: ConsoleFleet> Cache<F> {
 
     /// What happened to a waypoint that stands like this. It is read again when it stands otherwise.
     pub(crate) async fn past(&self, flight: &FlightId, waypoint: &WaypointView) -> Result<Arc<Past>, ConsoleProblem> {
-        let mut pasts = self.pasts.lock().await;
-        let key = (flight.clone(), waypoint.id.clone());
-        let known = pasts.get(&key).filter(|past| past.of == *waypoint && past.at.elapsed() < PAST_COUNTS);
-        if let Some(known) = known {
-            return Ok(Arc::clone(known));
-        }
-        let history = self.fleet.history(flight, &waypoint.id).await?;
-        let needs_people = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
-        let mut waits = Vec::new();
-        if needs_people || waypoint.actions.contains(&Verb::Answer) {
-            waits = self.fleet.inbox(Some(flight)).await?;
-            waits.retain(|item| item.waypoint == waypoint.id);
-        }
-        if pasts.len() >= PASTS_MAX {
-            let oldest = pasts.iter().min_by_key(|(_, past)| past.at).map(|(key, _)| key.clone());
-            oldest.and_then(|oldest| pasts.remove(&oldest));
-        }
-        let past = Arc::new(Past { of: waypoint.clone(), at: Instant::now(), history, waits });
-        pasts.insert(key, Arc::clone(&past));
-        Ok(past)
+        let slot = self.pasts.get(&(flight.clone(), waypoint.id.clone()));
+        let (fleet, flight, of) = (Arc::clone(&self.fleet), flight.clone(), waypoint.clone());
+        finished(async move {
+            let mut past = slot.lock().await;
+            let known = past.as_ref().filter(|past| past.of == of && past.at.elapsed() < PAST_COUNTS);
+            if let Some(known) = known {
+                return Ok(Arc::clone(known));
+            }
+            let history = fleet.history(&flight, &of.id).await?;
+            let needs_people = matches!(of.status, Status::Waiting | Status::Blocked | Status::Failed);
+            let mut waits = Vec::new();
+            if needs_people || of.actions.contains(&Verb::Answer) {
+                waits = fleet.inbox(Some(&flight)).await?;
+                waits.retain(|item| item.waypoint == of.id);
+            }
+            Ok(Arc::clone(past.insert(Arc::new(Past { of, at: Instant::now(), history, waits }))))
+        })
+        .await
     }
 
     /// An act was done: what is kept is old.
@@ -187,11 +188,9 @@ impl<F: ConsoleFleet> Cache<F> {
         // What waited may wait no more: no number is better than an old one.
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.dead.lock().await = None;
-        self.pasts.lock().await.retain(|(of, _), _| of != flight);
+        self.pasts.retain(|(of, _)| of != flight);
         self.summaries().remove(flight);
-        let slot =
-            self.books.lock().unwrap_or_else(PoisonError::into_inner).get(flight).map(|(_, slot)| Arc::clone(slot));
-        if let Some(slot) = slot {
+        if let Some(slot) = self.books.known(flight) {
             slot.lock().await.kept = None;
         }
     }
@@ -202,52 +201,24 @@ impl<F: ConsoleFleet> Cache<F> {
         flight: &FlightId,
         age: Duration,
     ) -> Result<OwnedMutexGuard<Book<F::Reading>>, ConsoleProblem> {
-        let mut book = self.slot(flight).lock_owned().await;
-        if book.kept.as_ref().is_some_and(|kept| kept.counts(age)) {
-            return Ok(book);
-        }
-        let since = Instant::now();
-        let looked = self.look(flight, &mut book).await;
-        if looked.is_err() && book.kept.is_none() {
-            // The requested flight is not there: it takes no room.
-            self.books.lock().unwrap_or_else(PoisonError::into_inner).remove(flight);
-        }
-        let view = looked?;
-        book.kept = Some(Kept { value: view, at: Instant::now(), took: since.elapsed() });
-        Ok(book)
-    }
-
-    async fn look(&self, flight: &FlightId, book: &mut Book<F::Reading>) -> Result<Arc<FlightView>, ConsoleProblem> {
-        let view = self.fleet.status(flight).await?;
-        let is_new = book.kept.as_ref().is_none_or(|kept| *kept.value != view);
-        let mut reading = match book.reading.take() {
-            Some(reading) if !is_new => {
-                book.reading = Some(reading);
-                return Ok(Arc::new(view));
+        let (slot, fleet) = (self.books.get(flight), Arc::clone(&self.fleet));
+        let (books, flight) = (Arc::clone(&self.books), flight.clone());
+        finished(async move {
+            let mut book = slot.lock_owned().await;
+            if book.kept.as_ref().is_some_and(|kept| kept.counts(age)) {
+                return Ok(book);
             }
-            Some(reading) => reading,
-            None => {
-                // Read from the beginning.
-                book.account = FlightAccount::default();
-                self.fleet.open(flight).await?
+            let since = Instant::now();
+            let looked = look(fleet.as_ref(), &flight, &mut book).await;
+            if looked.is_err() && book.kept.is_none() {
+                // The requested flight is not there: it takes no room.
+                books.remove(&flight);
             }
-        };
-        // One that failed half-way is not put back: what it gave might come twice.
-        self.fleet.read_on(&mut reading, &mut book.account).await?;
-        book.reading = Some(reading);
-        Ok(Arc::new(view))
-    }
-
-    fn slot(&self, flight: &FlightId) -> Slot<F::Reading> {
-        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        if !books.contains_key(flight) && books.len() >= BOOKS_MAX {
-            let oldest = books.iter().min_by_key(|(_, (used, _))| *used).map(|(flight, _)| flight.clone());
-            oldest.and_then(|oldest| books.remove(&oldest));
-        }
-        let fresh = || (Instant::now(), Arc::new(Mutex::new(Book::new())));
-        let (used, slot) = books.entry(flight.clone()).or_insert_with(fresh);
-        *used = Instant::now();
-        Arc::clone(slot)
+            let view = looked?;
+            book.kept = Some(Kept { value: view, at: Instant::now(), took: since.elapsed() });
+            Ok(book)
+        })
+        .await
     }
 
     fn summaries(&self) -> std::sync::MutexGuard<'_, HashMap<FlightId, Summarized>> {
@@ -275,7 +246,7 @@ impl<F: ConsoleFleet> Cache<F> {
             let summary = summarize(&view, &book.account);
             drop(book);
             if !open {
-                self.books.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.flight);
+                self.books.remove(&line.flight);
             }
             let mut summaries = self.summaries();
             if summaries.len() >= SUMMARIES_MAX {
@@ -288,18 +259,60 @@ impl<F: ConsoleFleet> Cache<F> {
     }
 }
 
-async fn renewed<T>(
-    kept: &mut Option<Kept<T>>,
+async fn look<F: ConsoleFleet>(
+    fleet: &F,
+    flight: &FlightId,
+    book: &mut Book<F::Reading>,
+) -> Result<Arc<FlightView>, ConsoleProblem> {
+    let view = fleet.status(flight).await?;
+    let is_new = book.kept.as_ref().is_none_or(|kept| *kept.value != view);
+    let mut reading = match book.reading.take() {
+        Some(reading) if !is_new => {
+            book.reading = Some(reading);
+            return Ok(Arc::new(view));
+        }
+        Some(reading) => reading,
+        None => {
+            // Read from the beginning.
+            book.account = FlightAccount::default();
+            fleet.open(flight).await?
+        }
+    };
+    // One that failed half-way is not put back: what it gave might come twice.
+    fleet.read_on(&mut reading, &mut book.account).await?;
+    book.reading = Some(reading);
+    Ok(Arc::new(view))
+}
+
+async fn renewed<T: Send + Sync + 'static>(
+    answer: &Answer<T>,
     age: Duration,
-    ask: impl Future<Output = Result<T, ConsoleProblem>>,
+    ask: impl Future<Output = Result<T, ConsoleProblem>> + Send + 'static,
 ) -> Result<Arc<T>, ConsoleProblem> {
-    if let Some(kept) = kept.as_ref().filter(|kept| kept.counts(age)) {
-        return Ok(Arc::clone(&kept.value));
+    let answer = Arc::clone(answer);
+    finished(async move {
+        let mut kept = answer.lock().await;
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.counts(age)) {
+            return Ok(Arc::clone(&kept.value));
+        }
+        let since = Instant::now();
+        let value = Arc::new(ask.await?);
+        *kept = Some(Kept { value: Arc::clone(&value), at: Instant::now(), took: since.elapsed() });
+        Ok(value)
+    })
+    .await
+}
+
+/// What this comes to. It is finished also if nobody waits for it any more.
+async fn finished<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The process ends.
+            Err(_) => std::future::pending().await,
+        },
     }
-    let since = Instant::now();
-    let value = Arc::new(ask.await?);
-    *kept = Some(Kept { value: Arc::clone(&value), at: Instant::now(), took: since.elapsed() });
-    Ok(value)
 }
 
 fn summarize(view: &FlightView, account: &FlightAccount) -> Summary {

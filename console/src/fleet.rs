@@ -82,7 +82,7 @@ pub struct Condition {
 /// A fleet, as the console sees it.
 pub trait ConsoleFleet: Send + Sync + 'static {
     /// Where the reading of one flight has come to.
-    type Reading: Send;
+    type Reading: Send + 'static;
     /// What hears the agents of one waypoint.
     type Listening: Send;
 

@@ -17,6 +17,7 @@ pub mod fleet;
 mod pages;
 mod problem;
 mod server;
+mod slots;
 mod updates;
 mod view;
 mod wanted;

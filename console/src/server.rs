@@ -236,11 +236,12 @@ impl<F: ConsoleFleet> Inner<F> {
 
     async fn waypoint(&self, view: &View, age: Duration) -> Result<Page, ConsoleProblem> {
         let View::Waypoint(flight, id) = view else { return Err(ConsoleProblem::not_found("there is no such page")) };
-        let book = self.cache.book(flight, age).await?;
+        let standing = self.cache.book(flight, age).await?.view();
         let missing = || ConsoleProblem::not_found(format!("there is no waypoint {id} in the flight {flight}"));
-        let standing = book.view().ok_or_else(missing)?;
+        let standing = standing.ok_or_else(missing)?;
         let waypoint = standing.waypoints.iter().find(|waypoint| waypoint.id == *id).ok_or_else(missing)?;
         let past = self.cache.past(flight, waypoint).await?;
+        let book = self.book(flight).await?;
         let account = &book.account;
         let parts = pages::Parts { view: &standing, waypoint, account, history: &past.history, waits: &past.waits };
         let main = pages::waypoint(&self.frame(), parts);

@@ -82,3 +82,46 @@ async fn pages_that_follow_are_bounded_and_their_places_come_back() {
     };
     tokio::time::timeout(PATIENCE, again).await.unwrap();
 }
+
+/// Waits until this holds.
+async fn soon(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"));
+}
+
+#[tokio::test]
+async fn a_reading_goes_on_though_the_page_that_began_it_has_gone() {
+    let lab = Lab::open("human-ann", false).await;
+    let path = format!("{}/flight/{FLIGHT}", lab.prefix);
+    lab.fleet.keep_silent(&["read on"]);
+    let gone = lab.begin(lab.own(&path)).await;
+    soon("the reading", || lab.fleet.opened.load(Ordering::SeqCst) == 1).await;
+    drop(gone);
+    // The connection's end is noticed before the next request of another is answered.
+    assert_eq!(status(&lab.ask(lab.own(&format!("{}/inbox", lab.prefix))).await), 200);
+    lab.fleet.keep_silent(&[]);
+    assert_eq!(status(&lab.ask(lab.own(&path)).await), 200);
+    assert_eq!(lab.fleet.opened.load(Ordering::SeqCst), 1, "it was not read again from the beginning");
+}
+
+#[tokio::test]
+async fn a_history_that_is_slow_to_come_keeps_no_other_page_waiting() {
+    let lab = Lab::open("human-ann", false).await;
+    let other = {
+        let mut view = lab.fleet.view.lock().unwrap();
+        let mut other = view["waypoints"][0].clone();
+        other["id"] = "v".into();
+        view["waypoints"].as_array_mut().unwrap().push(other);
+        format!("{}/flight/{FLIGHT}/v", lab.prefix)
+    };
+    lab.fleet.keep_silent(&["history of w"]);
+    let slow = lab.begin(lab.own(&format!("{}/flight/{FLIGHT}/w", lab.prefix))).await;
+    soon("the question", || lab.fleet.silent.receiver_count() > 0).await;
+    assert_eq!(status(&lab.ask(lab.own(&other)).await), 200);
+    assert_eq!(status(&lab.ask(lab.own(&format!("{}/flight/{FLIGHT}", lab.prefix))).await), 200);
+    drop(slow);
+}
