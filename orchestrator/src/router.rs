@@ -169,7 +169,7 @@ impl Actor for Router {
                 state.scan(&myself);
                 let mirrors = state.shell.mirrors.clone();
                 // Those of flights that came to rest.
-                tokio::task::spawn_blocking(move || mirrors.prune());
+                tokio::spawn(async move { mirrors.prune().await });
             }
             Msg::Checkpoint => state.scans.want_checkpoint(),
             Msg::TakeOver => state.take_over(&myself),

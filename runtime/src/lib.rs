@@ -3,6 +3,7 @@
 //! Nothing here decides anything about a flight: that is `holdpoint-core`. Nothing here runs an
 //! agent's program: that is `holdpoint-harness`.
 
+pub mod blocking;
 pub mod broker;
 pub mod clock;
 pub mod config;
@@ -15,6 +16,7 @@ pub mod path_rules;
 pub mod process;
 pub mod put_away;
 pub mod set_aside;
+pub mod shelf;
 pub mod supervise;
 pub mod telemetry;
 pub mod webhook;

@@ -11,7 +11,6 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex as StdMutex, PoisonError},
-    time::SystemTime,
 };
 
 use holdpoint_bus::{Bus, blobs::BlobError};
@@ -19,7 +18,11 @@ use holdpoint_protocol::{facts::BundleRef, ids::FlightId};
 use holdpoint_workspace::{InputLimits, Mirror, ObjectId, WorkspaceError};
 use tokio::sync::Mutex;
 
-use crate::put_away::{GONE, put_away};
+use crate::{
+    blocking::blocking,
+    put_away::put_away,
+    shelf::{Shelf, remove},
+};
 use bring::{Source, bring};
 pub use facts::{diff_summary, from_wire, path_changes, to_wire, wire_path};
 
@@ -27,8 +30,6 @@ pub use facts::{diff_summary, from_wire, path_changes, to_wire, wire_path};
 const MIRRORS_MAX: usize = 16;
 /// The repository in a flight's folder.
 const REPOSITORY: &str = "repository";
-/// The file whose time says when a flight's mirror was last used.
-const LAST_USED: &str = "last-used";
 
 /// Why a mirror could not be filled.
 #[derive(Debug, thiserror::Error)]
@@ -97,17 +98,9 @@ impl MirrorError {
 /// The mirrors of one process, one a flight.
 #[derive(Debug)]
 pub struct MirrorStore {
-    dir: PathBuf,
+    shelf: Arc<Shelf>,
     limits: InputLimits,
-    open: StdMutex<Open>,
-}
-
-/// What a store knows of its mirrors.
-#[derive(Debug, Default)]
-struct Open {
-    slots: HashMap<FlightId, Slot>,
-    /// Folders that an earlier process did not remove to the end are gone.
-    swept: bool,
+    open: Arc<StdMutex<HashMap<FlightId, Slot>>>,
 }
 
 /// A flight's mirror once it is open. The one that fills it holds the lock, and a clone of this.
@@ -117,7 +110,7 @@ impl MirrorStore {
     /// The mirrors in `dir`, which is made when it is first needed. No other process uses it.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>, limits: InputLimits) -> Self {
-        Self { dir: dir.into(), limits, open: StdMutex::default() }
+        Self { shelf: Arc::new(Shelf::new(dir.into(), MIRRORS_MAX)), limits, open: Arc::default() }
     }
 
     /// The flight's mirror with everything that these bundles bring. They build on each other in order, and the first
@@ -134,8 +127,12 @@ impl MirrorStore {
             Err(error) if error.suggests_a_new_one() && !open.as_ref().is_some_and(Mirror::is_shared) => {
                 tracing::warn!(%flight, error = %error, "the mirror is broken and is replaced");
                 *open = None;
-                let dir = self.dir.join(flight.as_str());
-                put_away(&dir).map_err(|source| MirrorError::Io { path: dir, source })?;
+                let dir = self.shelf.folder(flight.as_str());
+                let put_away = blocking({
+                    let dir = dir.clone();
+                    move || put_away(&dir)
+                });
+                put_away.await.map_err(|source| MirrorError::Io { path: dir, source })?;
                 self.fill(bus, flight, bundles, None).await
             }
             filled => filled,
@@ -143,13 +140,13 @@ impl MirrorStore {
         let mirror = filled?;
         *open = Some(mirror.clone());
         drop(open);
-        self.prune();
+        self.prune().await;
         Ok(mirror)
     }
 
     fn slot(&self, flight: &FlightId) -> Slot {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(open.slots.entry(flight.clone()).or_default())
+        Arc::clone(open.entry(flight.clone()).or_default())
     }
 
     async fn fill(
@@ -161,8 +158,7 @@ impl MirrorStore {
     ) -> Result<Mirror, MirrorError> {
         let git = |source| MirrorError::Git { flight: flight.clone(), source };
         let first = from_wire(&bundles.first().ok_or(MirrorError::NoBundles)?.tip);
-        let dir = self.dir.join(flight.as_str());
-        touch(&dir)?;
+        let dir = self.touch(flight).await?;
         let mirror = match open {
             Some(mirror) if mirror.is_in_place() => mirror,
             _ => {
@@ -193,59 +189,35 @@ impl MirrorStore {
         Ok(mirror)
     }
 
+    /// The folder of a flight's mirror, which is used now.
+    async fn touch(&self, flight: &FlightId) -> Result<PathBuf, MirrorError> {
+        let (shelf, name) = (Arc::clone(&self.shelf), flight.to_string());
+        let touched = blocking(move || shelf.touch(&name)).await;
+        touched.map_err(|source| MirrorError::Io { path: self.shelf.folder(flight.as_str()), source })
+    }
+
     /// Removes all mirrors but the most recently used and those in use. A failure costs disk space and nothing else. Each
     /// [`MirrorStore::ensure`] does it, while more may be in use than are kept: who has many in use does it afterwards.
-    ///
-    /// It blocks. Slots are handed out under the same lock, so nobody begins to use what is found unused here. Under it, folders are
-    /// only renamed.
-    pub fn prune(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let (gone, mut dirs): (Vec<PathBuf>, Vec<PathBuf>) = entries(&self.dir).partition(|dir| is_gone(dir));
-        if !std::mem::replace(&mut open.swept, true) {
-            gone.iter().for_each(|dir| remove(dir));
-        }
-        dirs.sort_by_cached_key(|dir| (last_used(dir), dir.clone()));
-        let mut surplus = dirs.len().saturating_sub(MIRRORS_MAX);
-        for dir in dirs {
-            if surplus == 0 {
-                break;
-            }
-            let flight = dir.file_name().and_then(|name| name.to_str()?.parse::<FlightId>().ok());
-            if flight.as_ref().and_then(|flight| open.slots.get(flight)).is_some_and(is_used) {
-                continue;
-            }
-            flight.map(|flight| open.slots.remove(&flight));
-            remove(&dir);
-            surplus -= 1;
-        }
+    pub async fn prune(&self) {
+        let (shelf, open) = (Arc::clone(&self.shelf), Arc::clone(&self.open));
+        blocking(move || shelf.prune(|dir| take(&open, dir))).await;
     }
+}
+
+/// Removes a mirror that nobody uses, and says whether it did. Slots are handed out under the same lock, so nobody begins to use what
+/// is found unused here. Under it, the folder is only renamed.
+fn take(open: &StdMutex<HashMap<FlightId, Slot>>, dir: &Path) -> bool {
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    let flight = dir.file_name().and_then(|name| name.to_str()?.parse::<FlightId>().ok());
+    if flight.as_ref().and_then(|flight| open.get(flight)).is_some_and(is_used) {
+        return false;
+    }
+    flight.map(|flight| open.remove(&flight));
+    remove(dir);
+    true
 }
 
 /// Whether a turn fills the mirror at this moment, or was given it and still has it.
 fn is_used(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |open| open.as_ref().is_some_and(Mirror::is_shared))
-}
-
-fn last_used(dir: &Path) -> SystemTime {
-    std::fs::metadata(dir.join(LAST_USED)).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-fn is_gone(dir: &Path) -> bool {
-    dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(GONE.as_bytes()))
-}
-
-fn remove(dir: &Path) {
-    if let Err(error) = put_away(dir) {
-        tracing::warn!(dir = %dir.display(), %error, "cannot remove an old mirror");
-    }
-}
-
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-fn touch(dir: &Path) -> Result<(), MirrorError> {
-    let file = dir.join(LAST_USED);
-    let touched = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&file, b""));
-    touched.map_err(|source| MirrorError::Io { path: file, source })
 }

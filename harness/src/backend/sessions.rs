@@ -3,6 +3,7 @@
 //! ```text
 //! <dir>/<flight>/files             written by programs in turns of this flight, and out of reach in those of others
 //!               /<waypoint>.json   ours: the last conversation about it
+//!               /last-used         ours: its time says when it was
 //! ```
 //!
 //! They are an agent's words: no state has them, and no verifier reads them. The one in which an agent asks goes along with its question
@@ -12,13 +13,15 @@ use std::{
     fs::{self, DirBuilder},
     io,
     os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-    time::SystemTime,
+    path::PathBuf,
+    sync::Arc,
 };
 
 use holdpoint_protocol::ids::{FlightId, WaypointId};
-use holdpoint_runtime::telemetry::ErrorChain;
-use holdpoint_sandbox::tree::remove_tree;
+use holdpoint_runtime::{
+    shelf::{Shelf, remove},
+    telemetry::ErrorChain,
+};
 
 use crate::dialect::Continuation;
 
@@ -28,14 +31,14 @@ const FLIGHTS_MAX: usize = 16;
 /// The conversations of one role.
 #[derive(Debug, Clone)]
 pub struct Sessions {
-    dir: PathBuf,
+    shelf: Arc<Shelf>,
 }
 
 impl Sessions {
     /// Those in this folder, which is made when it is needed.
     #[must_use]
     pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
+        Self { shelf: Arc::new(Shelf::new(dir, FLIGHTS_MAX)) }
     }
 
     /// The folder in which programs keep the conversations of a flight.
@@ -43,10 +46,16 @@ impl Sessions {
     /// # Errors
     /// It cannot be made.
     pub fn folder(&self, flight: &FlightId) -> io::Result<PathBuf> {
-        let of_flight = self.dir.join(flight.as_str());
-        let files = of_flight.join("files");
+        let files = self.shelf.folder(flight.as_str()).join("files");
         DirBuilder::new().recursive(true).mode(0o700).create(&files)?;
-        self.forget_old(&of_flight);
+        let current = self.shelf.touch(flight.as_str())?;
+        self.shelf.prune(|folder| {
+            let is_old = folder != current;
+            if is_old {
+                remove(folder);
+            }
+            is_old
+        });
         Ok(files)
     }
 
@@ -74,24 +83,7 @@ impl Sessions {
     }
 
     fn note(&self, flight: &FlightId, waypoint: &WaypointId) -> PathBuf {
-        self.dir.join(flight.as_str()).join(format!("{waypoint}.json"))
-    }
-
-    /// Removes the longest unused flights beyond [`FLIGHTS_MAX`], but never this one.
-    fn forget_old(&self, current: &Path) {
-        let Ok(entries) = fs::read_dir(&self.dir) else { return };
-        let used = |path: &Path| path.metadata().and_then(|about| about.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-        let mut flights: Vec<PathBuf> =
-            entries.flatten().map(|entry| entry.path()).filter(|path| path != current).collect();
-        if flights.len() < FLIGHTS_MAX {
-            return;
-        }
-        flights.sort_by_key(|path| used(path));
-        for old in flights.iter().take(flights.len() + 1 - FLIGHTS_MAX) {
-            if let Err(error) = remove_tree(old) {
-                tracing::warn!(dir = %old.display(), %error, "cannot remove old conversations");
-            }
-        }
+        self.shelf.folder(flight.as_str()).join(format!("{waypoint}.json"))
     }
 }
 
