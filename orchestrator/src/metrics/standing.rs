@@ -18,10 +18,10 @@ use holdpoint_protocol::{
     journal::{Entry, Sequence},
     reason::ReasonCode,
     state::Phase,
-    subjects,
     workflow::WorkflowSpec,
 };
 use holdpoint_runtime::{
+    blocking::blocking,
     clock,
     metrics::{Described, Labels, Metrics, Sample},
     supervise::TaskFailed,
@@ -152,14 +152,7 @@ async fn read_on(shell: &Shell, tracked: &mut Tracked, after: &mut Sequence) -> 
         let Some(last) = batch.last().map(|stored| stored.sequence) else { return Ok(()) };
         let roots = shell.trust.roots();
         // Signatures take a while, and everything else goes on.
-        let checked = match tokio::task::spawn_blocking(move || Checked::all(&roots, &batch)).await {
-            Ok(checked) => checked,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The process ends.
-                Err(_) => return Err(ReadError::Interrupted { filter: subjects::journals() }),
-            },
-        };
+        let checked = blocking(move || Checked::all(&roots, &batch)).await;
         for checked in checked {
             if let (Some(key), Some(entry)) = (checked.key.clone(), checked.entry()) {
                 tracked.take(&key.flight, key.waypoint.as_ref(), entry);
@@ -255,8 +248,13 @@ fn over<'a>(waypoint: Option<&'a WaypointId>, entry: &'a Entry) -> Option<&'a Wa
     if let Entry::Landed(landed) = entry {
         return Some(&landed.waypoint);
     }
-    let phase = &entry.record().state.as_ref()?.phase;
-    waypoint.filter(|_| matches!(phase, Phase::Cancelled | Phase::Accepted { report: None, .. }))
+    let state = entry.record().state.as_ref()?;
+    let is_over = match state.phase {
+        Phase::Cancelled => true,
+        Phase::Accepted { .. } => !state.lands(),
+        _ => false,
+    };
+    waypoint.filter(|_| is_over)
 }
 
 impl Flight {

@@ -1,5 +1,9 @@
 use holdpoint_core::engine::{self, EngineStep, Fresh, Input, StepContext};
-use holdpoint_protocol::{journal::Entry, state::WaypointState};
+use holdpoint_protocol::{
+    Digest,
+    journal::Entry,
+    state::{WaypointState, Work},
+};
 
 use super::*;
 use crate::books::tests::{books, landing, submitted};
@@ -85,4 +89,34 @@ fn a_flight_is_kept_while_something_may_come_of_it_and_its_workflows_are_begun_o
     assert_eq!(tracked.begun().count(), 0, "once");
     tracked.take(&flight, None, &landing(b""));
     assert!(tracked.0.is_empty() && tracked.standing().is_empty());
+}
+
+#[test]
+fn work_that_is_accepted_without_a_change_is_over() {
+    let (mut tracked, flight, waypoint) = (Tracked::default(), "f".parse().unwrap(), "w".parse().unwrap());
+    tracked.take(&flight, None, &Entry::Submitted(Box::new(submitted())));
+    let mut accepted = opened();
+    tracked.take(&flight, Some(&waypoint), &accepted);
+    let state = accepted.record_mut().state.as_mut().unwrap();
+    // It was verified as it is: there is a report.
+    state.phase = Phase::Accepted { at: Timestamp::from_millis(2_000), report: Some(Digest::of(b"report")) };
+    let (commit, base) = ("c".repeat(40).parse().unwrap(), state.base.clone().unwrap());
+    let builder = (ids::role::id(ids::role::BUILDER), "b1".parse().unwrap());
+    let mut work = Work {
+        commit: Some(commit),
+        tree: base,
+        bundle: None,
+        role: builder.0,
+        agent: builder.1,
+        violations: Vec::new(),
+        made_on: None,
+        earlier_makers: Vec::new(),
+    };
+    state.work = Some(work.clone());
+    tracked.take(&flight, Some(&waypoint), &accepted);
+    assert!(!tracked.0.is_empty(), "its commit lands");
+    work.commit = None;
+    accepted.record_mut().state.as_mut().unwrap().work = Some(work);
+    tracked.take(&flight, Some(&waypoint), &accepted);
+    assert!(tracked.0.is_empty(), "nothing follows");
 }
