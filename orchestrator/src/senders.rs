@@ -1,7 +1,7 @@
 //! Who sent a handoff: the broker's permissions say which role, the signature says which agent.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Mutex, PoisonError},
 };
 
@@ -90,16 +90,15 @@ impl Senders {
             return Ok(harness);
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
-        let plans = plans(bus, subject).await.map_err(SenderError::Unknown)?;
-        let mut shown: Vec<String> = Vec::new();
-        for jwt in plans.into_iter().filter(|plan| plan.agent == *agent).filter_map(|plan| plan.jwt) {
-            if shown.len() < JWTS_TRIED_MAX && !shown.contains(&jwt) {
-                shown.push(jwt);
-            }
-        }
+        let mut shown = Newest::default();
+        let look = |plan: Plan| {
+            plan.jwt.filter(|_| plan.agent == *agent).into_iter().for_each(|jwt| shown.take(jwt));
+            false
+        };
+        any_plan(bus, subject, look).await.map_err(SenderError::Unknown)?;
         let unplanned = "no plan of its agent with a JWT came before this handoff";
         let mut refused = SenderError::refused(RefusalCode::PlanMissing, unplanned);
-        for jwt in shown {
+        for jwt in shown.0.into_iter().rev() {
             match self.verify_by(&jwt, &subject.role, stored, agent) {
                 Ok(harness) => return Ok(harness),
                 Err(error) => refused = error,
@@ -204,7 +203,7 @@ fn named_by_payload(stored: &Stored) -> Option<AgentName> {
 
 /// Whether a plan of this waypoint and role is one for this turn.
 pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, ReadError> {
-    Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn))
+    any_plan(bus, subject, |plan| plan.turn == *turn).await
 }
 
 /// Whether this agent planned for the turn. Another agent that names it has to know the turn, which nobody can guess.
@@ -214,7 +213,7 @@ pub(crate) async fn has_planned_as(
     turn: &TurnId,
     agent: &AgentName,
 ) -> Result<bool, ReadError> {
-    Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn && plan.agent == *agent))
+    any_plan(bus, subject, |plan| plan.turn == *turn && plan.agent == *agent).await
 }
 
 /// What is looked at of a plan.
@@ -227,22 +226,32 @@ struct Plan {
     jwt: Option<String>,
 }
 
-/// All plans of a waypoint and role, newest first. The newest need not be the one that matters: an agent that slept may
-/// plan for a turn that was over long ago.
-async fn plans(bus: &Bus, subject: &HandoffSubject) -> Result<Vec<Plan>, ReadError> {
-    let mut plans = Vec::new();
+/// JWTs that were shown, each once, in the order in which they were shown last: the newest [`JWTS_TRIED_MAX`].
+#[derive(Default)]
+struct Newest(VecDeque<String>);
+
+impl Newest {
+    fn take(&mut self, jwt: String) {
+        self.0.retain(|known| *known != jwt);
+        self.0.push_back(jwt);
+        self.0.drain(..self.0.len().saturating_sub(JWTS_TRIED_MAX));
+    }
+}
+
+/// Whether this holds of a plan of a waypoint and role: those of each kind are looked at, oldest first, until it does. How many there
+/// are, and how large they are, is their senders' to choose: one message is read at a time, and none is kept.
+async fn any_plan(bus: &Bus, subject: &HandoffSubject, mut is_it: impl FnMut(Plan) -> bool) -> Result<bool, ReadError> {
     for kind in PLAN_KINDS {
-        // One message at a time: how many there are is their senders' to choose.
         let mut replay = past::of_kind(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?.frugal();
-        let mut of_kind = Vec::new();
         while let Some(stored) = replay.next().await? {
             let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok();
             let plan = encoding.and_then(|encoding| codec::decode::<Plan>(&stored.payload, encoding).ok());
-            of_kind.extend(plan.map(|plan| Plan { jwt: stored.jwt, ..plan }));
+            if plan.is_some_and(|plan| is_it(Plan { jwt: stored.jwt, ..plan })) {
+                return Ok(true);
+            }
         }
-        plans.extend(of_kind.into_iter().rev());
     }
-    Ok(plans)
+    Ok(false)
 }
 
 #[cfg(test)]

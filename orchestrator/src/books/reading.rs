@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     api::GivenAnswer,
     codec::CodecError,
     ids::{FlightId, TurnId, WaypointId},
-    journal::{Answered, Entry},
+    journal::{Entry, EntryKind},
     state::Phase,
     subjects::JournalKey,
     turn::Turn,
@@ -48,15 +48,16 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
-        let entries = self.entries(shell, waypoint).await?;
-        let opened = entries.iter().find_map(|entry| match entry {
-            Entry::Turn(opened) if opened.turn_id == *turn => Some(opened.as_ref().clone()),
-            _ => None,
-        });
-        Ok(opened.map(|mut opened| {
-            answered_in(&entries, turn).for_each(|answered| engine::reply(&mut opened, &answered.answer));
-            opened
-        }))
+        let mut opened: Option<Turn> = None;
+        self.each_entry(shell, waypoint, |_, entry| match entry {
+            Entry::Turn(one) if one.turn_id == *turn => opened = Some(*one),
+            Entry::Answered(answered) if answered.turn == *turn => {
+                opened.iter_mut().for_each(|opened| engine::reply(opened, &answered.answer));
+            }
+            _ => {}
+        })
+        .await?;
+        Ok(opened)
     }
 
     /// The answers that were given in a turn while it was open, oldest first.
@@ -66,47 +67,60 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Vec<GivenAnswer>, BooksError> {
-        let entries = self.entries(shell, waypoint).await?;
-        let given = |answered: &Answered| GivenAnswer { words: answered.words, answer: answered.answer.clone() };
-        Ok(answered_in(&entries, turn).map(given).collect())
+        let mut given = Vec::new();
+        self.each_entry(shell, waypoint, |_, entry| match entry {
+            Entry::Answered(answered) if answered.turn == *turn => {
+                given.push(GivenAnswer { words: answered.words, answer: answered.answer });
+            }
+            _ => {}
+        })
+        .await?;
+        Ok(given)
     }
 
-    /// All entries of a waypoint's journal that count.
-    pub(crate) async fn entries(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Vec<Entry>, BooksError> {
-        self.entries_of(shell, Some(waypoint)).await
+    /// The last entry of a waypoint's journal that counts.
+    pub(crate) async fn last_entry(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Entry>, BooksError> {
+        let mut last = None;
+        self.each_entry(shell, waypoint, |_, entry| last = Some(entry)).await?;
+        Ok(last)
     }
 
-    /// All entries of the flight's own journal that count.
-    pub(crate) async fn own_entries(&self, shell: &Shell) -> Result<Vec<Entry>, BooksError> {
-        self.entries_of(shell, None).await
+    /// How the flight was submitted, and what people did to it as a whole, with when the broker stored each: these are few.
+    pub(crate) async fn steering(&self, shell: &Shell) -> Result<Vec<(Timestamp, Entry)>, BooksError> {
+        let (key, mut all) = (JournalKey::flight(self.id()), Vec::new());
+        for kind in [EntryKind::Submitted, EntryKind::Steered] {
+            self.each_under(shell, &key.entry(&kind), |at, entry| all.push((at, entry))).await?;
+        }
+        Ok(all)
     }
 
-    /// All entries of a waypoint's journal that count, or of the flight's own, with when the broker stored each.
-    pub(crate) async fn timed_entries(
+    /// Gives `take` every entry of a waypoint's journal that counts, oldest first, with when the broker stored it. They may be many:
+    /// none is kept here.
+    pub(crate) async fn each_entry(
         &self,
         shell: &Shell,
-        waypoint: Option<&WaypointId>,
-    ) -> Result<Vec<(Timestamp, Entry)>, BooksError> {
-        let key = JournalKey { flight: self.id().clone(), waypoint: waypoint.cloned() };
-        let stored = shell.journal.read(&key).await;
-        let stored = stored.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
+        waypoint: &WaypointId,
+        take: impl FnMut(Timestamp, Entry),
+    ) -> Result<(), BooksError> {
+        self.each_under(shell, &JournalKey::waypoint(self.id(), waypoint).filter(), take).await
+    }
+
+    async fn each_under(
+        &self,
+        shell: &Shell,
+        filter: &str,
+        mut take: impl FnMut(Timestamp, Entry),
+    ) -> Result<(), BooksError> {
+        let read = |source| BooksError::Read { flight: self.id().clone(), source };
+        let mut stored = shell.journal.replay(filter).await.map_err(read)?;
         let roots = shell.trust.roots();
-        let counted = stored.iter().filter(|stored| trusted(&roots, stored));
-        counted.map(|stored| Ok((stored.time, decode_entry(self.id(), stored)?))).collect()
+        while let Some(stored) = stored.next().await.map_err(read)? {
+            if trusted(&roots, &stored) {
+                take(stored.time, decode_entry(self.id(), &stored)?);
+            }
+        }
+        Ok(())
     }
-
-    async fn entries_of(&self, shell: &Shell, waypoint: Option<&WaypointId>) -> Result<Vec<Entry>, BooksError> {
-        let timed = self.timed_entries(shell, waypoint).await?;
-        Ok(timed.into_iter().map(|(_, entry)| entry).collect())
-    }
-}
-
-/// What was answered in a turn, of all entries of its waypoint.
-fn answered_in<'a>(entries: &'a [Entry], turn: &'a TurnId) -> impl Iterator<Item = &'a Answered> {
-    entries.iter().filter_map(move |entry| match entry {
-        Entry::Answered(answered) if answered.turn == *turn => Some(answered.as_ref()),
-        _ => None,
-    })
 }
 
 fn unreadable(flight: &FlightId, stored: &Stored, source: CodecError) -> BooksError {

@@ -247,12 +247,17 @@ impl State {
         }
         let shell = self.shell.clone();
         let books = self.books().await?;
-        let entries = books.timed_entries(&shell, Some(&waypoint)).await?;
-        if entries.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
+        let (mut is_taken, mut moved) = (false, None);
+        let look = |at, entry: Entry| {
+            is_taken |= is_caused_by(&entry, &cause);
+            moved = Some(at);
+        };
+        books.each_entry(&shell, &waypoint, look).await?;
+        if is_taken {
             return Ok(());
         }
-        let own = books.timed_entries(&shell, None).await?;
-        let course = Course::of(timed(&own), entries.last().map(|(at, _)| *at));
+        let own = books.steering(&shell).await?;
+        let course = Course::of(timed(&own), moved);
         // A waypoint is not paused: its acts say so in their own words.
         if !matches!(act.verb(), Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget) {
             flight::takes(&books.flight, act.verb(), stored, &course)?;
@@ -341,8 +346,7 @@ impl State {
             let turn = books.turn(&shell, waypoint, &open.turn).await?;
             return Ok((turn.map(Box::new), None));
         }
-        let last = books.entries(&shell, waypoint).await?.pop();
-        match last {
+        match books.last_entry(&shell, waypoint).await? {
             Some(Entry::Decided(decided)) => Ok((None, decided.feedback)),
             _ => Ok((None, None)),
         }
@@ -357,7 +361,7 @@ impl State {
         }
         for _ in 0..RACES_MAX {
             let books = self.fresh_books().await?;
-            let own = books.timed_entries(&shell, None).await?;
+            let own = books.steering(&shell).await?;
             if own.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
                 return Ok(());
             }
@@ -411,11 +415,12 @@ impl State {
             cause.is_some_and(|cause| cause.sequence == query.sequence || Some(cause.digest) == act)
         };
         let books = self.fresh_books().await?;
-        let entries = match &query.waypoint {
-            Some(waypoint) => books.entries(&shell, waypoint).await?,
-            None => books.own_entries(&shell).await?,
+        let Some(waypoint) = &query.waypoint else {
+            return Ok(books.steering(&shell).await?.iter().any(|(_, entry)| is_it(entry)));
         };
-        Ok(entries.iter().any(is_it))
+        let mut found = false;
+        books.each_entry(&shell, waypoint, |_, entry| found |= is_it(&entry)).await?;
+        Ok(found)
     }
 }
 

@@ -5,7 +5,7 @@ use holdpoint_core::engine;
 use holdpoint_protocol::{
     Digest,
     ids::{RoleId, TurnId, WaypointId, role},
-    journal::Sequence,
+    journal::{Entry, Sequence},
     state::OpenTurn,
     subjects::HandoffSubject,
     turn::Turn,
@@ -60,11 +60,15 @@ impl State {
         let people = asked.role.as_str() == role::OPERATOR;
         let may_answer = |open: &OpenTurn| people || (!open.people && open.role == asked.role);
         let is_open = books.state(&asked.waypoint).open_turns().any(may_answer);
-        let entries = books.entries(&shell, &asked.waypoint).await.map_err(|error| failure(&error))?;
-        let mut causes = entries.iter().filter_map(|entry| entry.record().cause.as_ref());
-        let found = causes.find(|cause| cause.stream == asked.stream && cause.digest == asked.digest);
+        let mut found = None;
+        let look = |_, entry: Entry| {
+            let cause = entry.record().cause.as_ref();
+            let same = cause.filter(|cause| cause.stream == asked.stream && cause.digest == asked.digest);
+            found = found.or(same.map(|cause| cause.sequence));
+        };
+        books.each_entry(&shell, &asked.waypoint, look).await.map_err(|error| failure(&error))?;
         Ok(match found {
-            Some(cause) => Follows::Taken(cause.sequence),
+            Some(sequence) => Follows::Taken(sequence),
             None if is_open => Follows::MayBeTaken,
             None => Follows::Nothing,
         })

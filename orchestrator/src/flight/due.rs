@@ -114,8 +114,8 @@ impl State {
     /// The votes of a fork decide: with what the rejecting ones said, which is in their entries.
     async fn join(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
         let shell = self.shell.clone();
-        let entries = self.books().await?.entries(&shell, waypoint).await?;
-        let voted = entries.iter().filter_map(engine::voted).collect();
+        let mut voted = Vec::new();
+        self.books().await?.each_entry(&shell, waypoint, |_, entry| voted.extend(engine::voted(&entry))).await?;
         self.apply(waypoint, Input::Joined(voted), None).await?;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What waits for people, with what they have to know of it: questions as they were handed off, and what verifications
 //! doubt. Both are read where they are stored; the journal has references only.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use holdpoint_bus::{Bus, api::ApiFailure, handoffs};
 use holdpoint_core::{
@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     artifact::{Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, VerificationReport},
     facts::Verdict,
     ids::{WaypointId, role},
-    journal::Cause,
+    journal::{Cause, Entry},
     state::QuestionKind,
     streams,
     workflow::GateContext,
@@ -38,10 +38,15 @@ impl Doubts {
             return Ok(doubts.clone());
         }
         let stream = streams::handoff(&role::id(role::VERIFIER));
-        let entries = books.entries(shell, &waits.waypoint).await?;
-        let causes = entries.iter().rev().filter_map(|entry| entry.record().cause.as_ref());
+        // The newest, oldest first.
+        let mut causes = VecDeque::new();
+        let look = |_, entry: Entry| {
+            causes.extend(entry.record().cause.clone().filter(|cause| cause.stream == stream));
+            causes.drain(..causes.len().saturating_sub(REPORTS_MAX));
+        };
+        books.each_entry(shell, &waits.waypoint, look).await?;
         let mut reports: Vec<VerificationReport> = Vec::new();
-        for cause in causes.filter(|cause| cause.stream == stream).take(REPORTS_MAX) {
+        for cause in causes.iter().rev() {
             // A judge asks through the same stream.
             let Some(Handed::Reported(report)) = handed(&shell.bus, cause, VerificationReport::KIND).await? else {
                 continue;

@@ -61,7 +61,7 @@ async fn left(
         Phase::Held(held) => match &held.resume {
             Resume::Turn(open) => &open.turn,
             Resume::Beginning | Resume::Fork | Resume::Gate { .. } | Resume::Landing { .. } => {
-                let feedback = match books.entries(shell, waypoint).await?.pop() {
+                let feedback = match books.last_entry(shell, waypoint).await? {
                     Some(Entry::Decided(decided)) => decided.feedback,
                     _ => None,
                 };

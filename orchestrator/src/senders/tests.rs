@@ -100,3 +100,14 @@ fn the_author_of_a_handoff_is_whose_key_signed_it_and_whom_it_names_only_without
     assert_eq!(author(&handoff("free", "b2", None, None)), is("b2", false));
     assert_eq!(author(&handoff("free", "not a name", None, None)), None);
 }
+
+#[test]
+fn of_the_jwts_that_were_shown_the_newest_are_tried_however_many_there_are() {
+    let mut newest = Newest::default();
+    newest.take("first".to_owned());
+    (0..10_000).for_each(|n| newest.take(format!("{}", n % 7)));
+    assert_eq!(newest.0.len(), JWTS_TRIED_MAX, "each once");
+    assert_eq!(newest.0.back().map(String::as_str), Some("3"));
+    (0..JWTS_TRIED_MAX).for_each(|n| newest.take(format!("new {n}")));
+    assert!(newest.0.iter().all(|jwt| jwt.starts_with("new ")));
+}
