@@ -54,8 +54,12 @@ impl Ready {
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
         let plan = with_tests(plan, &repo, &base).await?;
-        if repo.has_lfs_pointers(&base).await? {
-            output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
+        for filter in repo.filters(&base).await? {
+            let note = format!(
+                "note: files of this repository are under the filter {filter} (.gitattributes): agents and checks get them as git stores \
+                 them, and work that changes them otherwise is refused"
+            );
+            output::err(&note);
         }
         if let Some(note) = uncommitted(&repo, &base).await {
             output::err(&format!("note: {note}"));

@@ -159,6 +159,7 @@ async fn outcome(
     if tree == base_tree {
         return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
     }
+    mirror.check_filters(&base_tree, &tree).await?;
     let violations = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?.judgement.violations;
     let commit = BundledCommit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
     Ok(BuildOutcome::Work { commit: Some(commit), violations })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use holdpoint_sandbox::ToolError;
 
 use crate::git::{GIT_FLOOR, GitVersion};
+use crate::lfs;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
 
@@ -309,12 +310,41 @@ pub enum InputRefusal {
         /// Why.
         reason: &'static str,
     },
+    /// A file cannot be stored as attributes say: it has another encoding, for one.
+    #[error("git cannot store a file as .gitattributes says: {detail}")]
+    Unstorable {
+        /// Which one and why, in git's words.
+        detail: String,
+    },
+    /// Paths under a filter are not stored as that filter leaves them.
+    #[error("{}", unfiltered(paths))]
+    Unfiltered {
+        /// Each with its filter's name, escaped.
+        paths: Vec<(RepoPath, String)>,
+    },
     /// A part of the working tree cannot be read, so it cannot be said what the result is.
     #[error("{shown} cannot be read")]
     Unreadable {
         /// The entry or git's message about it, escaped.
         shown: String,
     },
+}
+
+/// What is wrong with paths under a filter, and what their maker can do.
+fn unfiltered(paths: &[(RepoPath, String)]) -> String {
+    const SHOWN: usize = 8;
+    let mut named: Vec<String> =
+        paths.iter().take(SHOWN).map(|(path, filter)| format!("{path} (filter={filter})")).collect();
+    if paths.len() > SHOWN {
+        named.push(format!("{} more", paths.len() - SHOWN));
+    }
+    let has_lfs = paths.iter().any(|(_, filter)| filter == lfs::FILTER);
+    let instead = if has_lfs { ", or write a Git LFS pointer where the filter is lfs" } else { "" };
+    format!(
+        "not stored as the filter in .gitattributes stores it, which is not run on files of others: {}; leave these paths as the base has \
+         them{instead}; a person who has the filter can change them",
+        named.join(", ")
+    )
 }
 
 impl WorkspaceError {

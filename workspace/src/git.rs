@@ -279,6 +279,22 @@ fn lacks_memory(stderr: &str) -> bool {
         .is_some_and(|said| said.starts_with("Out of memory, ") || said.ends_with("Cannot allocate memory"))
 }
 
+/// What the system says when it lacks something, as the end of git's words. The second is git's own word for a full disk.
+const LACKS: [&str; 7] = [
+    "No space left on device",
+    "Out of diskspace",
+    "Disk quota exceeded",
+    "Input/output error",
+    "Read-only file system",
+    "Too many open files",
+    "Resource temporarily unavailable",
+];
+
+/// Whether a line of git's says that the machine lacks something.
+pub(crate) fn lacks_something(line: &str) -> bool {
+    LACKS.iter().any(|lack| line.ends_with(lack))
+}
+
 /// An answer that cannot be read; its start is shown.
 pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> WorkspaceError {
     const SHOWN: usize = 200;

@@ -17,6 +17,7 @@ pub mod error;
 mod files;
 mod fit;
 mod git;
+mod lfs;
 pub mod limits;
 pub mod mirror;
 mod objects;

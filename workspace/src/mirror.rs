@@ -3,6 +3,7 @@
 //! nothing in it is ever collected, and it may be deleted between runs.
 
 mod adopt;
+mod attributes;
 mod cache;
 mod capture;
 mod checkout;
@@ -10,6 +11,7 @@ mod clone;
 mod commit;
 mod compose;
 mod diff;
+mod filters;
 mod import;
 mod look;
 mod merge;

@@ -13,6 +13,7 @@ use crate::bundle::{BundleHeader, read_header};
 use crate::commit::Commit;
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::{create_dir, write};
+use crate::git::lacks_something;
 use crate::limits::{BUNDLE_PREREQUISITES_MAX, InputLimits, LONG_TIMEOUT};
 use crate::objects::{Objects, Odb};
 use crate::oid::ObjectId;
@@ -258,22 +259,11 @@ fn all_commits(odb: &Odb, oids: &[ObjectId]) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
-/// What the system says when it lacks something, as the end of git's last words. The second is git's own word for a full disk.
-const LACKS: [&str; 7] = [
-    "No space left on device",
-    "Out of diskspace",
-    "Disk quota exceeded",
-    "Input/output error",
-    "Read-only file system",
-    "Too many open files",
-    "Resource temporarily unavailable",
-];
-
 /// Whether git failed because the machine did. Only its last words count: what it says before may be quoted from the
 /// objects. Lack of memory is not among it: objects can claim any size.
 fn is_machines(stderr: &str) -> bool {
     let last = stderr.trim_end().lines().next_back().unwrap_or_default();
-    last.starts_with("fatal: ") && LACKS.iter().any(|lack| last.ends_with(lack))
+    last.starts_with("fatal: ") && lacks_something(last)
 }
 
 /// A command that failed over the objects given to it says that they are bad, not that git is.

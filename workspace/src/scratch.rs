@@ -1,4 +1,4 @@
-//! A git directory for one operation: an index and attributes of its own over another repository's objects. So
+//! A git directory for one operation: an index of its own over another repository's objects. So
 //! neither the user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but
 //! ours is read.
 
@@ -11,9 +11,6 @@ use crate::files::{create_dir, write};
 use crate::git::Git;
 use crate::objects::Objects;
 use crate::oid::ObjectFormat;
-
-/// Every conversion that attributes can ask for, off. `info/attributes` beats the `.gitattributes` of any tree.
-pub(crate) const EXACT_BYTES: &str = "* -text -crlf -eol -filter -ident -working-tree-encoding\n";
 
 /// A git directory for one operation. It is removed when dropped.
 #[derive(Debug)]
@@ -33,11 +30,10 @@ impl Scratch {
         let dir = parent
             .map_or_else(|| builder.tempdir(), |parent| builder.tempdir_in(parent))
             .map_err(WorkspaceError::io("create a folder in", &shown))?;
-        for folder in ["refs", "objects", "info"] {
+        for folder in ["refs", "objects"] {
             create_dir(&dir.path().join(folder))?;
         }
         write(&dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
-        write(&dir.path().join("info/attributes"), EXACT_BYTES)?;
         write(&dir.path().join("config"), config(objects.format, "\tbare = true\n"))?;
         Ok(Self { dir, objects, trusted: false })
     }

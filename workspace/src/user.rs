@@ -6,6 +6,7 @@ mod dirty;
 mod empty;
 mod ref_name;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use holdpoint_sandbox::{ToolError, ToolOutput};
@@ -18,14 +19,14 @@ use crate::git::{Git, require_git, unexpected};
 use crate::limits::InputLimits;
 use crate::objects::Objects;
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::path::RepoPath;
+use crate::path::{RepoPath, escaped};
 use crate::scratch::Scratch;
 use crate::tree::{EntryMode, TreeEntry, tree_path};
 
-/// Bytes of a `.gitattributes` that are read: git itself takes no more than 100 MB, and people write kilobytes.
+/// Bytes of a `.gitattributes` that are read for its filters' names: people write kilobytes.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
-/// What attributes say of a file that is kept in a large-file store.
-const LFS_ATTRIBUTE: &str = "filter=lfs";
+/// What attributes say of a file that a program converts.
+const FILTER_ATTRIBUTE: &str = "filter=";
 
 /// A repository that belongs to the user.
 #[derive(Debug, Clone)]
@@ -207,25 +208,33 @@ impl UserRepo {
             .collect()
     }
 
-    /// Whether files of the commit are kept in a large-file store (Git LFS): its tree has pointers in their place.
+    /// The filters that attributes of the commit's tree name (Git LFS, git-crypt): files under them are stored otherwise than in a working
+    /// tree.
     ///
     /// # Errors
     /// Git fails.
-    pub async fn has_lfs_pointers(&self, commit: &ObjectId) -> Result<bool, WorkspaceError> {
+    pub async fn filters(&self, commit: &ObjectId) -> Result<BTreeSet<String>, WorkspaceError> {
         let listing = self.git("ls-tree").args(["-r", "-z", "--full-tree", "--name-only"]).arg(commit).long();
+        let mut filters = BTreeSet::new();
         for name in listing.run_ok().await?.split(|byte| *byte == 0) {
             let last = name.rsplit(|byte| *byte == b'/').next();
             if last == Some(b".gitattributes") {
-                let text = self.file_at(commit, &tree_path(name)?, ATTRIBUTES_BYTES_MAX).await?;
-                if text.is_some_and(|text| String::from_utf8_lossy(&text).contains(LFS_ATTRIBUTE)) {
-                    return Ok(true);
+                match self.file_at(commit, &tree_path(name)?, ATTRIBUTES_BYTES_MAX).await {
+                    Err(WorkspaceError::BlobOverCap { .. }) => {}
+                    text => filters.extend(filters_in(&String::from_utf8_lossy(&text?.unwrap_or_default()))),
                 }
             }
         }
-        Ok(false)
+        Ok(filters)
     }
 
     fn git(&self, command: &'static str) -> Git {
         Git::new(command).dir(&self.dir)
     }
+}
+
+fn filters_in(attributes: &str) -> impl Iterator<Item = String> + '_ {
+    let rules = attributes.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let said = rules.flat_map(|line| line.split_whitespace().skip(1));
+    said.filter_map(|said| said.strip_prefix(FILTER_ATTRIBUTE)).map(|name| escaped(name.as_bytes()))
 }

@@ -53,7 +53,8 @@ async fn nothing_that_is_planted_in_the_clone_runs_for_the_harness() {
     let trap = trap.display();
     let command = format!(
         "git config core.fsmonitor '{trap}'; git config filter.x.clean '{trap}'; git config filter.x.smudge '{trap}'
-         echo '* filter=x' > .gitattributes; mkdir -p .git/hooks
+         echo '*.x filter=x' > .gitattributes; : > new.x; mkdir -p .git/hooks .git/info
+         echo '* filter=x' > .git/info/attributes
          for hook in pre-commit post-index-change post-commit reference-transaction; do ln -s '{trap}' .git/hooks/$hook; done
          echo two >> a.txt"
     );

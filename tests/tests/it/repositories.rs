@@ -53,7 +53,7 @@ fn an_odd_repository_is_flown_like_any_other() {
     );
     let run = world.fly(&builder, &[]);
     run.expect(0);
-    assert!(run.stderr.contains("Git LFS"), "{}", run.stderr);
+    assert!(run.stderr.contains("under the filter lfs"), "{}", run.stderr);
     let branch = run.json()["branch"].as_str().unwrap().to_owned();
     let out = world.path("out");
     world.git(&["worktree", "add", "--quiet", "--detach", "--force", out.to_str().unwrap(), &branch]);

@@ -1,11 +1,14 @@
 //! Reading what an agent left in its working tree. The clone's own `.git` has no say: what is tracked comes from the
 //! base, what is ignored from the ignore files, and bytes, modes and links from the file system. Git says which files are new,
-//! and nothing else, so no filter, attribute, hook or nested repository can run anything.
+//! and what attributes make of the bytes. It knows no driver for a filter and opens no repository of the agent's, so no filter,
+//! hook or nested repository can run anything.
 
 mod found;
+mod stored;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,8 +19,10 @@ use found::{Found, Place};
 use gix_object::Kind;
 use holdpoint_sandbox::ToolError;
 use rustix::fs::OFlags;
+use stored::Indexed;
 
 use super::Mirror;
+use super::attributes::has_attributes;
 use super::clone::{AgentClone, Begun, INDEX};
 use super::compose::{FileAs, Replacement};
 use crate::error::{InputRefusal, WorkspaceError};
@@ -36,8 +41,8 @@ impl Mirror {
     /// The program that worked in `dir` has ended: the files must not change meanwhile.
     ///
     /// # Errors
-    /// [`WorkspaceError::Refused`] for nested repositories, what is neither file nor link, what cannot be read, and sizes over
-    /// the limits.
+    /// [`WorkspaceError::Refused`] for nested repositories, what is neither file nor link, what cannot be read or stored as attributes
+    /// say, paths under a filter ([`Mirror::check_filters`]), and sizes over the limits.
     pub async fn capture(&self, dir: &Path, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
         self.capture_knowing(dir, base, None).await
     }
@@ -69,12 +74,19 @@ impl Mirror {
         }
         let new = self.new_files(&scratch, &dir, &base_entries).await?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
-        let place = Place { dir, known, limits: self.limits().clone() };
-        let make = move |odb: &Odb| {
-            let found = found::look(&place, &base_entries, &new)?;
-            odb.edit(&base_entries, &differences(&base_entries, hash(odb, &place.dir, found)?))
+        let converts = base_entries.iter().map(|entry| &entry.path).chain(&new).any(has_attributes);
+        let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
+        let tracked = Arc::clone(&base_entries);
+        let found = self.inner.objects.at_length(move |_| found::look(&place, &tracked, &new)).await?;
+        let found = match converts {
+            true => self.store(Indexed { scratch: &scratch, base, entries: &base_entries }, &dir, found).await?,
+            // Git would store every byte as it is: this process does, without starting it.
+            false => found,
         };
-        self.inner.objects.at_length(make).await
+        let make = move |odb: &Odb| odb.edit(&base_entries, &differences(&base_entries, hash(odb, &dir, found)?));
+        let tree = self.inner.objects.at_length(make).await?;
+        self.check_filters(base, &tree).await?;
+        Ok(tree)
     }
 
     /// Files that the base does not have and that are not ignored.
@@ -138,13 +150,19 @@ fn hash(odb: &Odb, dir: &Path, found: Vec<Found>) -> Result<Vec<(RepoPath, FileA
     files.collect()
 }
 
-/// A link's blob is its target. Nothing follows a link that took a file's place since it was looked at.
+/// A link's blob is its target.
 fn write_blob(odb: &Odb, file: &Path, mode: EntryMode) -> Result<ObjectId, WorkspaceError> {
     if mode == EntryMode::Symlink {
         let target = std::fs::read_link(file).map_err(WorkspaceError::io("read the link", file))?;
         return odb.write(Kind::Blob, target.as_os_str().as_bytes());
     }
-    let mut opening = std::fs::File::options();
+    let (opened, bytes) = open_file(file)?;
+    odb.write_blob_from(bytes, opened)
+}
+
+/// A file, and how many bytes it has. Nothing follows a link that took its place since it was looked at.
+fn open_file(file: &Path) -> Result<(File, u64), WorkspaceError> {
+    let mut opening = File::options();
     opening.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     let unreadable = || InputRefusal::Unreadable { shown: escaped(file.as_os_str().as_bytes()) };
     let opened = opening.open(file).map_err(|error| match error.kind() {
@@ -155,7 +173,7 @@ fn write_blob(odb: &Odb, file: &Path, mode: EntryMode) -> Result<ObjectId, Works
     if !found.is_file() {
         return Err(unreadable().into());
     }
-    odb.write_blob_from(found.len(), opened)
+    Ok((opened, found.len()))
 }
 
 /// What has to be written into the base's tree, and what has to go from it.

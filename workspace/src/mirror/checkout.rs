@@ -1,4 +1,5 @@
-//! A tree as fresh files: exactly its bytes, no `.git`, nothing converted, nothing run.
+//! A tree as fresh files, no `.git`, nothing run: what anyone gets who checks it out without a configuration. Attributes say line ends
+//! and encodings; a file under a filter is as git stores it.
 
 use std::path::Path;
 use std::sync::Arc;

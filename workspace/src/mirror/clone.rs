@@ -18,13 +18,15 @@ use crate::files::{copy, create_dir, create_fresh_dir, write};
 use crate::git::Git;
 use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
 use crate::oid::{ObjectFormat, ObjectId};
-use crate::scratch::{EXACT_BYTES, Scratch, config};
+use crate::scratch::{Scratch, config};
 use crate::tree::bytes_of;
 
 pub(super) use remembered::Remembered;
 
 /// The branch the clone is on.
 const BRANCH: &str = "work";
+/// No filter of the machine the clone is on, so that a file under one stays as git stores it. It beats what the tree says.
+const NO_FILTERS: &str = "* -filter\n";
 /// What git calls the file with the index.
 pub(super) const INDEX: &str = "index";
 /// Who an agent's own commits are by; only their trees count, and only as files.
@@ -56,8 +58,8 @@ impl Begun {
 }
 
 impl Mirror {
-    /// Makes a clone in `dest` (absent or empty) with `commit` checked out on a branch `work`, its files byte for byte as
-    /// in the tree. It has at least the last [`CLONE_DEPTH`] commits of history, no remote, no hooks, and a name to
+    /// Makes a clone in `dest` (absent or empty) with `commit` checked out on a branch `work`, its files as git writes
+    /// them where no filter is configured. It has at least the last [`CLONE_DEPTH`] commits of history, no remote, no hooks, and a name to
     /// commit under.
     ///
     /// # Errors
@@ -135,7 +137,7 @@ fn begin(git_dir: &Path, format: ObjectFormat) -> Result<(), WorkspaceError> {
     }
     let core = "\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
     write(&git_dir.join("config"), config(format, core) + IDENTITY)?;
-    write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
+    write(&git_dir.join("info/attributes"), NO_FILTERS)?;
     write(&git_dir.join("HEAD"), format!("ref: refs/heads/{BRANCH}\n"))
 }
 

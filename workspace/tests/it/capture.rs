@@ -185,7 +185,7 @@ async fn nothing_an_agent_planted_runs() {
     for key in ["core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.external"] {
         git(&clone, &["config", key, evil]).await;
     }
-    put(&clone, ".gitattributes", "* filter=evil diff=evil text eol=crlf\n");
+    put(&clone, ".gitattributes", "*.md filter=evil\n* diff=evil merge=evil text eol=crlf\n");
     for hook in ["pre-commit", "post-index-change", "post-checkout"] {
         put(&clone, &format!(".git/hooks/{hook}"), format!("#!/bin/sh\ntouch '{}'\n", canary.display()));
         executable(&clone.join(".git/hooks").join(hook));
@@ -194,8 +194,9 @@ async fn nothing_an_agent_planted_runs() {
     assert!(canary.exists(), "the monitor would have run");
     std::fs::remove_file(&canary).unwrap();
     put(&clone, "src/new.txt", "a\r\nb\n");
+    put(&clone, "filtered.md", "");
     let tree = captured(&workbench, &clone).await;
-    assert_eq!(workbench.text(&tree, "src/new.txt").await, "a\r\nb\n");
+    assert_eq!(workbench.text(&tree, "src/new.txt").await, "a\nb\n");
     let commit = workbench.mirror.commit_on(&workbench.base, &tree, &crate::support::meta("work")).await.unwrap();
     workbench.mirror.diff(&workbench.base, &commit).await.unwrap();
     workbench.mirror.diff_summary(&workbench.base, &commit).await.unwrap();

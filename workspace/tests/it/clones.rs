@@ -84,28 +84,6 @@ async fn a_clone_without_a_snapshots_pack_gets_its_history_by_fetching() {
 }
 
 #[tokio::test]
-async fn attributes_convert_nothing_on_the_way_out_or_back() {
-    let workbench = Workbench::with(|repo| {
-        put(repo, "dos.txt", "a\r\nb\r\n");
-        put(repo, "id.txt", "$Id$\n");
-        put(repo, "mixed.txt", "a\r\nb\n");
-    })
-    .await;
-    let attributes = "*.txt text eol=crlf ident\nrun.sh working-tree-encoding=UTF-16LE\n";
-    let base = workbench.commit(&workbench.base, &[(".gitattributes", Some(attributes))]).await;
-    let (clone, out) = (workbench.path("clone"), workbench.path("out"));
-    workbench.mirror.clone_for_agent(&base, &clone).await.unwrap();
-    workbench.mirror.checkout(&base, &out).await.unwrap();
-    for dir in [&clone, &out] {
-        assert_eq!(std::fs::read(dir.join("mixed.txt")).unwrap(), b"a\r\nb\n");
-        assert_eq!(std::fs::read(dir.join("id.txt")).unwrap(), b"$Id$\n");
-        assert_eq!(std::fs::read(dir.join("run.sh")).unwrap(), b"#!/bin/sh\n");
-        assert_eq!(workbench.mirror.capture(dir, &base).await.unwrap(), workbench.mirror.tree_of(&base).await.unwrap());
-    }
-    assert_eq!(plain_git(&clone, &["status", "--porcelain"]).await.stdout, b"");
-}
-
-#[tokio::test]
 async fn a_checkout_is_exactly_the_tree() {
     let workbench = Workbench::with(|repo| {
         symlink("/etc/passwd", repo.join("absolute")).unwrap();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests; clippy allows it only inside of them")]
 
+mod attributes;
 mod bombs;
 mod branch;
 mod bundles;

@@ -131,8 +131,9 @@ async fn modes_links_and_names_that_differ_in_case_come_through() {
 }
 
 #[tokio::test]
-async fn bytes_stay_as_they_are_whatever_attributes_say_and_pointers_stay_pointers() {
-    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258d\nsize 12345\n";
+async fn line_ends_are_those_of_attributes_and_pointers_stay_pointers() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\n\
+        oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
     let workbench = Workbench::with(|repo| {
         put(repo, ".gitattributes", "*.txt text eol=crlf\n*.utf16 working-tree-encoding=UTF-16\n");
         put(repo, "unix.txt", "a\nb\n");
@@ -140,10 +141,8 @@ async fn bytes_stay_as_they_are_whatever_attributes_say_and_pointers_stay_pointe
         put(repo, "assets/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     })
     .await;
-    let user = UserRepo::open(&workbench.repo).await.unwrap();
-    assert!(user.has_lfs_pointers(&workbench.base).await.unwrap());
     let journey = journey(workbench.temp.path(), &workbench.repo, |clone| {
-        assert_eq!(std::fs::read(clone.join("unix.txt")).unwrap(), b"a\nb\n");
+        assert_eq!(std::fs::read(clone.join("unix.txt")).unwrap(), b"a\r\nb\r\n");
         put(clone, "dos.txt", "a\r\nb\r\n");
         put(clone, "assets/new.bin", pointer);
     })
@@ -151,8 +150,8 @@ async fn bytes_stay_as_they_are_whatever_attributes_say_and_pointers_stay_pointe
     assert_eq!(std::fs::read(journey.out.join("dos.txt")).unwrap(), b"a\r\nb\r\n");
     assert_eq!(std::fs::read(journey.out.join("big.bin")).unwrap(), pointer.as_bytes());
     assert_eq!(std::fs::read(journey.out.join("assets/new.bin")).unwrap(), pointer.as_bytes());
-    let plain = Workbench::new().await;
-    assert!(!UserRepo::open(&plain.repo).await.unwrap().has_lfs_pointers(&plain.base).await.unwrap());
+    let stored = git(&workbench.repo, &["cat-file", "-p", &format!("{}:dos.txt", journey.work)]).await;
+    assert_eq!(stored, "a\nb");
 }
 
 #[tokio::test]

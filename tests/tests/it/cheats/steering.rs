@@ -139,7 +139,7 @@ fn plants() -> Vec<Case> {
             addopts = -k nothing\\n\
             ' > setup.cfg")
             .steers(&["setup.cfg"]),
-        case("gitattributes", "plants attributes that change bytes at checkout", CHECK, "echo '* filter=planted ident eol=crlf' > .gitattributes")
+        case("gitattributes", "plants attributes that change bytes at checkout", CHECK, "echo '* ident eol=crlf' > .gitattributes")
             .steers(&[".gitattributes"]),
         case("path-shim", "plants programs where PATH might look", SUITE, "mkdir -p bin \"$HOME/.local/bin\" \"$HOME/bin\"\n\
              for shim in python3 bin/python3 \"$HOME/.local/bin/python3\" \"$HOME/bin/python3\"; do printf '#!/bin/sh\\nexit 0\\n' > $shim; chmod +x $shim; done\n\

@@ -21,7 +21,7 @@ const EXECUTE: u32 = 0o100;
 pub(super) struct Found {
     pub(super) path: RepoPath,
     pub(super) mode: EntryMode,
-    /// The id of its bytes, where nobody touched it since it was checked out.
+    /// The id of what is stored for it, as far as it is known.
     pub(super) known: Option<ObjectId>,
 }
 
