@@ -1,4 +1,5 @@
-//! Merging work onto a branch that moved, without a working tree.
+//! Merging work onto a branch that moved, without a working tree. The branch's attributes say how files are merged, as for anyone
+//! who merges into it; a driver that git does not have itself is git's default.
 
 use super::Mirror;
 use crate::error::WorkspaceError;
@@ -41,8 +42,14 @@ impl Mirror {
         if descends.code != Some(0) {
             return Err(WorkspaceError::NotOnBase { commit: tip.clone(), base: base.clone() });
         }
-        let git = self.scratch()?;
-        let git = git.git("merge-tree").args(["--write-tree", "-z", "--name-only", "--no-messages"]);
+        let scratch = self.scratch()?;
+        let attributes = self.attributes_in(&scratch, &self.list_tree(tip).await?).await?;
+        let git = scratch.git("merge-tree").work_tree(&attributes).args([
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+        ]);
         let output = git.arg(tip).arg(work).long().run().await?;
         match output.code {
             Some(0 | 1) => parse(output.code == Some(0), &output.stdout, [tip, work]),

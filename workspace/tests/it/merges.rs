@@ -31,7 +31,6 @@ fn rename(dir: &Path, from: &str, to: &str) {
 #[tokio::test]
 async fn what_both_changed_is_a_conflict_that_names_its_paths() {
     let workbench = Workbench::with(|repo| {
-        put(repo, ".gitattributes", "*.txt merge=union\n");
         put(repo, "data.bin", [0, 1, 2, 3]);
     })
     .await;
@@ -85,12 +84,6 @@ async fn what_both_changed_is_a_conflict_that_names_its_paths() {
             &["link"],
         ),
         ("bytes", |dir| put(dir, "data.bin", [0, 1, 2, 4]), |dir| put(dir, "data.bin", [0, 1, 2, 5]), &["data.bin"]),
-        (
-            "attributes of the tree decide nothing",
-            |dir| put(dir, "tests/a.txt", "one\n"),
-            |dir| put(dir, "tests/a.txt", "two\n"),
-            &["tests/a.txt"],
-        ),
     ];
     let (mut found, mut wanted) = (Vec::new(), Vec::new());
     for (name, landed, work, expected) in table {
@@ -186,4 +179,48 @@ async fn a_submodule_stays_where_both_leave_it_alone() {
     let entry = |name: &str| entries.iter().find(|entry| entry.path.as_bytes() == name.as_bytes()).map(|e| e.mode);
     assert_eq!(entry("sub"), Some(EntryMode::Gitlink));
     assert_eq!((entry("one"), entry("two")), (Some(EntryMode::File), Some(EntryMode::File)));
+}
+
+/// What comes of these changes of both sides.
+async fn both_appended(workbench: &Workbench, tip: &[(&str, Option<&str>)], work: &[(&str, Option<&str>)]) -> Merge {
+    let tip = workbench.commit(&workbench.base, tip).await;
+    let work = workbench.commit(&workbench.base, work).await;
+    workbench.mirror.merge_tree(Landing { base: &workbench.base, tip: &tip, work: &work }).await.unwrap()
+}
+
+#[tokio::test]
+async fn files_are_merged_as_attributes_of_the_tip_say() {
+    let attributes = "*.txt merge=union\n*.bin binary\n*.lock -merge\n*.own merge=own\nsub/*.txt merge\n";
+    let workbench = Workbench::with(|repo| {
+        put(repo, ".gitattributes", attributes);
+        for name in ["a.txt", "a.bin", "a.lock", "a.own", "sub/a.txt"] {
+            put(repo, name, "1\n2\n3\n4\n5\n6\n7\n");
+        }
+    })
+    .await;
+    let (tip, work) = (Some("1\n2\n3\n4\n5\n6\n7\ntip\n"), Some("1\n2\n3\n4\n5\n6\n7\nwork\n"));
+    let start = Some("work\n1\n2\n3\n4\n5\n6\n7\n");
+    for (name, ours, merged) in [
+        ("a.txt", work, Some("1\n2\n3\n4\n5\n6\n7\ntip\nwork\n")),
+        ("sub/a.txt", work, None),
+        ("a.bin", start, None),
+        ("a.lock", start, None),
+        ("a.own", start, Some("work\n1\n2\n3\n4\n5\n6\n7\ntip\n")),
+        ("a.own", work, None),
+    ] {
+        match (both_appended(&workbench, &[(name, tip)], &[(name, ours)]).await, merged) {
+            (Merge::Clean(tree), Some(merged)) => assert_eq!(workbench.text(&tree, name).await, merged, "{name}"),
+            (Merge::Conflict(paths), None) => assert_eq!(paths, [crate::support::path(name)], "{name}"),
+            (other, _) => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn work_does_not_say_how_it_is_merged() {
+    let workbench = Workbench::new().await;
+    let (tip, work) = (("tests/a.txt", Some("tip\n")), ("tests/a.txt", Some("work\n")));
+    let union = (".gitattributes", Some("* merge=union\n"));
+    assert!(matches!(both_appended(&workbench, &[tip], &[work, union]).await, Merge::Conflict(_)));
+    assert!(matches!(both_appended(&workbench, &[tip, union], &[work]).await, Merge::Clean(_)));
 }
