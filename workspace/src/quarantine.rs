@@ -49,9 +49,13 @@ const OLD_HABITS: [&str; 24] = [
     "extraHeaderEntry",
 ];
 
+/// What git minds in attributes, and passes over with a warning where it reads them: a folder of that name, a file or a line that is
+/// too long.
+const PASSED_OVER: [&str; 3] = ["gitattributesBlob", "gitattributesLarge", "gitattributesLineLength"];
+
 /// The option with which git looks at every object, and lets these pass.
-fn strict_but_for(habits: &[&str]) -> String {
-    let ignored: Vec<String> = habits.iter().map(|habit| format!("{habit}=ignore")).collect();
+fn strict_but_for<'a>(habits: impl Iterator<Item = &'a &'a str>) -> String {
+    let ignored: Vec<String> = habits.map(|habit| format!("{habit}=ignore")).collect();
     format!("--strict={}", ignored.join(","))
 }
 
@@ -191,7 +195,8 @@ impl Quarantine {
     /// more, and check no objects. That nothing may follow the pack it sees only because its input is a file.
     async fn unpack(&self, bundle: &Path, header: &BundleHeader, well_formed: bool) -> Result<(), WorkspaceError> {
         let git = self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]);
-        let git = if well_formed { git.arg("--strict") } else { git.arg(strict_but_for(&OLD_HABITS)) };
+        let old: &[&str] = if well_formed { &[] } else { &OLD_HABITS };
+        let git = git.arg(strict_but_for(PASSED_OVER.iter().chain(old)));
         let bytes = std::fs::metadata(bundle).map_err(WorkspaceError::io("look at", bundle))?.len();
         let git = git.confined(Work::of_bundle(bytes, header.objects));
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)

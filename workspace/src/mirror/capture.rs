@@ -5,6 +5,7 @@
 
 mod found;
 mod stored;
+mod unread;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -125,9 +126,13 @@ async fn untracked(
         }
         other => other?,
     };
-    // A folder that cannot be opened is skipped by git with a warning: then it is not known what the result is.
-    if output.code != Some(0) || !output.stderr.is_empty() {
+    if output.code != Some(0) {
         return Err(InputRefusal::Unreadable { shown: escaped(&output.stderr) }.into());
+    }
+    if !output.stderr.is_empty()
+        && let Some(folder) = unread::folder(dir, &output.stderr)
+    {
+        return Err(InputRefusal::Unreadable { shown: escaped(folder.as_os_str().as_bytes()) }.into());
     }
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     names

@@ -73,7 +73,7 @@ impl Mirror {
         match output.code {
             Some(0) => found_lines(&output.stdout),
             // Nothing is found.
-            Some(1) if output.stderr.is_empty() => Ok(Vec::new()),
+            Some(1) => Ok(Vec::new()),
             _ => Err(unexpected("grep", &output.stderr)),
         }
     }

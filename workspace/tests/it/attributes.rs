@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use holdpoint_workspace::{InputRefusal, UserRepo, WorkspaceError};
+use holdpoint_workspace::{InputRefusal, ObjectId, UserRepo, WorkspaceError};
 
 use crate::support::{Workbench, commit_all, git, meta, put};
 
@@ -19,7 +19,7 @@ struct Case {
 const UTF16: &[u8] = b"\xff\xfeh\0i\0\n\0";
 
 /// Attributes, what the base has, and what is written over it.
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     Case {
         name: "line ends of text",
         base: &[(".gitattributes", b"*.bat text eol=crlf\n*.sh text eol=lf\n*.md text\n"), ("a.bat", b"a\r\n")],
@@ -94,6 +94,11 @@ const CASES: [Case; 11] = [
         name: "files and folders in each others place",
         base: &[(".gitattributes", b"* text\n"), ("x/a", b"a\n"), ("y", b"y\n")],
         work: &[("y/b", b"b\r\n"), ("x", b"x\r\n")],
+    },
+    Case {
+        name: "attributes that are no file",
+        base: &[("m/.gitattributes/f", b"* text\n"), ("m/a.txt", b"a\n")],
+        work: &[("m/n.txt", b"a\r\n"), (".gitattributes/f", b"* text\n"), ("n.txt", b"a\r\n")],
     },
 ];
 
@@ -304,6 +309,37 @@ async fn a_refusal_says_what_its_maker_can_do() {
          (filter=lock); leave these paths as the base has them, or write a Git LFS pointer where the filter is lfs; a person who has the \
          filter can change them"
     );
+}
+
+#[tokio::test]
+async fn files_that_git_warns_about_and_passes_over_do_not_make_a_tree_invalid() {
+    let workbench = Workbench::with(|repo| {
+        let long = [b"*.", &b"a".repeat(3000)[..], b" text\n"].concat();
+        write(repo, &[("d/.gitignore/f", b"x"), ("d/.gitattributes/f", b"x")]);
+        put(repo, "long/.gitattributes", long);
+        put(repo, "l/f", "f\n");
+        for name in [".gitignore", ".gitattributes", ".mailmap", "l/.gitignore", "l/.gitattributes"] {
+            std::os::unix::fs::symlink("nowhere", repo.join(name)).unwrap();
+        }
+    })
+    .await;
+    let clone = workbench.path("clone");
+    let handed = workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
+    put(&clone, "l/new.txt", "new\n");
+    put(&clone, "long/new.txt", "new\n");
+    std::os::unix::fs::symlink("/dev/null", clone.join("d/.gitattributes/.gitignore")).unwrap();
+    let tree = workbench.mirror.capture_clone(&handed, &workbench.base).await.unwrap();
+    assert_eq!(workbench.text(&tree, "l/new.txt").await, "new\n");
+    let commit = workbench.mirror.commit_on(&workbench.base, &tree, &meta("work")).await.unwrap();
+    let bundle = workbench.path("work.bundle");
+    let bundle = workbench
+        .mirror
+        .thin_bundle(&workbench.base, &commit, holdpoint_workspace::HANDOFF_REF, &bundle)
+        .await
+        .unwrap();
+    let tip: ObjectId = crate::support::import_file(&workbench.mirror, &bundle.path, &workbench.base).await.unwrap();
+    workbench.mirror.check_filters(&workbench.base, &tip).await.unwrap();
+    workbench.mirror.checkout(&tip, &workbench.path("out")).await.unwrap();
 }
 
 #[tokio::test]
