@@ -35,7 +35,7 @@ pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::InputLimits;
 pub use mirror::{
     AgentClone, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, Import, Landing, Logged,
-    Merge, Mirror, Replacement,
+    Merge, Mirror, PartlyCaptured, Replacement,
 };
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;

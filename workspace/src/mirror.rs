@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use adopt::CheckedSnapshot;
+pub use capture::PartlyCaptured;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
 pub use compose::{FileAs, Replacement};

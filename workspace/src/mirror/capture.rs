@@ -16,7 +16,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use found::{Found, Place};
+use found::{Found, Place, Refused};
 use gix_object::Kind;
 use holdpoint_sandbox::ToolError;
 use rustix::fs::OFlags;
@@ -35,6 +35,15 @@ use crate::path::{RepoPath, escaped};
 use crate::scratch::Scratch;
 use crate::tree::{EntryMode, TreeEntry, tree_path};
 
+/// Files that are not finished, as far as they can be captured.
+#[derive(Debug)]
+pub struct PartlyCaptured {
+    /// Their tree.
+    pub tree: ObjectId,
+    /// Why the others are not in it.
+    pub left_out: Vec<InputRefusal>,
+}
+
 impl Mirror {
     /// The working tree in `dir` as a tree of this mirror. `base` is the commit (or tree) the clone was made of: ignored
     /// files count if it has them, and its submodule links stay as they are, whatever is in their folders.
@@ -45,7 +54,18 @@ impl Mirror {
     /// [`WorkspaceError::Refused`] for nested repositories, what is neither file nor link, what cannot be read or stored as attributes
     /// say, paths under a filter ([`Mirror::check_filters`]), and sizes over the limits.
     pub async fn capture(&self, dir: &Path, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        self.capture_knowing(dir, base, None).await
+        let (tree, _) = self.capture_knowing(dir, base, None, Refused::Everything).await?;
+        Ok(tree)
+    }
+
+    /// As [`Mirror::capture`], of files that are not finished: what would be refused stays as the base has it, and is named.
+    ///
+    /// # Errors
+    /// As [`Mirror::capture`], but for single files.
+    pub async fn capture_partly(&self, dir: &Path, base: &ObjectId) -> Result<PartlyCaptured, WorkspaceError> {
+        let (tree, refused) = self.capture_knowing(dir, base, None, Refused::LeftOut(Vec::new())).await?;
+        let left_out = if let Refused::LeftOut(left_out) = refused { left_out } else { Vec::new() };
+        Ok(PartlyCaptured { tree, left_out: left_out.into_iter().map(|(_, why)| why).collect() })
     }
 
     /// As [`Mirror::capture`], of a clone that was made here: files that nobody touched are not read.
@@ -53,7 +73,8 @@ impl Mirror {
     /// # Errors
     /// As [`Mirror::capture`].
     pub async fn capture_clone(&self, clone: &AgentClone, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        self.capture_knowing(&clone.dir, base, Some(&clone.begun)).await
+        let (tree, _) = self.capture_knowing(&clone.dir, base, Some(&clone.begun), Refused::Everything).await?;
+        Ok(tree)
     }
 
     async fn capture_knowing(
@@ -61,7 +82,8 @@ impl Mirror {
         dir: &Path,
         base: &ObjectId,
         begun: Option<&Begun>,
-    ) -> Result<ObjectId, WorkspaceError> {
+        mut refused: Refused,
+    ) -> Result<(ObjectId, Refused), WorkspaceError> {
         // A link in its place would have us read another user's files.
         if !dir.symlink_metadata().map_err(WorkspaceError::io("look at", dir))?.is_dir() {
             return Err(InputRefusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
@@ -73,21 +95,48 @@ impl Mirror {
             Some(index) => copy(&index, &scratch.path().join(INDEX))?,
             None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
         }
-        let new = self.new_files(&scratch, &dir, &base_entries).await?;
+        let new = self.new_files(&scratch, &dir, &base_entries, &mut refused).await?;
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
         let converts = base_entries.iter().map(|entry| &entry.path).chain(&new).any(has_attributes);
         let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
         let tracked = Arc::clone(&base_entries);
-        let found = self.inner.objects.at_length(move |_| found::look(&place, &tracked, &new)).await?;
-        let found = match converts {
-            true => self.store(Indexed { scratch: &scratch, base, entries: &base_entries }, &dir, found).await?,
-            // Git would store every byte as it is: this process does, without starting it.
-            false => found,
-        };
-        let make = move |odb: &Odb| odb.edit(&base_entries, &differences(&base_entries, hash(odb, &dir, found)?));
-        let tree = self.inner.objects.at_length(make).await?;
-        self.check_filters(base, &tree).await?;
-        Ok(tree)
+        let look = move |_: &Odb| Ok((found::look(&place, &tracked, &new, &mut refused)?, refused));
+        let (mut found, mut refused) = self.inner.objects.at_length(look).await?;
+        // Git would store every byte as it is where nothing has attributes: this process does, without starting it.
+        if converts {
+            let indexed = Indexed { scratch: &scratch, base, entries: &base_entries };
+            let stored = self.store(indexed, &dir, found.clone()).await;
+            found = refused.settle(None, stored)?.unwrap_or(found);
+        }
+        let hash = move |odb: &Odb| Ok((hash(odb, &dir, found, &mut refused)?, refused));
+        let (files, refused) = self.inner.objects.at_length(hash).await?;
+        self.tree(base, base_entries, files, refused).await
+    }
+
+    /// The base's tree with these files in place of its own, within what filters allow.
+    async fn tree(
+        &self,
+        base: &ObjectId,
+        entries: Arc<Vec<TreeEntry>>,
+        mut files: Vec<(RepoPath, FileAs)>,
+        mut refused: Refused,
+    ) -> Result<(ObjectId, Refused), WorkspaceError> {
+        loop {
+            // Looked at once more where single files may be left out.
+            let kept = if refused.leaves_out() { files.clone() } else { Vec::new() };
+            let (base_entries, changed) = (Arc::clone(&entries), differences(&entries, files, &refused));
+            let tree = self.inner.objects.at_length(move |odb| odb.edit(&base_entries, &changed)).await?;
+            let paths = match self.check_filters(base, &tree).await {
+                Ok(()) => return Ok((tree, refused)),
+                Err(WorkspaceError::Refused(InputRefusal::Unfiltered { paths })) if refused.leaves_out() => paths,
+                Err(error) => return Err(error),
+            };
+            files = kept.into_iter().filter(|(path, _)| paths.iter().all(|(bad, _)| bad != path)).collect();
+            for one in paths {
+                let path = one.0.clone();
+                refused.settle::<()>(Some(&path), Err(InputRefusal::Unfiltered { paths: vec![one] }.into()))?;
+            }
+        }
     }
 
     /// Files that the base does not have and that are not ignored.
@@ -96,15 +145,16 @@ impl Mirror {
         scratch: &Scratch,
         dir: &Path,
         base: &[TreeEntry],
+        refused: &mut Refused,
     ) -> Result<Vec<RepoPath>, WorkspaceError> {
-        let Some(ignored) = &self.ignored else { return untracked(scratch, dir, &[], self.limits()).await };
-        let mut new = untracked(scratch, dir, &ignored.patterns, self.limits()).await?;
+        let Some(ignored) = &self.ignored else { return untracked(scratch, dir, &[], self.limits(), refused).await };
+        let mut new = untracked(scratch, dir, &ignored.patterns, self.limits(), refused).await?;
         let known: HashSet<&RepoPath> = base.iter().map(|entry| &entry.path).chain(&new).collect();
         let earlier = self.list_tree(&ignored.unless).await?;
         let missing: HashSet<&RepoPath> =
             earlier.iter().map(|entry| &entry.path).filter(|path| !known.contains(path)).collect();
         if !missing.is_empty() {
-            let all = untracked(scratch, dir, &[], self.limits()).await?;
+            let all = untracked(scratch, dir, &[], self.limits(), refused).await?;
             new.extend(all.into_iter().filter(|path| missing.contains(path)));
         }
         Ok(new)
@@ -117,42 +167,50 @@ async fn untracked(
     dir: &Path,
     ignored: &[String],
     limits: &InputLimits,
+    refused: &mut Refused,
 ) -> Result<Vec<RepoPath>, WorkspaceError> {
     let git = scratch.git("ls-files").work_tree(dir).args(["-z", "--others", "--exclude-standard"]).long();
     let git = git.args(ignored.iter().map(|pattern| format!("--exclude={pattern}")));
     let output = match git.run().await {
         Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
-            return Err(InputRefusal::TooManyEntries { max: limits.tree_entries }.into());
+            refused.settle::<()>(None, Err(InputRefusal::TooManyEntries { max: limits.tree_entries }.into()))?;
+            return Ok(Vec::new());
         }
         other => other?,
     };
-    if output.code != Some(0) {
-        return Err(InputRefusal::Unreadable { shown: escaped(&output.stderr) }.into());
-    }
-    if !output.stderr.is_empty()
-        && let Some(folder) = unread::folder(dir, &output.stderr)
-    {
-        return Err(InputRefusal::Unreadable { shown: escaped(folder.as_os_str().as_bytes()) }.into());
+    let unreadable = if output.code != Some(0) {
+        Some(escaped(&output.stderr))
+    } else if output.stderr.is_empty() {
+        None
+    } else {
+        unread::folder(dir, &output.stderr).map(|folder| escaped(folder.as_os_str().as_bytes()))
+    };
+    if let Some(shown) = unreadable {
+        refused.settle::<()>(None, Err(InputRefusal::Unreadable { shown }.into()))?;
     }
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names
-        .map(|name| match name.strip_suffix(b"/") {
-            Some(folder) => Err(InputRefusal::NestedRepository { path: tree_path(folder)? }.into()),
-            None => Ok(tree_path(name)?),
-        })
-        .collect()
+    let mut new = Vec::new();
+    for name in names {
+        let path = tree_path(name.strip_suffix(b"/").unwrap_or(name));
+        let nested = |path| if name.ends_with(b"/") { Err(InputRefusal::NestedRepository { path }) } else { Ok(path) };
+        new.extend(refused.settle(None, path.and_then(nested).map_err(WorkspaceError::from))?);
+    }
+    Ok(new)
 }
 
 /// Writes the bytes of files whose ids are not known into the mirror, and gives what all of them are.
-fn hash(odb: &Odb, dir: &Path, found: Vec<Found>) -> Result<Vec<(RepoPath, FileAs)>, WorkspaceError> {
-    let files = found.into_iter().map(|Found { path, mode, known }| {
-        let oid = match known {
-            Some(oid) => oid,
-            None => write_blob(odb, &dir.join(path.as_path()), mode)?,
-        };
-        Ok((path, FileAs { mode, oid }))
-    });
-    files.collect()
+fn hash(
+    odb: &Odb,
+    dir: &Path,
+    found: Vec<Found>,
+    refused: &mut Refused,
+) -> Result<Vec<(RepoPath, FileAs)>, WorkspaceError> {
+    let mut files = Vec::new();
+    for Found { path, mode, known } in found {
+        let written = known.map_or_else(|| write_blob(odb, &dir.join(path.as_path()), mode), Ok);
+        files.extend(refused.settle(Some(&path), written)?.map(|oid| (path, FileAs { mode, oid })));
+    }
+    Ok(files)
 }
 
 /// A link's blob is its target.
@@ -182,8 +240,10 @@ fn open_file(file: &Path) -> Result<(File, u64), WorkspaceError> {
 }
 
 /// What has to be written into the base's tree, and what has to go from it.
-fn differences(base: &[TreeEntry], files: Vec<(RepoPath, FileAs)>) -> Vec<Replacement> {
-    let kept: HashSet<&OsStr> = files.iter().map(|(path, _)| path.as_path().as_os_str()).collect();
+fn differences(base: &[TreeEntry], files: Vec<(RepoPath, FileAs)>, refused: &Refused) -> Vec<Replacement> {
+    let left_out = if let Refused::LeftOut(left_out) = refused { left_out.as_slice() } else { &[] };
+    let kept = files.iter().map(|(path, _)| path).chain(left_out.iter().filter_map(|(path, _)| path.as_ref()));
+    let kept: HashSet<&OsStr> = kept.map(|path| path.as_path().as_os_str()).collect();
     let gone = base.iter().filter(|entry| entry.mode != EntryMode::Gitlink);
     let gone = gone.filter(|entry| !kept.contains(entry.path.as_path().as_os_str()));
     let mut all: Vec<Replacement> = gone.map(|entry| (entry.path.clone(), None)).collect();

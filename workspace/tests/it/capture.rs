@@ -228,6 +228,33 @@ async fn nested_repositories_are_refused_and_not_opened() {
 }
 
 #[tokio::test]
+async fn unfinished_files_are_captured_but_for_those_that_would_be_refused() {
+    let workbench = Workbench::new().await;
+    let clone = cloned(&workbench).await;
+    put(&clone, "src/lib.txt", "changed\n");
+    put(&clone, "src/new.txt", "new\n");
+    let nested = clone.join("vendored");
+    init(&nested).await;
+    put(&nested, "file.txt", "x\n");
+    commit_all(&nested, "inner").await;
+    put(&clone, "sub/git~1", "x");
+    std::fs::remove_file(clone.join("run.sh")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(clone.join("run.sh")).unwrap();
+    let captured = workbench.mirror.capture_partly(&clone, &workbench.base).await.unwrap();
+    let names = workbench.names(&captured.tree).await;
+    assert_eq!(names, ["link", "run.sh", "src/lib.txt", "src/new.txt", "tests/a.txt"]);
+    assert_eq!(workbench.text(&captured.tree, "src/lib.txt").await, "changed\n");
+    let base = workbench.mirror.tree_of(&workbench.base).await.unwrap();
+    assert_eq!(workbench.text(&captured.tree, "run.sh").await, workbench.text(&base, "run.sh").await);
+    let why: Vec<String> = captured.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(why.len(), 3, "{why:?}");
+    assert!(["vendored", "run.sh", "sub/git~1"].iter().all(|name| why.iter().any(|why| why.contains(name))), "{why:?}");
+    // A tracked folder that became a repository has the files that it has.
+    init(&clone.join("src")).await;
+    assert_eq!(workbench.mirror.capture_partly(&clone, &workbench.base).await.unwrap().tree, captured.tree);
+}
+
+#[tokio::test]
 async fn a_link_in_place_of_the_working_tree_is_not_followed() {
     let workbench = Workbench::new().await;
     let clone = cloned(&workbench).await;

@@ -33,20 +33,65 @@ pub(super) struct Place {
     pub(super) limits: InputLimits,
 }
 
+/// Why something is left out: a path, or, without one, what else could not be found.
+pub(super) type LeftOut = (Option<RepoPath>, InputRefusal);
+
+/// What becomes of a path that is refused.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Everything is refused with it.
+    Everything,
+    /// It is left out, and named.
+    LeftOut(Vec<LeftOut>),
+}
+
+impl Refused {
+    /// Whether single paths are left out.
+    pub(super) fn leaves_out(&self) -> bool {
+        matches!(self, Self::LeftOut(_))
+    }
+
+    /// What came of looking at a path; `None`: it is left out.
+    pub(super) fn settle<T>(
+        &mut self,
+        path: Option<&RepoPath>,
+        looked: Result<T, WorkspaceError>,
+    ) -> Result<Option<T>, WorkspaceError> {
+        match (looked, self) {
+            (Err(WorkspaceError::Refused(why)), Self::LeftOut(all)) => {
+                all.push((path.cloned(), why));
+                Ok(None)
+            }
+            (looked, _) => looked.map(Some),
+        }
+    }
+}
+
 /// Finds what is left of the tracked entries, and the new files, within the limits.
-pub(super) fn look(place: &Place, tracked: &[TreeEntry], new: &[RepoPath]) -> Result<Vec<Found>, WorkspaceError> {
-    let mut look = Look { place, folders: HashMap::new(), bytes: 0, found: Vec::new() };
+pub(super) fn look(
+    place: &Place,
+    tracked: &[TreeEntry],
+    new: &[RepoPath],
+    refused: &mut Refused,
+) -> Result<Vec<Found>, WorkspaceError> {
+    let is_whole = !refused.leaves_out();
+    let mut look = Look { place, is_whole, folders: HashMap::new(), bytes: 0, found: Vec::new() };
     for entry in tracked {
-        if entry.mode == EntryMode::Gitlink { look.gitlink(&entry.path)? } else { look.tracked(&entry.path)? }
+        let path = &entry.path;
+        let looked = if entry.mode == EntryMode::Gitlink { look.gitlink(path) } else { look.tracked(path) };
+        refused.settle(Some(path), looked)?;
     }
     for path in new {
-        look.entry(path)?;
+        let looked = look.entry(path);
+        refused.settle(Some(path), looked)?;
     }
     Ok(look.found)
 }
 
 struct Look<'a> {
     place: &'a Place,
+    /// What is found is handed off as the whole result.
+    is_whole: bool,
     /// Folders already looked at, and whether they are real ones.
     folders: HashMap<PathBuf, bool>,
     bytes: u64,
@@ -86,7 +131,9 @@ impl Look<'_> {
         };
         // The maker of what orchestrators refuse hears of it, not only the one that hands it off.
         fits(path, mode, metadata.len())?;
-        self.not_in_a_nested_repository(path)?;
+        if self.is_whole {
+            self.not_in_a_nested_repository(path)?;
+        }
         self.count(path, metadata.len())?;
         let known = self.place.known.id_of(path, &metadata).cloned();
         self.found.push(Found { path: path.clone(), mode, known });
