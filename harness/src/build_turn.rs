@@ -4,7 +4,7 @@
 //! files. Git says what changed, never the program; a verifier decides whether it is right.
 //!
 //! - [`folder`]: the folders of a turn. [`mod@workbench`]: the turn itself, without the broker;
-//!   `task`: what a program is given; `capture`: what it left in its files.
+//!   `task`: what a program is given; `capture`: what it left in its files; `outcome`: what came of the turn, with them.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
 //! - `talk`: the conversation that goes along with a question, and with its answer.
@@ -18,6 +18,7 @@ pub(crate) mod exchanged;
 pub mod folder;
 mod handoff;
 mod hazards;
+mod outcome;
 pub mod output;
 pub mod process;
 mod so_far;
@@ -29,5 +30,6 @@ pub mod worker;
 
 pub use capture::{CapturedWork, Ready};
 pub use folder::{AgentFolderError, TurnFolder, TurnFolders};
-pub use workbench::{BuildError, BuildTurnOutcome, Built, Workbench};
+pub use outcome::BuildTurnOutcome;
+pub use workbench::{BuildError, Built, Workbench};
 pub use worker::{AgentStartError, BuildWorker};

@@ -53,11 +53,9 @@ pub(crate) async fn examine(
 ) -> Result<BuildOutcome, ExamineError> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::Examine);
     if artifact.status == BuildStatus::Failed {
-        if let Some(stopped) = stopped(shell, against, artifact).await? {
-            return Ok(stopped);
-        }
         let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: "no reason was given".to_owned() };
-        return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
+        let failure = artifact.failure.clone().unwrap_or_else(unsaid);
+        return Ok(BuildOutcome::Failed(failure, left(shell, against, artifact).await?));
     }
     let (commit, bundle) = match (&artifact.commit, &artifact.bundle) {
         (None, _) => return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() }),
@@ -67,23 +65,19 @@ pub(crate) async fn examine(
     examine_commit(shell, against, commit, bundle).await
 }
 
-/// What was there when a program reached a limit, where that was handed over and can be used.
-async fn stopped(
+/// The files that a failed turn left, where they were handed over and can be used.
+async fn left(
     shell: &Shell,
     against: &Against,
     artifact: &BuildArtifact,
-) -> Result<Option<BuildOutcome>, ExamineError> {
-    let reached = artifact.failure.as_ref().filter(|failure| failure.reason == ReasonCode::BudgetExhausted);
-    let (Some(reached), Some(commit), Some(bundle)) = (reached, &artifact.commit, &artifact.bundle) else {
-        return Ok(None);
-    };
+) -> Result<Option<BundledCommit>, ExamineError> {
+    let (Some(commit), Some(bundle)) = (&artifact.commit, &artifact.bundle) else { return Ok(None) };
     let work = WorkInProgress { commit: commit.clone(), bundle: bundle.clone() };
-    let work = in_progress(shell, against, &work).await?;
-    Ok(work.map(|commit| BuildOutcome::Stopped(reached.clone(), commit)))
+    in_progress(shell, against, &work).await
 }
 
-/// Fetches work in progress and looks at it: one commit on the base, or `None` for anything else. A question is not refused
-/// for what came with it.
+/// Fetches work in progress and looks at it: one commit on the base, or `None` for anything else. A question or a failure is
+/// not refused for what came with it.
 pub(crate) async fn in_progress(
     shell: &Shell,
     against: &Against,
@@ -91,7 +85,7 @@ pub(crate) async fn in_progress(
 ) -> Result<Option<BundledCommit>, ExamineError> {
     match examine_commit(shell, against, &work.commit, &work.bundle).await? {
         BuildOutcome::Work { commit, .. } => Ok(commit),
-        BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => {
+        BuildOutcome::Failed(failure, _) => {
             if shell.may_log("work in progress") {
                 tracing::info!(flight = %against.flight, why = failure.detail, "work in progress is left out");
             }
@@ -166,5 +160,5 @@ async fn outcome(
 }
 
 fn invalid(detail: String) -> BuildOutcome {
-    BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+    BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail }, None)
 }

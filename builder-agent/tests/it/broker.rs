@@ -221,7 +221,7 @@ async fn an_answer_below_the_confidence_that_the_plan_wants_becomes_a_question()
 }
 
 #[tokio::test]
-async fn no_change_and_failure_are_handed_off_without_a_bundle() {
+async fn a_failure_is_handed_off_with_the_files_that_were_there_and_no_change_without_a_bundle() {
     let fleet = Fleet::new().await;
     let (job, _stopper) = fleet.job(|_| {});
     let nothing = artifact(fleet.worker("true").await.work(job).await.unwrap());
@@ -229,7 +229,12 @@ async fn no_change_and_failure_are_handed_off_without_a_bundle() {
     assert!(nothing.tree.is_some());
     let (job, _stopper) = fleet.job(|_| {});
     let failed = artifact(fleet.worker("echo x >> a.txt; exit 1").await.work(job).await.unwrap());
-    assert_eq!((failed.status, failed.commit, failed.tree), (BuildStatus::Failed, None, None));
+    assert_eq!((failed.status, failed.tree), (BuildStatus::Failed, None));
+    let (commit, bundle) = (failed.commit.unwrap(), failed.bundle.unwrap());
+    assert_eq!(commit, bundle.tip);
+    let mirror = fleet.mirrors().ensure(&fleet.bus, &fleet.shop.turn().flight, &[fleet.snapshot.clone(), bundle]).await;
+    let files = mirror.unwrap().list_tree(&from_wire(&commit)).await.unwrap();
+    assert!(files.iter().any(|entry| entry.path.to_string() == "a.txt"), "{files:?}");
     assert!(failed.failure.is_some() && failed.ledger.len() == 1);
 }
 
@@ -243,18 +248,41 @@ async fn what_cannot_be_fetched_is_our_failure_and_not_the_programs() {
 }
 
 #[tokio::test]
-async fn a_stopped_turn_ends_its_program_and_hands_nothing_off() {
+async fn a_stopped_turn_ends_its_program_and_keeps_the_files_for_people_or_for_its_next_delivery() {
     let fleet = Fleet::new().await;
-    let worker = Arc::new(fleet.worker("touch \"$HOME/started\"; sleep 600").await);
-    let (job, stopper) = fleet.job(|_| {});
-    let working = tokio::spawn({
-        let worker = Arc::clone(&worker);
-        async move { worker.work(job).await }
-    });
-    wait_until(|| fleet.shop.path("agent/homes/builder/started").exists()).await;
-    stopper.stop(StopReason::Told { reason: "superseded".to_owned() });
-    let ended = tokio::time::timeout(Duration::from_secs(30), working).await.unwrap().unwrap();
-    assert!(ended.is_err() && !fleet.shop.path("agent/turns/flight1~w1").exists());
+    let worker = Arc::new(fleet.worker("echo two >> a.txt; touch \"$HOME/started\"; sleep 600").await);
+    let started = fleet.shop.path("agent/homes/builder/started");
+    let over = StopReason::Told { reason: "cancelled".to_owned() };
+    for reason in [over, StopReason::Shutdown, StopReason::ForOthers { reason: "a vote".to_owned() }] {
+        let (job, stopper) = fleet.job(|_| {});
+        let working = tokio::spawn({
+            let worker = Arc::clone(&worker);
+            async move { worker.work(job).await }
+        });
+        wait_until(|| started.exists()).await;
+        std::fs::remove_file(&started).unwrap();
+        stopper.stop(reason.clone());
+        let ended = tokio::time::timeout(Duration::from_secs(30), working).await.unwrap().unwrap();
+        match ended {
+            Ok(left) => {
+                let left = artifact(left);
+                assert!(matches!(reason, StopReason::Told { .. }) && left.bundle.is_some(), "{reason:?}: {left:?}");
+                assert!(left.failure.unwrap().detail.contains("its turn was over: cancelled"));
+            }
+            Err(_) => assert!(!matches!(reason, StopReason::Told { .. }), "{reason:?}"),
+        }
+        let left = fleet.shop.path("agent/turns/flight1~w1/left/a.txt");
+        assert_eq!(left.exists(), !matches!(reason, StopReason::Told { .. }), "{reason:?}");
+    }
+    // The turn is given back and comes again: it goes on from what was there.
+    drop(worker);
+    let worker = fleet.worker("cat > \"$HOME/prompt\"").await;
+    let (job, _stopper) = fleet.job(|_| {});
+    let done = artifact(worker.work(job).await.unwrap());
+    assert_eq!((done.status, done.touched.len()), (BuildStatus::Ok, 1), "{done:?}");
+    let prompt = std::fs::read_to_string(fleet.shop.path("agent/homes/builder/prompt")).unwrap();
+    assert!(prompt.contains("## What was done so far") && prompt.contains("\n+two\n"), "{prompt}");
+    assert!(!fleet.shop.path("agent/turns/flight1~w1").exists(), "nothing stays of a turn that is over");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     turn::{Feedback, Turn},
 };
 
-use crate::support::{Shop, agent, failure, feedback, make_executable, ready};
+use crate::support::{Shop, agent, failure, feedback, left, make_executable, ready};
 
 #[tokio::test]
 async fn a_program_gets_the_contracts_environment_and_nothing_else() {
@@ -105,6 +105,30 @@ async fn a_program_is_ended_when_its_time_or_output_is_used_up() {
     let built = shop.workbench("yes").await.run(&output, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!(failure(&built).reason, ReasonCode::OutputLimit);
     assert_eq!(built.metered.output_bytes, 1 << 16);
+}
+
+#[tokio::test]
+async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
+    let shop = Shop::new().await;
+    let budget = TurnBudget { wall: Some(Millis(1_500)), output: Some(1 << 16), ..TurnBudget::default() };
+    let turn = shop.turn_with(|request| request.budget = budget);
+    for (end, reason) in [
+        ("exit 3", ReasonCode::AgentFailed),
+        ("exit 137", ReasonCode::AgentFailed),
+        ("kill -9 $$", ReasonCode::AgentFailed),
+        ("exec sleep 600", ReasonCode::AgentTimeout),
+        ("exec yes", ReasonCode::OutputLimit),
+        ("echo '<execution-stage>all done</execution-stage>'", ReasonCode::HandoffInvalid),
+        ("git worktree add -q tree && echo x > tree/x", ReasonCode::HandoffInvalid),
+    ] {
+        let workbench = shop.workbench(&format!("echo two > a.txt; echo new > new.txt; {end}")).await;
+        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        assert_eq!(failure(&built).reason, reason, "{end}: {}", failure(&built).detail);
+        assert_eq!(shop.text(left(&built), "a.txt").await.as_deref(), Some("two\n"), "{end}");
+        assert_eq!(shop.text(left(&built), "new.txt").await.as_deref(), Some("new\n"), "{end}");
+    }
+    let built = shop.workbench("exit 3").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert!(matches!(built.outcome, BuildTurnOutcome::Failed(_, None)), "it changed nothing");
 }
 
 #[tokio::test]

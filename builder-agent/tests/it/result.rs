@@ -5,7 +5,7 @@ use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
 use holdpoint_runtime::mirror::to_wire;
 use holdpoint_workspace::{HANDOFF_REF, Import, InputLimits, Mirror, ObjectId};
 
-use crate::support::{Shop, agent, failure, ready};
+use crate::support::{Shop, agent, failure, left, ready};
 
 fn commit(ready: &Ready) -> &ObjectId {
     &ready.work.as_ref().unwrap().0
@@ -141,6 +141,20 @@ async fn what_cannot_be_a_tree_fails_the_turn() {
     ] {
         let built = shop.run(command).await;
         assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_names_the_files_that_cannot_be_kept_and_all_others_are() {
+    let shop = Shop::new().await;
+    let made = "echo two >> a.txt; git init --quiet inner; echo x > inner/file; mkdir sub; mkfifo sub/.gitignore; mkdir sup; echo x > 'sup/git~1'";
+    for end in ["true", "exit 3"] {
+        let built = shop.run(&format!("{made}; {end}")).await;
+        assert_eq!(shop.text(left(&built), "a.txt").await.as_deref(), Some("one\ntwo\n"), "{end}");
+        let detail = &failure(&built).detail;
+        for name in ["\n- inner is a git repository", "\n- sub/.gitignore is neither", "\n- sup/git~1 cannot be"] {
+            assert!(detail.contains(name), "{end}: {detail}");
+        }
     }
 }
 

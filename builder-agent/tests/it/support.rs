@@ -213,7 +213,15 @@ pub(crate) fn ready(built: &Built) -> &Ready {
 /// Why the turn failed; fails the test for any other outcome.
 pub(crate) fn failure(built: &Built) -> &Failure {
     match &built.outcome {
-        BuildTurnOutcome::Failed(failure) => failure,
+        BuildTurnOutcome::Failed(failure, _) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The commit of the files that a failed turn left; fails the test where it left none, and for any other outcome.
+pub(crate) fn left(built: &Built) -> &ObjectId {
+    match &built.outcome {
+        BuildTurnOutcome::Failed(_, Some((commit, _))) => commit,
         other => panic!("{other:?}"),
     }
 }

@@ -246,25 +246,23 @@ impl Seen<'_> {
     /// What git said of handed-off work is in the entry: which tree, which broken rules, or that it could not be used.
     fn outcome(&self, artifact: &BuildArtifact) -> Result<BuildOutcome, Difference> {
         if artifact.status == BuildStatus::Failed {
-            if let Some((failure, commit)) = self.stopped(artifact) {
-                return Ok(BuildOutcome::Stopped(failure, commit));
-            }
             let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: String::new() };
-            return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
+            let failure = artifact.failure.clone().unwrap_or_else(unsaid);
+            return Ok(BuildOutcome::Failed(failure, self.left(artifact)));
         }
         if !self.is_left_complete() {
-            return Ok(BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: String::new() }));
+            let failure = Failure { reason: ReasonCode::HandoffInvalid, detail: String::new() };
+            return Ok(BuildOutcome::Failed(failure, None));
         }
         self.work_of(artifact.commit.as_ref(), artifact.bundle.as_ref())
     }
 
-    /// What was there when a program reached a limit, where it was taken.
-    fn stopped(&self, artifact: &BuildArtifact) -> Option<(Failure, BundledCommit)> {
-        let failure = artifact.failure.clone().filter(|failure| failure.reason == ReasonCode::BudgetExhausted)?;
+    /// The files that a failed turn left, where they were taken.
+    fn left(&self, artifact: &BuildArtifact) -> Option<BundledCommit> {
         let handed = artifact.commit.as_ref()?;
         match self.work_of(Some(handed), artifact.bundle.as_ref()) {
-            Ok(BuildOutcome::Work { commit: Some(commit), .. }) => Some((failure, commit)),
-            _ => None,
+            Ok(BuildOutcome::Work { commit, .. }) => commit,
+            Ok(BuildOutcome::Failed(..)) | Err(_) => None,
         }
     }
 

@@ -23,7 +23,10 @@ use crate::{
         self, BuildOutcome, BundledCommit, EngineStep, Fresh, Handoff, Input, ReportInput, StepContext,
         tests::{
             fixture::Fixture,
-            parts::{build_request, bundle, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
+            parts::{
+                build_request, bundle, criterion, failure, failure_with, fleet, guard, id, oid, plan, sound_report,
+                waypoint,
+            },
         },
     },
     flight::{self, Due},
@@ -200,9 +203,8 @@ fn what_was_there_when_a_limit_was_reached_is_where_the_next_turn_starts() {
     plan.budget.on_exceeded = OnExceeded::Degrade;
     let mut fixture = Fixture::new(plan, fleet());
     fixture.feed("w", Input::Open).turn();
-    let BuildOutcome::Failed(reached) = failure(ReasonCode::BudgetExhausted) else { unreachable!() };
     let commit = fixture.commit();
-    let next = fixture.build("w", BuildOutcome::Stopped(reached, commit.clone())).turn();
+    let next = fixture.build("w", failure_with(ReasonCode::BudgetExhausted, Some(commit.clone()))).turn();
     assert_eq!(engine::tests::parts::build_request(&next).start, commit.commit);
 }
 

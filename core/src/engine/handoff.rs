@@ -116,17 +116,15 @@ pub(super) fn built(
     let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone()).metered(handoff.metered);
     let told = handoff.told;
     let (commit, violations) = match handoff.body {
-        BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) if !FAILURES.contains(&failure.reason) => {
+        BuildOutcome::Failed(failure, _) if !FAILURES.contains(&failure.reason) => {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
             return EngineStep::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
         }
-        BuildOutcome::Failed(failure) => {
-            return failed(transition.answered(handoff.cause, Outcome::NeedsReview), open, &failure, told);
-        }
-        BuildOutcome::Stopped(failure, commit) => {
+        BuildOutcome::Failed(failure, left) => {
             let mut transition = transition.answered(handoff.cause, Outcome::NeedsReview);
-            let from = earlier_makers(state.work.as_ref(), &handoff.agent);
-            transition.next.work = Some(questions::in_progress(commit, handoff.role, handoff.agent, from));
+            if let Some(commit) = left {
+                questions::leave_in_progress(&mut transition, commit, (handoff.role, handoff.agent));
+            }
             return failed(transition, open, &failure, told);
         }
         BuildOutcome::Work { commit, violations } => (commit, violations),

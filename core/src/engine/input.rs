@@ -285,10 +285,8 @@ pub enum BuildOutcome {
         /// Broken path rules.
         violations: Vec<Violation>,
     },
-    /// Nothing to judge.
-    Failed(Failure),
-    /// The program reached a limit, and this was there: nothing to judge yet, and the next turn starts from it.
-    Stopped(Failure, BundledCommit),
+    /// Nothing to judge. The files that were there are work in progress: the next turn starts from them.
+    Failed(Failure, Option<BundledCommit>),
 }
 
 /// A commit with what brings it.

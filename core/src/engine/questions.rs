@@ -59,8 +59,7 @@ pub(super) fn asked(
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
     transition = transition.answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
-        let from = earlier_makers(state.work.as_ref(), &agent);
-        transition.next.work = Some(in_progress(commit, role, agent, from));
+        leave_in_progress(&mut transition, commit, (role, agent));
     }
     let waited = open.asking().filter(|asking| asking.words == words);
     if waited.is_none() && ends == Ends::TurnAfterAll && asking::is_answered(&open, &words) {
@@ -118,14 +117,14 @@ pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -
 }
 
 /// Work that is not finished: nobody judges it, and the next turn starts from it.
-pub(super) fn in_progress(
+pub(super) fn leave_in_progress(
+    transition: &mut Transition<'_>,
     BundledCommit { commit, tree, bundle }: BundledCommit,
-    role: RoleId,
-    agent: AgentName,
-    earlier_makers: Vec<AgentName>,
-) -> Work {
+    (role, agent): (RoleId, AgentName),
+) {
+    let earlier_makers = earlier_makers(transition.before.work.as_ref(), &agent);
     let (commit, bundle, violations) = (Some(commit), Some(bundle), Vec::new());
-    Work { commit, tree, bundle, violations, role, agent, earlier_makers, made_on: None }
+    transition.next.work = Some(Work { commit, tree, bundle, violations, role, agent, earlier_makers, made_on: None });
 }
 
 /// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.

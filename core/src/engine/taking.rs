@@ -298,7 +298,7 @@ fn work_handed_in(
 ) -> EngineStep {
     let (commit, violations) = match outcome {
         BuildOutcome::Work { commit, violations } => (commit, violations),
-        BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => {
+        BuildOutcome::Failed(failure, _) => {
             let message = format!("what was handed in cannot be used: {}", failure.detail);
             return EngineStep::Refuse(Refusal::act(
                 ActCode::Invalid,

@@ -248,9 +248,13 @@ impl<W: Worker> State<W> {
         self.draining = true;
         // A turn that is under way to us at this moment is delivered again after the acknowledgement wait.
         self.pulling = ActorTasks::default();
-        match self.phase {
+        match &self.phase {
             Phase::Pulling => self.stop_when_answered(myself),
-            Phase::Running { .. } => drop(myself.send_after(deadline, || Msg::DrainOver)),
+            Phase::Running { runner, .. } => {
+                // Of a turn that nobody wants any more the files are kept meanwhile.
+                let _ = runner.cast(runner::Msg::AskProgress);
+                myself.send_after(deadline, || Msg::DrainOver);
+            }
         }
     }
 

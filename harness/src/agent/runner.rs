@@ -13,6 +13,7 @@
 //! Handlers only start tasks; their outcomes come back as messages. There is one runner per turn, so what comes late
 //! comes to nobody, and timers need no generation. All tasks end with the actor.
 
+mod handing_off;
 mod planning;
 mod updates;
 
@@ -30,9 +31,9 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 use tracing::{Instrument as _, Span};
 
-use self::{planning::SentPlan, updates::Updates};
+use self::{handing_off::has_files, planning::SentPlan, updates::Updates};
 use super::{
-    handoff::{Handoff, HandoffError},
+    handoff::HandoffError,
     job::{Job, JobArgs},
     progress::{self, ProgressError},
     reply::{Reply, give_back, retry_pause},
@@ -51,6 +52,8 @@ use holdpoint_runtime::{
 const HEARTBEATS_PER_WAIT: u32 = 3;
 /// How long a worker may take to stop when it is asked to, before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+/// The same where the turn is over: the worker ends its program, and keeps the files.
+const KEEP_GRACE: Duration = Duration::from_secs(10);
 /// For how long a turn counts as just opened: nearly always it is open still.
 const JUST_OPENED: Duration = Duration::from_secs(3);
 
@@ -316,32 +319,16 @@ impl<W: Worker> State<W> {
         match (&self.phase, result) {
             (Phase::Working, Ok(artifact)) => {
                 self.phase = Phase::HandingOff;
-                let handoff = Handoff::of_final(&self.job, &artifact);
-                let bus = self.job.bus.clone();
-                self.spawn(myself, "hand off", async move {
-                    let stored = async {
-                        let mut handoff = handoff?;
-                        handoff.publish(&bus).await?;
-                        tracing::info!({ fields::KIND } = handoff.kind, "handed off");
-                        Ok(())
-                    };
-                    Msg::HandedOff(stored.await)
-                });
+                self.hand_off(myself, &artifact);
             }
             (Phase::Working, Err(error)) => self.fail(myself, "cannot work on the turn", &error),
+            // Nothing is decided by what comes after the end of its turn, and its files can still be had.
+            (Phase::Stopping, Ok(artifact)) if self.is_over() && has_files(&artifact) => {
+                self.hand_off(myself, &artifact)
+            }
             // A worker's result after a request to stop may come of the stopping itself.
             (Phase::Stopping, _) => self.answer_stopped(myself),
             _ => {}
-        }
-    }
-
-    fn on_handed_off(&mut self, myself: &ActorRef<Msg>, result: Result<(), HandoffError>) {
-        if self.phase != Phase::HandingOff {
-            return;
-        }
-        match result {
-            Ok(()) => self.answer(myself, Reply::Done),
-            Err(error) => self.fail(myself, "cannot hand off its result", &error),
         }
     }
 
@@ -355,7 +342,8 @@ impl<W: Worker> State<W> {
                 tracing::info!(?reason, "stopping the work");
                 self.stopper.stop(reason);
                 self.phase = Phase::Stopping;
-                myself.send_after(STOP_GRACE, || Msg::GraceOver);
+                let grace = if self.is_over() { KEEP_GRACE } else { STOP_GRACE };
+                myself.send_after(grace, || Msg::GraceOver);
             }
             // The result is on its way: it is wanted, or refused as a conflict.
             Phase::HandingOff | Phase::Stopping | Phase::Answering => {}

@@ -118,6 +118,30 @@ async fn an_agent_that_is_told_to_stop_drops_the_turn_and_takes_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_files_of_a_turn_that_is_over_are_handed_off_and_those_of_one_that_is_given_back_are_not() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::LeaveFilesOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    fleet.say_stop("cancelled");
+    let left = fleet.final_handoff().await;
+    assert!(left.waypoint_id.as_str() == "w1" && left.bundle.is_some(), "{left:?}");
+    fleet.say_continue();
+    fleet.nothing_is_left().await;
+
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let agent = fleet.agent("builder-1", Script::LeaveFilesOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    agent.drain(Duration::ZERO);
+    assert_eq!(fleet.event().await, Event::Stopped(StopReason::Shutdown));
+    let _other = fleet.agent("builder-2", Script::Finish).await;
+    let handed_off = fleet.final_handoff().await;
+    assert!(handed_off.agent.as_str() == "builder-2" && handed_off.bundle.is_none(), "{handed_off:?}");
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_is_for_another_agent_is_passed_on_before_any_work_and_comes_again() {
     let mut fleet = Fleet::start().await;
     fleet.say_give_back("you voted already");

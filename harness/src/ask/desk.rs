@@ -15,7 +15,7 @@ use super::{
     message::DeclaredPlan,
 };
 use crate::{
-    agent::{self, Job},
+    agent::{self, Job, StopReason},
     backend::{markers::HelpCall, question::ValidQuestion},
     exchange::Draft,
     live::Live,
@@ -44,6 +44,9 @@ pub type Planning<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 /// A record on its way.
 pub type Recording<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
+/// The end of a turn on its way, with why.
+pub type Over<'a> = Pin<Box<dyn Future<Output = String> + Send + 'a>>;
+
 /// Who has questions answered, and keeps the records of what went wrong with a program's results.
 pub trait Desk: Send + Sync {
     /// The longest that a question may wait.
@@ -56,6 +59,12 @@ pub trait Desk: Send + Sync {
     /// (RETRY-11). Without anybody behind the desk nobody hears it.
     fn calls_for_help(&self, _call: HelpCall) -> Recording<'_> {
         Box::pin(std::future::ready(()))
+    }
+
+    /// Completes where the turn is over before its program is: its files are kept, and nothing else counts any more. Without
+    /// anybody behind the desk it never is.
+    fn over(&self) -> Over<'_> {
+        Box::pin(std::future::pending())
     }
 
     /// Where is said what the program says while it runs. Without anybody behind the desk nobody hears it.
@@ -166,6 +175,16 @@ impl Desk for TurnDesk<'_> {
         Box::pin(async {
             if let Err(error) = agent::hear_help(self.job, &heard_help(self.job, call)).await {
                 tracing::warn!(error = %ErrorChain(&error), "a call for help goes with the turn's result only");
+            }
+        })
+    }
+
+    fn over(&self) -> Over<'_> {
+        Box::pin(async {
+            match self.job.stop.stopped().await {
+                StopReason::Told { reason } => reason,
+                // The turn is open still: another agent does it.
+                StopReason::ForOthers { .. } | StopReason::Shutdown => std::future::pending().await,
             }
         })
     }

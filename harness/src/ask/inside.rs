@@ -130,7 +130,7 @@ impl<'a> Inside<'a> {
     }
 
     /// Where questions wait.
-    pub(super) fn desk(&self) -> &'a dyn Desk {
+    pub(crate) fn desk(&self) -> &'a dyn Desk {
         self.desk
     }
 

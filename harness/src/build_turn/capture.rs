@@ -1,6 +1,9 @@
-//! What a program left in its files, as one commit on the turn's base: finished for a handoff, or as it is for a question.
+//! What a program left in its files, as one commit on the turn's base: finished for a handoff, or as it is.
 
-use std::{fmt::Display, path::PathBuf};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use holdpoint_core::commit;
 use holdpoint_faults::Step;
@@ -11,7 +14,9 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     turn::{BuildRequest, Turn},
 };
-use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, HANDOFF_REF, Mirror, ObjectId, WorkspaceError};
+use holdpoint_workspace::{
+    AgentClone, Bundle, CommitMeta, HANDOFF_REF, Mirror, ObjectId, PartlyCaptured, WorkspaceError,
+};
 
 use super::{
     answer::{WorkClaims, with_output},
@@ -25,6 +30,11 @@ use holdpoint_runtime::{
 
 /// Who commits are by.
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
+
+/// The largest bundle of unfinished files that is kept: every failed attempt may bring one.
+const UNFINISHED_BYTES_MAX: u64 = 256 << 20;
+/// Things that are taken away because git must not open them.
+const HAZARDS_MAX: usize = 16;
 
 /// What git passes on of the system's words when the machine, and not the repository, is the problem.
 /// The last is git's own word for a full disk.
@@ -53,6 +63,13 @@ pub struct Ready {
 
 /// A commit on the turn's base, and the thin bundle that brings it.
 pub type CapturedWork = (ObjectId, Bundle);
+
+/// What keeps the files from being read.
+struct Hazard {
+    why: String,
+    /// What git must not open.
+    path: Option<PathBuf>,
+}
 
 /// Where the files are that are captured.
 #[derive(Debug)]
@@ -85,8 +102,8 @@ impl Capture<'_> {
             let what = format!("what the program left cannot be handed off: {why}");
             Ok(Err(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) }))
         };
-        if let Some(why) = self.hazard().await {
-            return invalid(&why);
+        if let Some(hazard) = self.hazard().await {
+            return invalid(&hazard.why);
         }
         match self.ready(said).await {
             Ok(ready) => Ok(Ok(ready)),
@@ -95,27 +112,54 @@ impl Capture<'_> {
         }
     }
 
-    /// The work so far. `None` when nothing differs from the base, and when the files cannot be handed off: the question
-    /// counts all the same.
-    pub(super) async fn unfinished(&self) -> Result<Option<CapturedWork>, WorkspaceError> {
-        if let Some(why) = self.hazard().await {
-            tracing::info!(%why, "a question goes without the work that was there");
-            return Ok(None);
-        }
-        match self.ready(WorkClaims::default()).await {
-            Ok(ready) => Ok(ready.work),
-            Err(error) if blames_the_files(&error) => {
-                tracing::info!(why = %ErrorChain(&error), "a question goes without the work that was there");
-                Ok(None)
+    /// The work so far, and why some of it cannot be kept. No work where nothing differs from the base.
+    pub(super) async fn unfinished(&self) -> Result<(Option<CapturedWork>, Vec<String>), WorkspaceError> {
+        let mut left_out = Vec::new();
+        while let Some(why) = self.hazard().await {
+            // What git must not open can still be taken away.
+            let is_gone = why.path.is_some_and(|path| std::fs::remove_file(self.dir().join(path)).is_ok());
+            left_out.push(why.why);
+            if !is_gone || left_out.len() > HAZARDS_MAX {
+                return Ok((None, left_out));
             }
-            Err(error) => Err(error),
         }
+        let kept = match self.ready(WorkClaims::default()).await {
+            Ok(ready) => Ok(ready.work),
+            Err(error) if blames_the_files(&error) => self.partly(&mut left_out).await,
+            Err(error) => Err(error),
+        };
+        let kept = match kept {
+            Err(error) if blames_the_files(&error) => {
+                left_out.push(ErrorChain(&error).to_string());
+                None
+            }
+            kept => kept?,
+        };
+        let kept = kept.filter(|(_, bundle)| {
+            let fits = bundle.bytes <= UNFINISHED_BYTES_MAX;
+            if !fits {
+                let mib = (bundle.bytes >> 20, UNFINISHED_BYTES_MAX >> 20);
+                left_out.push(format!("all of them: they take {} MiB, and {} MiB at most are kept", mib.0, mib.1));
+            }
+            fits
+        });
+        if !left_out.is_empty() {
+            tracing::info!(number = left_out.len(), first = left_out[0], "some of the files cannot be kept");
+        }
+        Ok((kept, left_out))
+    }
+
+    async fn partly(&self, left_out: &mut Vec<String>) -> Result<Option<CapturedWork>, WorkspaceError> {
+        let base = from_wire(&self.request.base);
+        let PartlyCaptured { tree, left_out: refused } = self.mirror.capture_partly(self.dir(), &base).await?;
+        left_out.extend(refused.iter().map(ToString::to_string));
+        if tree == self.mirror.tree_of(&base).await? { Ok(None) } else { self.commit(&tree).await.map(Some) }
     }
 
     /// The work of a person, or why the files cannot be handed in.
     pub(super) async fn by_hand(&self) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
-        if let Some(why) = self.hazard().await {
-            return Ok(Err(why));
+        if let Some(hazard) = self.hazard().await {
+            return Ok(Err(hazard.why));
         }
         match self.ready(WorkClaims::default()).await {
             Ok(ready) => Ok(Ok(ready.work)),
@@ -125,15 +169,22 @@ impl Capture<'_> {
     }
 
     /// What would make git hang, or files that cannot even be listed.
-    async fn hazard(&self) -> Option<String> {
-        let dir = match &self.files {
-            Files::Clone(_, dir) | Files::Copy(dir) => dir.clone(),
-        };
+    async fn hazard(&self) -> Option<Hazard> {
+        let dir = self.dir().to_owned();
         let looked = tokio::task::spawn_blocking(move || stuck_ignore_file(&dir)).await;
         match looked.map_err(std::io::Error::other).flatten() {
             Ok(None) => None,
-            Ok(Some(path)) => Some(format!("{} is neither a file nor a link", path.display())),
-            Err(error) => Some(format!("its files cannot be listed: {error}")),
+            Ok(Some(path)) => {
+                Some(Hazard { why: format!("{} is neither a file nor a link", path.display()), path: Some(path) })
+            }
+            Err(error) => Some(Hazard { why: format!("its files cannot be listed: {error}"), path: None }),
+        }
+    }
+
+    /// Where the files are.
+    fn dir(&self) -> &Path {
+        match &self.files {
+            Files::Clone(_, dir) | Files::Copy(dir) => dir,
         }
     }
 
@@ -149,14 +200,17 @@ impl Capture<'_> {
             return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });
         }
         let changes = self.mirror.diff(&base_tree, &tree).await?;
-        let work = async {
-            let commit = self.mirror.commit_on(&base, &tree, &self.meta()).await?;
-            let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;
-            Ok::<_, WorkspaceError>((commit, bundle))
-        };
-        let (summary, work) = tokio::join!(self.mirror.diff_summary(&base_tree, &tree), work);
+        let (summary, work) = tokio::join!(self.mirror.diff_summary(&base_tree, &tree), self.commit(&tree));
         let (touched, diff) = (path_changes(&changes), diff_summary(&summary?));
         Ok(Ready { work: Some(work?), tree, touched, diff, said })
+    }
+
+    /// One commit on the base, in a bundle.
+    async fn commit(&self, tree: &ObjectId) -> Result<CapturedWork, WorkspaceError> {
+        let base = from_wire(&self.request.base);
+        let commit = self.mirror.commit_on(&base, tree, &self.meta()).await?;
+        let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;
+        Ok((commit, bundle))
     }
 
     /// The date is the turn's, so that every delivery of the same result gives the same commit but for the agent's name.

@@ -123,13 +123,23 @@ impl<B: Backend> Workbench<B> {
             output.extend_from_slice(&whole);
             metered = metering::plus(metered, of_run(&result));
             let read = read(&result, exchange.before(), recorded.as_ref());
+            let is_good = matches!(read, Read::Good(_));
+            if !is_good && let Some(why) = is_over(desk).await {
+                let detail = with_output(&format!("the program was ended, because its turn was over: {why}"), &result);
+                let came = Came::Failed(Failure { reason: ReasonCode::AgentFailed, detail });
+                return Ok(Exchanged { result, came, output, metered });
+            }
             let reached = stall.has_reached_limit() || metering::has_reached(allowance, &metered);
-            if reached && heard.is_none() && !matches!(read, Read::Good(_)) {
+            if reached && heard.is_none() && !is_good {
                 let came = Came::Failed(metering::reached(allowance, &metered));
                 return Ok(Exchanged { result, came, output, metered });
             }
             if heard.is_none() && is_limited(&read, &result) {
-                if !exchange.waits(result.duration, result.said.rate_limited).await {
+                let waited = tokio::select! {
+                    waited = exchange.waits(result.duration, result.said.rate_limited) => waited,
+                    _ = desk.over() => true,
+                };
+                if !waited {
                     return Err(BuildError::RateLimited);
                 }
                 let (wall, bytes) = exchange.left();
@@ -170,6 +180,15 @@ impl<B: Backend> Workbench<B> {
 /// What one run used up, by its own word as far as it is not measured.
 fn of_run(result: &BackendResult) -> Metered {
     meter::metered(&result.said, result.duration, (result.stdout.len() + result.stderr.len()) as u64)
+}
+
+/// Why the turn is over already; `None`: it is not.
+async fn is_over(desk: &dyn Desk) -> Option<String> {
+    tokio::select! {
+        biased;
+        why = desk.over() => Some(why),
+        () = std::future::ready(()) => None,
+    }
 }
 
 /// Whether the provider of the program's model refused for the time being, and the program came to nothing because of that.

@@ -1,9 +1,12 @@
-//! The folders of turns: one per turn, gone when the turn is over, also after a crash. All turns of a waypoint have the same
-//! path: programs know their conversations by the folder they were in.
+//! The folders of turns: one per turn, gone when the turn is over. Of one that was interrupted, by a crash or because it was given
+//! back, the clone stays for the next delivery. All turns of a waypoint have the same path: programs know their conversations by
+//! the folder they were in.
 //!
 //! ```text
 //! <dir>/lock            held as long as the process lives
 //! <dir>/<flight>~<waypoint>
+//!             /begun    what the turn starts from: its clone is whole
+//!             /left     the clone of a delivery that was interrupted; `left.from` says what it started from
 //!             /clone    what the program edits
 //!             /scratch  its TMPDIR
 //!             /settings its own settings, copied; where it has any
@@ -23,12 +26,20 @@ use std::{
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 use holdpoint_sandbox::tree::spread;
 
-use holdpoint_runtime::put_away::put_away;
+use holdpoint_runtime::put_away::{GONE, put_away};
 
+/// Names in a turn's folder.
+const BEGUN: &str = "begun";
+const CLONE: &str = "clone";
+const LEFT: &str = "left";
+const LEFT_FROM: &str = "left.from";
+const OWN: &str = "own";
 /// Only this user may look into the folders.
 const PRIVATE: u32 = 0o700;
 /// How long a predecessor may take to be gone. Programs that it was just starting hold its lock for a moment longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
+/// Clones of interrupted deliveries that are kept: the others may be of turns that were done elsewhere.
+const LEFT_MAX: usize = 4;
 /// The pause between two looks.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
@@ -67,7 +78,8 @@ pub struct TurnFolders {
     _lock: File,
 }
 
-/// The folders of one turn. They are removed when this is dropped.
+/// The folders of one turn. They are removed when this is dropped, but for the clone of a turn that [began](TurnFolder::begin)
+/// and is not [over](TurnFolder::over).
 #[derive(Debug)]
 pub struct TurnFolder {
     root: PathBuf,
@@ -99,14 +111,13 @@ impl TurnFolders {
         }
         for entry in std::fs::read_dir(&dir).map_err(io_error(&dir))? {
             let entry = entry.map_err(io_error(&dir))?.path();
-            if entry.is_dir()
-                && !entry.is_symlink()
-                && let Err(error) = put_away(&entry)
-            {
-                tracing::warn!(dir = %entry.display(), %error, "cannot put away what an earlier process left");
+            if entry.is_dir() && !entry.is_symlink() {
+                leave(&entry);
             }
         }
-        Ok(Self { dir, _lock: lock })
+        let folders = Self { dir, _lock: lock };
+        folders.prune();
+        Ok(folders)
     }
 
     /// Folders for trying something out, as a turn has them.
@@ -125,10 +136,51 @@ impl TurnFolders {
         self.create_named(&format!("{flight}~{waypoint}"))
     }
 
+    /// As [`TurnFolders::create`], but for the clone of a delivery that started from the same and was interrupted.
+    ///
+    /// # Errors
+    /// [`AgentFolderError::Io`].
+    pub fn create_again(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+        begins_with: &str,
+    ) -> Result<TurnFolder, AgentFolderError> {
+        let name = format!("{flight}~{waypoint}");
+        let from = std::fs::read_to_string(self.dir.join(&name).join(LEFT_FROM));
+        let folder = if from.is_ok_and(|from| from == begins_with) {
+            self.make_named(&name)?
+        } else {
+            self.create_named(&name)?
+        };
+        self.prune();
+        Ok(folder)
+    }
+
+    /// Removes clones of interrupted deliveries but the newest.
+    fn prune(&self) {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let is_gone = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(GONE);
+        let left = entries.filter(|entry| !is_gone(entry)).map(|entry| entry.path());
+        // One that has more than that is of a turn that is at work.
+        let left = left.filter(|root| !root.join(OWN).exists());
+        let changed = |root: PathBuf| Some((root.join(LEFT).metadata().ok()?.modified().ok()?, root));
+        let mut left: Vec<_> = left.filter_map(changed).collect();
+        left.sort();
+        let surplus = left.len().saturating_sub(LEFT_MAX);
+        for (_, root) in left.into_iter().take(surplus) {
+            remove(&root);
+        }
+    }
+
     fn create_named(&self, name: &str) -> Result<TurnFolder, AgentFolderError> {
         let root = self.dir.join(name);
         put_away(&root).map_err(io_error(&root))?;
-        let folder = TurnFolder { root };
+        self.make_named(name)
+    }
+
+    fn make_named(&self, name: &str) -> Result<TurnFolder, AgentFolderError> {
+        let folder = TurnFolder { root: self.dir.join(name) };
         for dir in [folder.scratch(), folder.input(), folder.own()] {
             make(&dir)?;
         }
@@ -137,10 +189,37 @@ impl TurnFolders {
 }
 
 impl TurnFolder {
+    /// The program begins to work in the clone, with this to start from.
+    ///
+    /// # Errors
+    /// [`AgentFolderError::Io`].
+    pub fn begin(&self, begins_with: &str) -> Result<(), AgentFolderError> {
+        let file = self.root.join(BEGUN);
+        std::fs::write(&file, begins_with).map_err(io_error(&file))
+    }
+
+    /// What is in the clone is known to others: nothing of it has to stay.
+    pub fn over(&self) {
+        for name in [BEGUN, LEFT_FROM] {
+            match std::fs::remove_file(self.root.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(%error, "a turn that is over may be taken for an interrupted one");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The clone of a delivery that started from the same and was interrupted.
+    #[must_use]
+    pub fn left(&self) -> Option<PathBuf> {
+        Some(self.root.join(LEFT)).filter(|left| left.is_dir())
+    }
+
     /// What the program edits. Not there until it is cloned.
     #[must_use]
     pub fn clone_dir(&self) -> PathBuf {
-        self.root.join("clone")
+        self.root.join(CLONE)
     }
 
     /// The program's folder for temporary files.
@@ -170,16 +249,38 @@ impl TurnFolder {
     /// The harness's own files.
     #[must_use]
     pub fn own(&self) -> PathBuf {
-        self.root.join("own")
+        self.root.join(OWN)
     }
 }
 
 impl Drop for TurnFolder {
     fn drop(&mut self) {
-        if let Err(error) = put_away(&self.root) {
-            // The next start removes it.
-            tracing::warn!(dir = %self.root.display(), %error, "cannot put a turn's folder away");
+        leave(&self.root);
+    }
+}
+
+/// Removes the folder of a turn, but for the clone of one that was interrupted. A crash in between costs that clone.
+fn leave(root: &Path) {
+    let (clone, left) = (root.join(CLONE), root.join(LEFT));
+    if root.join(BEGUN).is_file() && clone.is_dir() {
+        remove(&left);
+        let kept =
+            std::fs::rename(&clone, &left).and_then(|()| std::fs::rename(root.join(BEGUN), root.join(LEFT_FROM)));
+        if let Err(error) = kept {
+            tracing::warn!(dir = %clone.display(), %error, "cannot keep the files of an interrupted turn");
         }
+    }
+    if !left.is_dir() || !root.join(LEFT_FROM).is_file() {
+        return remove(root);
+    }
+    let parts = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    parts.filter(|part| part.is_dir() && *part != left).for_each(|part| remove(&part));
+}
+
+fn remove(dir: &Path) {
+    if let Err(error) = put_away(dir) {
+        // The next start removes it.
+        tracing::warn!(dir = %dir.display(), %error, "cannot put a turn's folder away");
     }
 }
 
@@ -231,6 +332,64 @@ mod tests {
         drop(folders);
         TurnFolders::open(temp.path()).await.unwrap();
         assert!(!root.exists());
+    }
+
+    fn again(folders: &TurnFolders, waypoint: &str, begins_with: &str) -> TurnFolder {
+        folders.create_again(&"f1".parse().unwrap(), &waypoint.parse().unwrap(), begins_with).unwrap()
+    }
+
+    /// A turn whose program was at work.
+    fn at_work(folders: &TurnFolders, waypoint: &str) -> TurnFolder {
+        let folder = again(folders, waypoint, "base");
+        make(&folder.clone_dir()).unwrap();
+        std::fs::write(folder.clone_dir().join("half"), waypoint).unwrap();
+        folder.begin("base").unwrap();
+        folder
+    }
+
+    #[tokio::test]
+    async fn of_an_interrupted_turn_the_clone_stays_for_one_that_starts_from_the_same() {
+        let temp = tempfile::tempdir().unwrap();
+        for crashes in [false, true] {
+            let folders = TurnFolders::open(temp.path()).await.unwrap();
+            let folder = at_work(&folders, "w1");
+            assert!(folder.left().is_none());
+            let own = folder.own();
+            if crashes {
+                std::mem::forget(folder)
+            } else {
+                drop(folder)
+            }
+            drop(folders);
+            let folders = TurnFolders::open(temp.path()).await.unwrap();
+            assert!(!own.exists(), "nothing else stays");
+            let next = again(&folders, "w1", "base");
+            assert_eq!(std::fs::read_to_string(next.left().unwrap().join("half")).unwrap(), "w1", "{crashes}");
+            drop(next);
+            assert!(again(&folders, "w1", "base").left().is_some(), "one that did not even begin costs nothing");
+        }
+        let folders = TurnFolders::open(temp.path()).await.unwrap();
+        drop(at_work(&folders, "w1"));
+        assert!(again(&folders, "w1", "another base").left().is_none());
+        let ended = at_work(&folders, "w1");
+        ended.over();
+        drop(ended);
+        assert!(again(&folders, "w1", "base").left().is_none());
+    }
+
+    #[tokio::test]
+    async fn clones_of_few_interrupted_turns_are_kept() {
+        let temp = tempfile::tempdir().unwrap();
+        let folders = TurnFolders::open(temp.path()).await.unwrap();
+        for n in 0..=LEFT_MAX {
+            drop(at_work(&folders, &format!("w{n}")));
+            let left = temp.path().join(format!("f1~w{n}/left"));
+            let time = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(n as u64);
+            File::open(left).unwrap().set_modified(time).unwrap();
+        }
+        drop(again(&folders, "other", "base"));
+        let left = (0..=LEFT_MAX).filter(|n| temp.path().join(format!("f1~w{n}/left")).exists());
+        assert_eq!(left.collect::<Vec<_>>(), (1..=LEFT_MAX).collect::<Vec<_>>());
     }
 
     #[test]

@@ -13,7 +13,8 @@ use holdpoint_protocol::{
 use super::{
     answer::WorkClaims,
     capture::{CapturedWork, Ready},
-    workbench::{BuildTurnOutcome, Built},
+    outcome::BuildTurnOutcome,
+    workbench::Built,
 };
 use crate::{
     agent::{Final, Job},
@@ -61,8 +62,7 @@ pub(super) fn final_handoff(
     };
     let work = match built.outcome {
         BuildTurnOutcome::Ready(ready) => Work::ready(job, *ready, bundle),
-        BuildTurnOutcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
-        BuildTurnOutcome::Stopped(failure, work) => Work {
+        BuildTurnOutcome::Failed(failure, work) => Work {
             failure: Some(failure),
             bundle: work.zip(bundle).map(|(work, digest)| stored(job, &work, digest)),
             ..Work::default()

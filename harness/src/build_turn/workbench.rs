@@ -1,9 +1,6 @@
 //! One turn without the broker: clone, run, capture, commit, bundle.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
@@ -20,10 +17,11 @@ use holdpoint_workspace::{AgentClone, Mirror, WorkspaceError};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
-    answer::{AnswerRules, ProgramAnswer, answer, said_nothing, settled, with_output},
-    capture::{Capture, CapturedWork, Files, Ready},
+    answer::{AnswerRules, ProgramAnswer, answer, said_nothing, settled},
+    capture::{Capture, Files},
     exchanged::{Came, Course, Exchanged, Read},
     folder::{AgentFolderError, TurnFolder, TurnFolders},
+    outcome::{BuildTurnOutcome, EndedTurn, outcome},
     output::last_words,
     so_far::SoFar,
     task::{Brief, task},
@@ -32,9 +30,7 @@ use crate::{
     ask::{self, Ask, Completed, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
     backend::{
         Backend, BackendError, BackendResult, BackendTask, Transcript,
-        markers::HelpCall,
         prompt::{prompt, sections::Worth},
-        question::ValidQuestion,
     },
     context::{RepositoryContext, TurnSubject},
     dialect::Continuation,
@@ -42,7 +38,7 @@ use crate::{
     meter,
 };
 use holdpoint_runtime::{
-    mirror::from_wire,
+    mirror::{from_wire, to_wire},
     telemetry::{self, TRACE, fields},
 };
 
@@ -97,22 +93,14 @@ pub struct Built {
     pub markers_ignored: Vec<IgnoredMarker>,
     /// The conversation of a program that asked, and its transcript, where it can go along.
     pub talk: Option<(Continuation, Transcript)>,
-    _folder: TurnFolder,
+    folder: TurnFolder,
 }
 
-/// What came of a turn. With a question and a call for help goes what there was then.
-#[derive(Debug)]
-pub enum BuildTurnOutcome {
-    /// Ready for handoff.
-    Ready(Box<Ready>),
-    /// The turn failed and counts as an attempt.
-    Failed(Failure),
-    /// The program reached a limit of the turn.
-    Stopped(Failure, Option<CapturedWork>),
-    /// The program asks.
-    Clarify(ValidQuestion, Option<CapturedWork>),
-    /// The program calls for help.
-    Help(HelpCall, Option<CapturedWork>),
+impl Built {
+    /// What came of the turn is stored: its files go with this.
+    pub(super) fn over(&self) {
+        self.folder.over();
+    }
 }
 
 /// Where turns are worked on, one after another.
@@ -136,7 +124,8 @@ impl<B: Backend> Workbench<B> {
         Self { outline, ..self }
     }
 
-    /// Does a turn whose objects are in the mirror. Questions that wait do so at the desk. When the future is dropped, the program is ended and its files go.
+    /// Does a turn whose objects are in the mirror. Questions that wait do so at the desk. When the future is dropped, or fails after the
+    /// program began, the program is ended, and the next delivery of the turn starts from its files.
     ///
     /// # Errors
     /// [`BuildError`]. How the program ended and what it left is never an error.
@@ -147,9 +136,26 @@ impl<B: Backend> Workbench<B> {
         mirror: &Mirror,
         desk: &dyn Desk,
     ) -> Result<Built, BuildError> {
+        let built = self.run_to_store(turn, agent, mirror, desk).await?;
+        built.over();
+        Ok(built)
+    }
+
+    /// As [`Workbench::run`]; the files stay for another delivery until the caller says that the turn is [over](Built::over).
+    pub(super) async fn run_to_store(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        mirror: &Mirror,
+        desk: &dyn Desk,
+    ) -> Result<Built, BuildError> {
         let TurnRequest::Build(request) = &turn.request else { return Err(BuildError::NotOurs) };
-        let folder = self.folders.create(&turn.flight, &turn.waypoint)?;
+        let begins_with = begins_with(turn, request);
+        let folder = self.folders.create_again(&turn.flight, &turn.waypoint, &begins_with)?;
+        let request =
+            &BuildRequest { start: self.start((turn, request), agent, mirror, &folder).await, ..*request.clone() };
         let (clone, context) = self.lay_out(mirror, request, &folder).await?;
+        folder.begin(&begins_with)?;
         let keep = || async {
             let (from, to) = (folder.clone_dir(), copied(&folder));
             std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
@@ -196,20 +202,23 @@ impl<B: Backend> Workbench<B> {
         let Exchanged { result, came, output: printed, metered } = exchanged;
         let output = folder.own().join("output");
         write(&output, &printed)?;
-        let (said, files) = match came {
-            Came::Asked(ProgramAsks { ask, kept }) => {
-                (said_over_the_line(ask), kept.then(|| Files::Copy(copied(&folder))))
-            }
-            Came::Good(answer) => (answer, None),
-            Came::Failed(failure) => (ProgramAnswer::Failed(failure), None),
+        let (said, is_copied) = match came {
+            Came::Asked(ProgramAsks { ask, kept }) => (said_over_the_line(ask), kept),
+            Came::Good(answer) => (answer, false),
+            Came::Failed(failure) => (ProgramAnswer::Failed(failure), false),
         };
-        let files = files.unwrap_or_else(|| Files::Clone(&clone, folder.clone_dir()));
+        // Files that something still runs on may change while they are read, but for a copy of them.
+        let files = match is_copied || (!result.tree_ended && keep().await) {
+            true => Files::Copy(copied(&folder)),
+            false => Files::Clone(&clone, folder.clone_dir()),
+        };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         // What earlier attempts handed off is work, whatever this program leaves for itself.
         let mirror = &mirror.ignoring(self.backend.ignored(), &from_wire(&request.start));
         let bundle = folder.own().join("handoff.bundle");
         let capture = Capture { turn, request, agent, mirror, bundle, files };
-        let outcome = Box::pin(outcome(&capture, said, &result, settled, rules.settings.quit_too_quickly_below));
+        let ended = EndedTurn { result: &result, settled, quick: rules.settings.quit_too_quickly_below };
+        let outcome = Box::pin(outcome(&capture, said, ended));
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
         let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
@@ -223,8 +232,31 @@ impl<B: Backend> Workbench<B> {
             markers_ignored: said_nothing(&result, &turn.waypoint),
             command: result.command,
             talk,
-            _folder: folder,
+            folder,
         })
+    }
+
+    /// Where the turn starts: from the files of a delivery of it that was interrupted here, where there are any.
+    async fn start(
+        &self,
+        (turn, request): (&Turn, &BuildRequest),
+        agent: &AgentName,
+        mirror: &Mirror,
+        folder: &TurnFolder,
+    ) -> Oid {
+        let start = request.start.clone();
+        let Some(left) = folder.left() else { return start };
+        let mirror = &mirror.ignoring(self.backend.ignored(), &from_wire(&start));
+        let bundle = folder.own().join("left.bundle");
+        let left = Capture { turn, request, agent, mirror, bundle, files: Files::Copy(left) };
+        match left.unfinished().await {
+            Ok((Some((commit, _)), _)) => to_wire(&commit),
+            Ok((None, _)) => start,
+            Err(error) => {
+                tracing::warn!(error = %telemetry::ErrorChain(&error), "the files of an interrupted delivery cannot be read");
+                start
+            }
+        }
     }
 
     /// Makes the clone, and meanwhile what its program learns of it beforehand.
@@ -265,11 +297,12 @@ impl<B: Backend> Workbench<B> {
         let tap = Some(printed.tap(Some(stall.tap(task.tap.clone()))));
         let task = BackendTask { line: Some(line.access().clone()), tap, ..task };
         let (ending, end) = ask::ending();
-        let stuck = stall.clone().over();
+        let (stuck, desk) = (stall.clone().over(), inside.desk());
         let end = async {
             tokio::select! {
                 () = end => {}
                 () = stuck => {}
+                _ = desk.over() => {}
             }
         };
         let run = self.invoke(turn, agent, task, end);
@@ -304,6 +337,11 @@ impl<B: Backend> Workbench<B> {
     }
 }
 
+/// What a turn starts from, in words that only a delivery of the same attempt from the same commits has.
+fn begins_with(turn: &Turn, BuildRequest { base, start, .. }: &BuildRequest) -> String {
+    format!("{} {base} {start}", turn.attempt)
+}
+
 /// Where the copy is that was made when the program asked.
 fn copied(folder: &TurnFolder) -> PathBuf {
     folder.own().join("copy")
@@ -325,7 +363,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
     let output = folder.own().join("output");
     write(&output, failure.detail.as_bytes())?;
     Ok(Built {
-        outcome: BuildTurnOutcome::Failed(failure),
+        outcome: BuildTurnOutcome::Failed(failure, None),
         command: String::new(),
         exit_code: None,
         output,
@@ -333,7 +371,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
         last_words: None,
         markers_ignored: Vec::new(),
         talk: None,
-        _folder: folder,
+        folder,
     })
 }
 
@@ -342,41 +380,6 @@ fn said_over_the_line(ask: Ask) -> ProgramAnswer {
         Ask::Question(question) => ProgramAnswer::Clarify(question),
         Ask::Help(call) => ProgramAnswer::Help(call),
     }
-}
-
-/// What came of the turn, with the files as they are. Those that may still change (`settled` is false) go with nothing.
-async fn outcome(
-    capture: &Capture<'_>,
-    said: ProgramAnswer,
-    result: &BackendResult,
-    settled: bool,
-    quick: Option<Duration>,
-) -> Result<BuildTurnOutcome, BuildError> {
-    let unfinished = async || if settled { capture.unfinished().await } else { Ok(None) };
-    Ok(match said {
-        ProgramAnswer::Ready(said) => match capture.finished(said, result).await? {
-            Ok(ready) if ready.work.is_none() && quick.is_some_and(|least| result.duration < least) => {
-                let milliseconds = result.duration.as_millis();
-                let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
-                BuildTurnOutcome::Failed(Failure {
-                    reason: ReasonCode::AgentFailed,
-                    detail: with_output(&what, result),
-                })
-            }
-            Ok(ready) => BuildTurnOutcome::Ready(Box::new(ready)),
-            Err(failure) => BuildTurnOutcome::Failed(failure),
-        },
-        ProgramAnswer::Unusable(problem) => {
-            let detail = with_output(&problem.details, result);
-            BuildTurnOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
-        }
-        ProgramAnswer::Failed(failure) if failure.reason == ReasonCode::BudgetExhausted => {
-            BuildTurnOutcome::Stopped(failure, unfinished().await?)
-        }
-        ProgramAnswer::Failed(failure) => BuildTurnOutcome::Failed(failure),
-        ProgramAnswer::Clarify(question) => BuildTurnOutcome::Clarify(question, unfinished().await?),
-        ProgramAnswer::Help(call) => BuildTurnOutcome::Help(call, unfinished().await?),
-    })
 }
 
 /// The span of one run of an agent's program.

@@ -22,10 +22,10 @@ use tracing::{Instrument as _, info_span};
 use super::{
     folder::{AgentFolderError, TurnFolders},
     handoff, talk,
-    workbench::{BuildError, BuildTurnOutcome, Built, Workbench},
+    workbench::{BuildError, Built, Workbench},
 };
 use crate::{
-    agent::{Final, Job, PlanHandoff, WorkError, Worker},
+    agent::{Final, Job, PlanHandoff, StopReason, WorkError, Worker},
     ask::TurnDesk,
     backend::{
         Backend, BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment,
@@ -184,11 +184,12 @@ impl<B: Backend> BuildWorker<B> {
         }
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
-        let built = self.workbench.run(&turn, &job.agent, &mirror, &desk).await;
+        let built = self.workbench.run_to_store(&turn, &job.agent, &mirror, &desk).await;
         let built = built.map_err(|error: BuildError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
         let (output, bundle) = stored.map_err(|error| WorkError::new("store the result", error))?;
+        built.over();
         let conversation = talk::store(job, built.talk.as_ref()).await;
         Ok(handoff::final_handoff(job, built, (output, bundle), conversation))
     }
@@ -215,8 +216,18 @@ impl<B: Backend> Worker for BuildWorker<B> {
         tokio::select! {
             result = done => result,
             // Dropping the work ends the program.
-            _ = job.stop.stopped() => Err(WorkError::new("do the turn", Stopped)),
+            () = dropped(&job) => Err(WorkError::new("do the turn", Stopped)),
         }
+    }
+}
+
+/// Completes where the work is stopped and nothing of it is wanted. A turn that makes work and is over ends its program by itself,
+/// and keeps the files.
+async fn dropped(job: &Job) {
+    let keeps = matches!(job.turn.request, TurnRequest::Build(_));
+    match job.stop.stopped().await {
+        StopReason::Told { .. } if keeps => std::future::pending().await,
+        StopReason::Told { .. } | StopReason::ForOthers { .. } | StopReason::Shutdown => {}
     }
 }
 
@@ -239,15 +250,8 @@ fn empty_plan(job: &Job) -> BuildPlan {
 /// Stores the output and, where there is one, the bundle.
 async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
     let output = blobs::put_file(&job.bus, &job.role, &built.output);
-    let work = match &built.outcome {
-        BuildTurnOutcome::Ready(ready) => ready.work.as_ref(),
-        BuildTurnOutcome::Clarify(_, work) | BuildTurnOutcome::Help(_, work) | BuildTurnOutcome::Stopped(_, work) => {
-            work.as_ref()
-        }
-        BuildTurnOutcome::Failed(_) => None,
-    };
     let bundle = async {
-        let Some((_, bundle)) = work else { return Ok(None) };
+        let Some((_, bundle)) = built.outcome.work() else { return Ok(None) };
         blobs::put_file(&job.bus, &job.role, &bundle.path).await.map(Some)
     };
     let (output, bundle) = tokio::join!(output, bundle);

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::book::Draft;
 use crate::{
-    ask::{DeclaredPlan, Desk, Planning, Recording, Storing, Waiting},
+    ask::{DeclaredPlan, Desk, Over, Planning, Recording, Storing, Waiting},
     backend::{markers::HelpCall, question::ValidQuestion},
     live::Live,
     meter::RunMeter,
@@ -166,6 +166,10 @@ impl Desk for Patiently<'_> {
 
     fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
         self.desk.calls_for_help(call)
+    }
+
+    fn over(&self) -> Over<'_> {
+        self.desk.over()
     }
 
     fn live(&self) -> Live {

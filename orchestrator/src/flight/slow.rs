@@ -31,8 +31,8 @@ pub(crate) struct Examined {
 /// What is wrong with work that its sender took for good.
 fn refused_work(status: BuildStatus, outcome: &BuildOutcome) -> Option<String> {
     match outcome {
-        BuildOutcome::Failed(failure) if status == BuildStatus::Ok => Some(failure.detail.clone()),
-        BuildOutcome::Failed(_) | BuildOutcome::Stopped(..) | BuildOutcome::Work { .. } => None,
+        BuildOutcome::Failed(failure, _) if status == BuildStatus::Ok => Some(failure.detail.clone()),
+        BuildOutcome::Failed(..) | BuildOutcome::Work { .. } => None,
     }
 }
 
@@ -90,7 +90,7 @@ impl State {
             Ok(body) => {
                 let refused = refused_work(status, &body);
                 let told = match &body {
-                    BuildOutcome::Failed(_) | BuildOutcome::Stopped(..) => self.told(&subject, &handoff.turn).await,
+                    BuildOutcome::Failed(..) => self.told(&subject, &handoff.turn).await,
                     BuildOutcome::Work { .. } => Ok(None),
                 };
                 let told = match told {

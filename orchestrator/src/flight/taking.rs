@@ -133,7 +133,7 @@ pub(super) fn outcome_of(handed: &HandIn, examined: Option<BuildOutcome>) -> Bui
     let nothing = || BuildOutcome::Work { commit: None, violations: Vec::new() };
     let early = || {
         let detail = "it came before the turn was taken over".to_owned();
-        BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+        BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail }, None)
     };
     examined.unwrap_or_else(|| if handed.commit.is_none() { nothing() } else { early() })
 }

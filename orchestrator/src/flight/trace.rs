@@ -366,7 +366,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
 fn failure(input: &Input) -> Option<&'static str> {
     match input {
         Input::Built(handoff) => match &handoff.body {
-            BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => Some(failure.reason.as_str()),
+            BuildOutcome::Failed(failure, _) => Some(failure.reason.as_str()),
             BuildOutcome::Work { .. } => None,
         },
         Input::Fulfilled(handoff) => handoff.body.failure.as_ref().map(|failure| failure.reason.as_str()),

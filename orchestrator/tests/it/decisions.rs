@@ -66,6 +66,31 @@ async fn what_a_verifier_found_is_told_again_after_a_turn_that_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_files_of_a_failed_turn_are_looked_at_and_the_next_turn_starts_from_sound_ones() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (parent, ..) = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let unsound = world.commit(&builder, parent.as_str(), &[("a", "3\n")]).await;
+    let sound = world.commit(&builder, "HEAD", &[("a", "4\n")]).await;
+    let (mut turn, mut delivery) = builder.take().await;
+    for (attempt, left, start) in [(1, unsound, &world.base), (2, sound.clone(), &sound.0)] {
+        assert_eq!(turn.attempt, attempt);
+        let failure = Failure { reason: ReasonCode::AgentTimeout, detail: "its time was up".to_owned() };
+        let built = builder.built(&turn, Some(left));
+        let failed = BuildArtifact { status: BuildStatus::Failed, failure: Some(failure), tree: None, ..built };
+        builder.hand_off(&turn, BuildArtifact::KIND, &failed).await;
+        delivery.ack().await.unwrap();
+        let next = world.waypoint_when("the next turn", |w| w.attempts == attempt).await;
+        assert_eq!((next.status, next.reason_code), (Status::Running, Some(ReasonCode::AgentTimeout)));
+        (turn, delivery) = builder.take().await;
+        let TurnRequest::Build(request) = &turn.request else { panic!("{turn:?}") };
+        assert_eq!((&request.base, &request.start), (&world.base, start));
+    }
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_orchestrator_that_crashed_decides_on_what_came_meanwhile_and_only_once() {
     let mut world = World::start().await;
     world.submit(PLAN).await;

@@ -49,7 +49,8 @@ artifact! {
         status: BuildStatus,
         /// Why it failed; there exactly when it did.
         failure: Option<Failure>,
-        /// The commit on the turn's base; `None` when nothing changed or the turn failed.
+        /// The commit on the turn's base, of a failed turn with the files that it left: nobody judges them, and the next turn
+        /// starts from them. `None` when nothing changed.
         commit: Option<Oid>,
         /// The tree of the commit, or of the base when nothing changed; `None` when the turn failed.
         tree: Option<Oid>,

@@ -337,8 +337,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
     };
     let (status, failure, commit) = match &handoff.body {
         BuildOutcome::Work { commit, .. } => (BuildStatus::Ok, None, commit.clone()),
-        BuildOutcome::Failed(failure) => (BuildStatus::Failed, Some(failure.clone()), None),
-        BuildOutcome::Stopped(failure, commit) => (BuildStatus::Failed, Some(failure.clone()), Some(commit.clone())),
+        BuildOutcome::Failed(failure, left) => (BuildStatus::Failed, Some(failure.clone()), left.clone()),
     };
     BuildArtifact::new(
         origin,

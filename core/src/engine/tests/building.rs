@@ -12,9 +12,9 @@ use holdpoint_protocol::{
 
 use super::{
     fixture::Fixture,
-    parts::{build_request, failure, guard, oid},
+    parts::{build_request, failure, failure_with, guard, oid},
 };
-use crate::engine::BuildOutcome;
+use crate::engine::{BuildOutcome, handoff::FAILURES};
 
 #[test]
 fn a_build_goes_to_the_verifier_with_its_commit_on_the_base() {
@@ -125,6 +125,35 @@ fn a_failed_turn_after_a_handoff_goes_on_from_that_handoff() {
     fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail);
     let turn = fixture.build("w", failure(ReasonCode::AgentFailed)).turn();
     assert_eq!(build_request(&turn).start, commit.commit);
+}
+
+#[test]
+fn the_next_turn_starts_from_the_files_of_a_turn_that_failed_for_whatever_reason() {
+    for reason in FAILURES {
+        let mut fixture = Fixture::opened(|_, _| {});
+        let commit = fixture.commit();
+        let taken = fixture.build("w", failure_with(reason, Some(commit.clone())));
+        let is_held = matches!(fixture.status("w"), Status::Blocked | Status::Failed);
+        let turn = if is_held { fixture.retry("w", |_| {}).turn() } else { taken.turn() };
+        let request = build_request(&turn);
+        assert_eq!((&request.base, &request.start), (&oid(0xa), &commit.commit), "{reason}");
+        assert_eq!(request.bundles.last(), Some(&commit.bundle), "{reason}");
+        let attempts = u32::from(reason != ReasonCode::NotExecutable);
+        assert_eq!(fixture.state("w").counters.attempts, attempts, "{reason}");
+    }
+}
+
+#[test]
+fn a_rollback_forgets_the_files_of_the_turns_before_it() {
+    let mut fixture = Fixture::opened(|plan, _| plan.guards.push(guard()));
+    fixture.report("w", |_| {}).turn();
+    let left = fixture.commit();
+    let turn = fixture.build("w", failure_with(ReasonCode::AgentTimeout, Some(left.clone()))).turn();
+    assert_eq!(build_request(&turn).start, left.commit);
+    fixture.build_ok("w").turn();
+    let turn = fixture.report("w", |report| report.guards[0].result.verdict = Verdict::Fail).turn();
+    assert_eq!(turn.decision.clone().unwrap().disposition, Disposition::Rollback);
+    assert_eq!(build_request(&turn).start, oid(0xa));
 }
 
 #[test]

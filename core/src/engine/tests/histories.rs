@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{
     desk::{ADA, BOB},
     fixture::{Fixture, Taken},
-    parts::{NARRATIVE, failure, id, oid, sound_report},
+    parts::{NARRATIVE, failure, failure_with, id, oid, sound_report},
 };
 use crate::{
     engine::{Aside, BuildOutcome, Died, Ends, Handoff, Input, MergeResult, Oversize, can_be_taken, waits_to_be_taken},
@@ -255,14 +255,11 @@ impl Story {
     fn outcome(&mut self, how: u8, limited: bool) -> BuildOutcome {
         match how % 8 {
             1 => BuildOutcome::Work { commit: None, violations: Vec::new() },
-            2 => failure(ReasonCode::AgentFailed),
+            2 => failure_with(ReasonCode::AgentFailed, (how & 64 == 0).then(|| self.fixture.commit())),
             3 => self.fixture.work(vec![Violation { kind: ViolationKind::OutOfScope, path: "x".to_owned() }]),
             4 if how > 128 => failure(ReasonCode::NotExecutable),
             5 if limited && how > 128 => failure(ReasonCode::BudgetExhausted),
-            6 if limited && how > 128 => match failure(ReasonCode::BudgetExhausted) {
-                BuildOutcome::Failed(reached) => BuildOutcome::Stopped(reached, self.fixture.commit()),
-                other => other,
-            },
+            6 if limited && how > 128 => failure_with(ReasonCode::BudgetExhausted, Some(self.fixture.commit())),
             _ => self.fixture.work(Vec::new()),
         }
     }

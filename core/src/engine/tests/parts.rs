@@ -18,7 +18,7 @@ use holdpoint_protocol::{
     workflow::Escalation,
 };
 
-use crate::engine::BuildOutcome;
+use crate::engine::{BuildOutcome, BundledCommit};
 
 pub(crate) fn id(text: &str) -> WaypointId {
     text.parse().unwrap()
@@ -115,7 +115,12 @@ pub(crate) fn to_people(role_name: &str, people: &[&str]) -> Escalation {
 }
 
 pub(crate) fn failure(reason: ReasonCode) -> BuildOutcome {
-    BuildOutcome::Failed(Failure { reason, detail: NARRATIVE.to_owned() })
+    failure_with(reason, None)
+}
+
+/// A failure of a turn that left this.
+pub(crate) fn failure_with(reason: ReasonCode, left: Option<BundledCommit>) -> BuildOutcome {
+    BuildOutcome::Failed(Failure { reason, detail: NARRATIVE.to_owned() }, left)
 }
 
 pub(crate) fn bundle(tip: Oid) -> BundleRef {

@@ -6,7 +6,9 @@ use std::sync::{
 };
 
 use holdpoint_protocol::{
+    Digest,
     artifact::{BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, Metered},
+    facts::{BlobRef, BundleRef},
     plan::TurnBudget,
 };
 use tokio::sync::{Notify, mpsc};
@@ -21,6 +23,7 @@ pub(super) enum Script {
     PanicOnce,
     PanicInPlanOnce,
     WaitForStopOnce,
+    LeaveFilesOnce,
     HangOnce,
     WaitForGo,
 }
@@ -91,7 +94,7 @@ impl Worker for Actor {
             Script::Finish | Script::PanicInPlanOnce => {}
             Script::FailOnce => return Err(WorkError::new("get a blob", "no such blob")),
             Script::PanicOnce => panic!("as the script says"),
-            Script::WaitForStopOnce => {
+            Script::WaitForStopOnce | Script::LeaveFilesOnce => {
                 let reason = job.stop.stopped().await;
                 let _ = self.events.send(Event::Stopped(reason));
             }
@@ -114,7 +117,10 @@ impl Worker for Actor {
                 failure: None,
                 commit: None,
                 tree: None,
-                bundle: None,
+                bundle: (script == Script::LeaveFilesOnce).then(|| {
+                    let blob = BlobRef { role: job.role.clone(), digest: Digest::of(b"files"), bytes: 5 };
+                    BundleRef { blob, tip: "a".repeat(40).parse().expect("an object id"), index: None }
+                }),
                 touched: Vec::new(),
                 diff: holdpoint_protocol::facts::DiffSummary::default(),
                 ledger: Vec::new(),
