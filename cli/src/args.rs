@@ -31,6 +31,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 use holdpoint_runtime::config::TimeSpan;
 
+use crate::people::works::AttemptName;
+
 pub(crate) use first::InitArgs;
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
 pub(crate) use process::{AgentArgs, AgentRole, ProcessArgs};
@@ -347,13 +349,21 @@ pub(crate) struct ArtifactArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     holdpoint fetch harden-client-0a1b2c3d\n  \
+    holdpoint fetch retry-backoff --attempt 1\n  \
     holdpoint fetch --from harden-client-0a1b2c3d.export.jsonl.gz --repo ~/src/client\n\n\
-    The branch is holdpoint/FLIGHT. One that is there already is moved forward, or left alone. A file is audited first; \
-    no fleet has to run for it.")]
+    The branch is holdpoint/FLIGHT; that of an attempt is holdpoint/FLIGHT-WAYPOINT-attempt-N, with one commit on the commit that the \
+    attempt began with. One that is there already is moved forward, or left alone. A file is audited first; no fleet has to run \
+    for it.")]
 pub(crate) struct FetchArgs {
-    /// The flight
+    /// The flight; with --attempt a waypoint
     #[arg(required_unless_present = "from")]
     pub(crate) flight: Option<FlightId>,
+    /// Write the work of this attempt at the waypoint instead, from 1, or `latest`: also the files that a failed one left
+    #[arg(long, value_name = "N", conflicts_with = "from", requires = "flight")]
+    pub(crate) attempt: Option<AttemptName>,
+    /// The flight of the waypoint; without it the newest one that has such a waypoint
+    #[arg(long = "flight", value_name = "FLIGHT", requires = "attempt")]
+    pub(crate) of: Option<FlightId>,
     /// Take its work from a file that `archive` or `export --with-work` wrote
     #[arg(long, value_name = "FILE", conflicts_with = "flight")]
     pub(crate) from: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The branch `holdpoint/<flight>` in the user's repository: looked at before a flight, written after it.
+//! The branch `holdpoint/<flight>` in the user's repository: looked at before a flight, written after it; and those of attempts.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +16,7 @@ use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{BranchState, BranchUpdate, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError};
 use tokio::time::Instant;
 
-use crate::{archive::Unpacked, client::Client, failure::Failure};
+use crate::{archive::Unpacked, client::Client, failure::Failure, people::works::AttemptWork};
 
 /// How long a broker may not know what the rest of its cluster has stored.
 const BEHIND_MAX: Duration = Duration::from_secs(30);
@@ -63,6 +63,22 @@ pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView)
     })?;
     let bundles = async |old: Option<&ObjectId>| fetch(client, flight, old, dir.path()).await;
     forward(repo, &flight.branch, &from_wire(&flight.head), bundles).await
+}
+
+/// Creates the branch of an attempt's work. One that is there already and has commits of its own is left alone.
+pub(crate) async fn write_attempt(
+    client: &Client,
+    repo: &UserRepo,
+    branch: &str,
+    work: &AttemptWork,
+) -> Result<(), Failure> {
+    let dir = tempfile::tempdir().map_err(|error| {
+        Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
+    })?;
+    // The snapshot is of this repository.
+    let bundles =
+        async |_: Option<&ObjectId>| get_all(client, work.bundles.get(1..).unwrap_or_default(), dir.path()).await;
+    forward(repo, branch, &from_wire(&work.commit), bundles).await
 }
 
 /// The same from a file.
@@ -121,13 +137,18 @@ async fn fetch(
     have: Option<&ObjectId>,
     dir: &Path,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let mut bundles = Vec::new();
-    for (number, bundle) in missing(flight, have).iter().enumerate() {
+    get_all(client, missing(flight, have), dir).await
+}
+
+/// Gets bundles, as files in this folder.
+async fn get_all(client: &Client, bundles: &[BundleRef], dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for (number, bundle) in bundles.iter().enumerate() {
         let path = dir.join(format!("{number}.bundle"));
         get(client, &bundle.blob, &path).await?;
-        bundles.push(path);
+        files.push(path);
     }
-    Ok(bundles)
+    Ok(files)
 }
 
 /// Gets a blob that is there, because a landing names it. A broker that has just come back to its cluster may not know yet.

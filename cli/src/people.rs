@@ -12,3 +12,4 @@ pub(crate) mod find;
 pub(crate) mod key;
 pub(crate) mod turn;
 pub(crate) mod words;
+pub(crate) mod works;

@@ -49,7 +49,7 @@ pub use retiring::{NotOver, retirable};
 pub use steering::{Steering, steer};
 pub use train::{DEPTH_MAX, Tail, Yard, tail};
 pub(crate) use view::is_ready;
-pub use view::{branch, flight_status, status, view};
+pub use view::{attempt_branch, branch, flight_status, status, view};
 pub use waypoints::Waypoints;
 
 /// The state of a flight.

@@ -6,6 +6,7 @@ use clap::Args;
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
 use super::Place;
+use crate::people::works::AttemptName;
 
 /// `init`
 #[derive(Debug, Args)]
@@ -34,17 +35,17 @@ pub(crate) struct InitArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint diff retry-backoff\n  \
     holdpoint diff retry-backoff --attempt 1 | git apply --stat\n\n\
-    The patch is of the commit that an attempt handed off, on the commit it began with. `holdpoint history WAYPOINT` lists \
-    the attempts. Files that are not text are only named.")]
+    The patch is of the commit that an attempt handed off, on the commit it began with; of one that failed, or was ended, it is of \
+    the files that it left, which a line on standard error says. `holdpoint history WAYPOINT` lists the attempts. Files that are not text are only named.")]
 pub(crate) struct DiffArgs {
     /// The waypoint
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the newest one that has such a waypoint
     #[arg(long)]
     pub(crate) flight: Option<FlightId>,
-    /// Which attempt, from 1; without it the last one that handed work off
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) attempt: Option<u32>,
+    /// Which attempt, from 1, or `latest`; without it the last one that there is work of
+    #[arg(long, value_name = "N")]
+    pub(crate) attempt: Option<AttemptName>,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,

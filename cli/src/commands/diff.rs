@@ -1,22 +1,21 @@
-//! `diff`: what an attempt changed.
+//! `diff` and `fetch --attempt`: what an attempt changed, as a patch or as a branch.
 
-use std::collections::BTreeSet;
-
-use holdpoint_protocol::{
-    api::{HistoryLine, Standing},
-    artifact::{VerificationPurpose, VerificationRequest},
-    turn::{Turn, TurnRequest},
-};
+use holdpoint_core::flight;
+use holdpoint_protocol::ids::{FlightId, WaypointId};
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
-use holdpoint_workspace::InputLimits;
+use holdpoint_workspace::{InputLimits, Mirror};
+use serde_json::json;
+use tempfile::TempDir;
 
 use crate::{
-    args::first::DiffArgs,
+    args::{FetchArgs, first::DiffArgs},
+    branch,
     client::Client,
     failure::{Exit, Failure, chain},
-    output,
-    people::find::flight_with,
+    ground, output,
+    people::works::{self, AttemptName, AttemptWork},
     target::Target,
+    view,
 };
 
 /// The largest patch that is printed, in bytes.
@@ -25,60 +24,91 @@ const PATCH_BYTES_MAX: usize = 16 << 20;
 /// Prints the patch.
 pub(super) async fn diff(args: DiffArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
-    let patch = target.serve(async |client| patch(client, &args).await).await?;
+    let (patch, work) = target.serve(async |client| patch(client, &args).await).await?;
+    say_caveat(&work);
     output::of_others(&patch);
     Ok(Exit::Success)
 }
 
-async fn patch(client: &Client, args: &DiffArgs) -> Result<Vec<u8>, Failure> {
-    let flight = flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
-    let history = client.history(&flight, &args.waypoint).await?;
-    let all = handed_off(history);
-    let meant = all.iter().find(|(attempt, _)| args.attempt.is_none_or(|wanted| wanted == *attempt));
-    let (_, request) = meant.ok_or_else(|| nothing(args, &all))?;
+async fn patch(client: &Client, args: &DiffArgs) -> Result<(Vec<u8>, AttemptWork), Failure> {
+    let attempt = args.attempt.unwrap_or(AttemptName::Latest);
+    let (flight, work) = works::find(client, args.flight.as_ref(), &args.waypoint, attempt).await?;
+    let (_dir, mirror) = mirror(client, &flight, &args.waypoint, &work).await?;
+    let patch = mirror.patch(&from_wire(&work.base), &from_wire(&work.commit), PATCH_BYTES_MAX).await;
+    let patch = patch.map_err(|error| unfetched(&args.waypoint, &error))?;
+    let patch = patch.ok_or_else(|| {
+        let message = format!("the patch is larger than {} MiB", PATCH_BYTES_MAX >> 20);
+        let hint = "`holdpoint fetch WAYPOINT --attempt N` writes a branch of it: look at that with git";
+        Failure::usage("too_large", message, hint)
+    })?;
+    Ok((patch, work))
+}
+
+/// Writes a branch that has the work of an attempt.
+pub(super) async fn fetch(args: &FetchArgs, attempt: AttemptName) -> Result<Exit, Failure> {
+    let repo = ground::find(&args.place.repo).await?;
+    let waypoint = waypoint(args)?;
+    let target = Target::existing(&args.place).await?;
+    let (branch, work) = target
+        .serve(async |client| {
+            let (flight, work) = works::find(client, args.of.as_ref(), &waypoint, attempt).await?;
+            // Git has looked at everything in it before any of it comes to the repository.
+            let (_dir, mirror) = mirror(client, &flight, &waypoint, &work).await?;
+            let commit = mirror.commit(&from_wire(&work.commit)).await.map_err(|error| unfetched(&waypoint, &error))?;
+            if commit.parents.as_slice() != [from_wire(&work.base)] {
+                let message = format!("attempt {} of {waypoint} has no commit of its own", work.attempt);
+                return Err(Failure::usage("nothing_handed_off", message, "it changed nothing of what it began with"));
+            }
+            let branch = flight::attempt_branch(&flight, &waypoint, work.attempt);
+            branch::write_attempt(client, &repo, &branch, &work).await?;
+            Ok((branch, work))
+        })
+        .await?;
+    say_caveat(&work);
+    let AttemptWork { attempt, base, commit, .. } = &work;
+    if args.json {
+        output::json(
+            &json!({"waypoint": waypoint, "attempt": attempt, "branch": branch, "base": base, "head": commit}),
+        );
+    } else {
+        output::out(&format!("{branch} is at {}", view::short(commit)));
+    }
+    Ok(Exit::Success)
+}
+
+/// Ids of flights and waypoints are spelled alike.
+fn waypoint(args: &FetchArgs) -> Result<WaypointId, Failure> {
+    let named = args.flight.as_ref().and_then(|name| name.as_str().parse().ok());
+    named.ok_or_else(|| {
+        let message = "--attempt needs the waypoint whose attempt it is";
+        Failure::usage("no_waypoint", message, "`holdpoint fetch WAYPOINT --attempt N`")
+    })
+}
+
+fn say_caveat(work: &AttemptWork) {
+    if let Some(caveat) = works::caveat(work) {
+        output::err(&caveat);
+    }
+}
+
+/// A mirror that has the work, which lives as long as the folder.
+async fn mirror(
+    client: &Client,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    work: &AttemptWork,
+) -> Result<(TempDir, Mirror), Failure> {
     let dir = tempfile::tempdir().map_err(|error| {
         let message = format!("cannot make a temporary folder: {error}");
         Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
     })?;
     let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
-    let unfetched = |error: &dyn std::error::Error| {
-        let message = format!("cannot get the work of {}: {}", args.waypoint, chain(error));
-        Failure::environment("not_fetched", message, "call it again")
-    };
-    let mirror = mirrors.ensure(client.bus(), &flight, &request.bundles).await.map_err(|error| unfetched(&error))?;
-    let (base, tree) = (from_wire(&request.base), from_wire(&request.tree));
-    let patch = mirror.patch(&base, &tree, PATCH_BYTES_MAX).await.map_err(|error| unfetched(&error))?;
-    patch.ok_or_else(|| {
-        let message = format!("the patch is larger than {} MiB", PATCH_BYTES_MAX >> 20);
-        Failure::usage("too_large", message, "look at the branch with git, once it has landed")
-    })
+    let mirror = mirrors.ensure(client.bus(), flight, &work.bundles).await;
+    let mirror = mirror.map_err(|error| unfetched(waypoint, &error))?;
+    Ok((dir, mirror))
 }
 
-/// A piece of work that was to be verified, with the attempt that made it.
-type HandedOff = (u32, VerificationRequest);
-
-/// What was to be verified, newest first.
-fn handed_off(history: Vec<HistoryLine>) -> Vec<HandedOff> {
-    let turns =
-        history.into_iter().rev().filter(|line| line.kind == "turn" && line.standing != Some(Standing::Unsigned));
-    let turns = turns.filter_map(|line| serde_json::from_value::<Turn>(line.artifact).ok());
-    let requests = turns.filter_map(|turn| match turn.request {
-        TurnRequest::Verify(request) => Some((turn.attempt, *request)),
-        _ => None,
-    });
-    requests.filter(|(_, request)| request.purpose == VerificationPurpose::Handoff).collect()
-}
-
-fn nothing(DiffArgs { waypoint, attempt, .. }: &DiffArgs, all: &[HandedOff]) -> Failure {
-    let there: BTreeSet<u32> = all.iter().map(|(attempt, _)| *attempt).collect();
-    let there: Vec<String> = there.into_iter().map(|attempt| attempt.to_string()).collect();
-    let history = format!("`holdpoint history {waypoint}` lists its attempts");
-    let (message, hint) = match attempt {
-        Some(attempt) if !there.is_empty() => {
-            let hint = format!("work was handed off by attempt {}; {history}", there.join(", "));
-            (format!("attempt {attempt} of {waypoint} handed no work off"), hint)
-        }
-        _ => (format!("no attempt of {waypoint} has handed work off yet"), history),
-    };
-    Failure::usage("nothing_handed_off", message, hint)
+fn unfetched(waypoint: &WaypointId, error: &dyn std::error::Error) -> Failure {
+    let message = format!("cannot get the work of {waypoint}: {}", chain(error));
+    Failure::environment("not_fetched", message, "call it again")
 }

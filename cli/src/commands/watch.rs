@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::audit::own_trust;
 use super::{
+    diff,
     look::interrupted,
     run::{anything_landed, print, print_last_event, stays},
 };
@@ -46,6 +47,9 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
 
 /// Writes the branch of a flight, whatever has landed so far.
 pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
+    if let Some(attempt) = args.attempt {
+        return diff::fetch(&args, attempt).await;
+    }
     let repo = ground::find(&args.place.repo).await?;
     let Some(flight) = &args.flight else { return unpack(&args, &repo).await };
     let target = Target::existing(&args.place).await?;

@@ -1,5 +1,7 @@
 //! The attempts of a waypoint, a line each: how it was judged, why, and what followed. Pure.
 
+use std::collections::HashMap;
+
 use holdpoint_core::{shown, telling};
 use holdpoint_protocol::{
     Timestamp,
@@ -14,9 +16,14 @@ use crate::view::seconds;
 /// Red criteria that a line names.
 const NAMED_MAX: usize = 3;
 
+/// Of an attempt that handed nothing off.
+const FILES_KEPT: &str = "its files are kept";
+
 /// What is known of one attempt.
 #[derive(Debug, Default)]
 struct Attempt {
+    /// As its turn has it.
+    number: Option<u64>,
     at: Option<Timestamp>,
     agent: String,
     /// What it did not pass, or why it failed.
@@ -25,17 +32,27 @@ struct Attempt {
     ruling: Option<String>,
     /// That is only that it waits for a person, whose word follows.
     waits: bool,
+    /// It was not taken, as after the end of its turn: nothing follows.
+    late: bool,
 }
 
 /// A line for each attempt that was handed off, oldest first.
 pub(crate) fn lines(history: &[HistoryLine]) -> Vec<String> {
     let mut attempts: Vec<Attempt> = Vec::new();
-    for line in history.iter().filter(|line| !matches!(line.standing, Some(Standing::Unsigned | Standing::Conflict))) {
-        if line.kind == BuildArtifact::KIND && line.standing == Some(Standing::Taken) {
-            attempts.push(handed_off(line));
+    let mut numbers: HashMap<&str, u64> = HashMap::new();
+    for line in history.iter().filter(|line| line.standing != Some(Standing::Unsigned)) {
+        let is_work = line.kind == BuildArtifact::KIND;
+        let late = line.standing == Some(Standing::Conflict) || is_work && line.standing != Some(Standing::Taken);
+        if let (Some(turn), Some(number)) = (line.artifact["turn_id"].as_str(), line.artifact["attempt"].as_u64()) {
+            numbers.insert(turn, number);
+        }
+        // Of what was not taken only files are worth a line.
+        if is_work && (line.artifact["bundle"].is_object() || !late) {
+            let number = line.artifact["turn"].as_str().and_then(|turn| numbers.get(turn).copied());
+            attempts.push(Attempt { number, ..handed_off(line, late) });
             continue;
         }
-        let Some(attempt) = attempts.last_mut() else { continue };
+        let Some(attempt) = attempts.iter_mut().rev().find(|attempt| !attempt.late && !late) else { continue };
         if line.kind == VerificationReport::KIND && attempt.ruling.is_none() {
             attempt.why = red(&line.artifact);
         }
@@ -48,10 +65,11 @@ pub(crate) fn lines(history: &[HistoryLine]) -> Vec<String> {
             attempt.ruling = Some(format!("{} ({})", shown::line(disposition), shown::line(reason)));
         }
     }
-    attempts.iter().enumerate().map(|(number, attempt)| shown_as(number + 1, attempt)).collect()
+    let number = |at: usize, attempt: &Attempt| attempt.number.unwrap_or(at as u64 + 1);
+    attempts.iter().enumerate().map(|(at, attempt)| shown_as(number(at, attempt), attempt)).collect()
 }
 
-fn shown_as(number: usize, Attempt { at, agent, why, ruling, .. }: &Attempt) -> String {
+fn shown_as(number: u64, Attempt { at, agent, why, ruling, .. }: &Attempt) -> String {
     let at = at.map(seconds).unwrap_or_default();
     let ruling = ruling.as_deref().unwrap_or("not judged yet");
     let more = why.len().saturating_sub(NAMED_MAX);
@@ -61,7 +79,7 @@ fn shown_as(number: usize, Attempt { at, agent, why, ruling, .. }: &Attempt) -> 
     format!("attempt {number}  {at}  {agent}  {ruling}{why}")
 }
 
-fn handed_off(line: &HistoryLine) -> Attempt {
+fn handed_off(line: &HistoryLine, late: bool) -> Attempt {
     let agent = shown::line(line.artifact["agent"].as_str().unwrap_or_default()).into_owned();
     let failure = &line.artifact["failure"];
     let words = failure["reason"].as_str().map(|reason| {
@@ -69,7 +87,10 @@ fn handed_off(line: &HistoryLine) -> Attempt {
         let last = detail.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
         format!("{}: {}", shown::line(reason), shown::line(last))
     });
-    Attempt { at: Some(line.at), agent, why: words.into_iter().collect(), ruling: None, waits: false }
+    let kept = (words.is_some() && line.artifact["bundle"].is_object()).then(|| FILES_KEPT.to_owned());
+    let ruling = late.then(|| "not taken".to_owned());
+    let why = words.into_iter().chain(kept).collect();
+    Attempt { number: None, at: Some(line.at), agent, why, ruling, waits: false, late }
 }
 
 /// The criteria and guards of a report that are not green, each with why.
@@ -129,6 +150,35 @@ mod tests {
                 ),
                 format!("attempt 2  {at}  builder-2  rework (agent_failed)  agent_failed: no model"),
                 format!("attempt 3  {at}  builder-1  accept (criteria_met)"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_attempt_that_left_files_says_so_also_where_they_were_not_taken() {
+        let taken = Some(Standing::Taken);
+        let turn = |id: &str, attempt: u32| line("turn", None, json!({"turn_id": id, "attempt": attempt}));
+        let left = |turn: &str, standing| {
+            let failure = json!({"reason": "agent_timeout", "detail": "its time was up"});
+            let artifact = json!({"agent": "builder-1", "turn": turn, "failure": failure, "bundle": {}});
+            line("build_artifact", standing, artifact)
+        };
+        let rework = json!({"decision": {"disposition": "rework", "reason_code": "agent_timeout"}});
+        let history = [
+            turn("t1", 1),
+            left("t1", taken),
+            line("turn", None, rework),
+            turn("t3", 3),
+            line("build_artifact", Some(Standing::Conflict), json!({"agent": "builder-2", "turn": "t3"})),
+            left("t3", None),
+        ];
+        let at = "1970-01-01T00:00:00Z";
+        let why = "agent_timeout: its time was up; its files are kept";
+        assert_eq!(
+            lines(&history),
+            [
+                format!("attempt 1  {at}  builder-1  rework (agent_timeout)  {why}"),
+                format!("attempt 3  {at}  builder-1  not taken  {why}"),
             ]
         );
     }

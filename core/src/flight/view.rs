@@ -17,6 +17,13 @@ pub fn branch(flight: &FlightId) -> String {
     format!("holdpoint/{flight}")
 }
 
+/// The branch that the work of one attempt is on where somebody fetches it. It is no path below the flight's branch, because git
+/// has either of the two then.
+#[must_use]
+pub fn attempt_branch(flight: &FlightId, waypoint: &WaypointId, attempt: u32) -> String {
+    format!("{}-{waypoint}-attempt-{attempt}", branch(flight))
+}
+
 /// The public status of one waypoint.
 #[must_use]
 pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {

@@ -47,3 +47,4 @@ mod surroundings;
 mod taking;
 mod tasks;
 mod traces;
+mod unfinished;
