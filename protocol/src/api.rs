@@ -362,6 +362,9 @@ pub struct InboxItem {
     /// What the last verification doubts, some of it shortened. It holds nothing up. It may quote agents' words.
     #[serde(default)]
     pub doubts: Vec<String>,
+    /// The commit of the last work, finished or not, of what is held or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Oid>,
     /// What a person can do, as commands.
     pub actions: Vec<Verb>,
     /// Names what waits: an act that carries it changes nothing once something else waits.

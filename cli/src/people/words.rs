@@ -79,6 +79,12 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     // Of what is open the commands below say it.
     let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
     lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| shown::line(text).into_owned()));
+    if item.work.is_some() {
+        let of = format!("{} --flight {}", item.waypoint, item.flight);
+        lines.push(format!(
+            "its last work is kept: `holdpoint diff {of}` shows it, `holdpoint fetch {of} --attempt latest` writes a branch of it"
+        ));
+    }
     lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
     lines
 }
@@ -242,6 +248,7 @@ pub(crate) mod tests {
             remediation: None,
             evidence: Vec::new(),
             doubts: Vec::new(),
+            work: None,
             actions: vec![Verb::Answer, Verb::Cancel],
             reference: "q1".to_owned(),
         }
@@ -300,7 +307,11 @@ pub(crate) mod tests {
     fn what_is_held_says_how_to_mend_it() {
         let remediation = Some("raise the budget".to_owned());
         let held = InboxItem { kind: InboxKind::Held, question: None, remediation, ..question() };
-        assert!(item(&held).contains("raise the budget"));
+        assert!(item(&held).contains("raise the budget") && !item(&held).contains("holdpoint diff"));
+        let kept = InboxItem { work: Some("c".repeat(40).parse().unwrap()), ..held };
+        let shown = item(&kept);
+        assert!(shown.contains("`holdpoint diff w --flight f` shows it"), "{shown}");
+        assert!(shown.contains("`holdpoint fetch w --flight f --attempt latest`"), "{shown}");
     }
 
     #[test]

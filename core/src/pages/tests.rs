@@ -122,6 +122,7 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         remediation: None,
         evidence: Vec::new(),
         doubts: Vec::new(),
+        work: None,
         actions: Vec::new(),
         reference: "r".to_owned(),
     }

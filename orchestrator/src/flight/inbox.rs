@@ -98,6 +98,7 @@ impl State {
                 }
             };
             let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);
+            let is_held = matches!(waits.kind, InboxKind::Held | InboxKind::Failed);
             let item = InboxItem {
                 context: context(books, &waits),
                 kind: waits.kind,
@@ -115,6 +116,7 @@ impl State {
                 remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
                 evidence: passed.flat_map(|result| result.evidence.iter().copied()).collect(),
                 doubts,
+                work: state.work.as_ref().and_then(|work| work.commit.clone()).filter(|_| is_held),
                 actions: flight::actions(&books.flight, &waits.waypoint, Some(&state)),
                 reference: waits.reference,
                 waypoint: waits.waypoint,

@@ -115,6 +115,7 @@ fn inbox() -> Inbox {
         remediation: None,
         evidence: Vec::new(),
         doubts: Vec::new(),
+        work: None,
         actions: vec![Verb::Answer, Verb::Cancel],
         reference: LOOKED_AT.to_owned(),
     };
@@ -130,12 +131,14 @@ fn inbox() -> Inbox {
         remediation: Some("read the failing criteria".to_owned()),
         evidence: vec![digest("output")],
         doubts: vec!["no test notices src/retry.rs".to_owned()],
+        work: Some(oid('c')),
         actions: vec![Verb::Retry, Verb::Cancel],
         ..question.clone()
     };
     let taken = InboxItem {
         kind: InboxKind::Taken,
         taken_by: Some(person()),
+        work: None,
         question: Some("Retry with backoff".to_owned()),
         actions: vec![Verb::HandIn, Verb::Release, Verb::Cancel],
         ..failed.clone()
