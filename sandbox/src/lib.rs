@@ -37,4 +37,4 @@ pub use profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 pub use property::{Property, PropertyReport};
 pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Standby, Tap};
 pub use tool::{AnsweringTool, Confinement, Limit, Tool, ToolAnswer, ToolError, ToolOutput};
-pub use toolchain::{ToolchainPaths, toolchain_paths};
+pub use toolchain::{ToolchainPaths, tidy_variables, toolchain_paths};

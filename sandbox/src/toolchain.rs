@@ -162,6 +162,16 @@ fn with_token(cargo: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(has).collect()
 }
 
+/// Variables by which tools that know no better keep what they write for themselves out of the sources they run on: in `scratch`,
+/// or not at all.
+#[must_use]
+pub fn tidy_variables(scratch: &Path) -> [(&'static str, String); 2] {
+    [
+        ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
+        ("PYTEST_ADDOPTS", format!("-o cache_dir='{}'", scratch.join("pytest-cache").display())),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

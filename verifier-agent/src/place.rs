@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::{Network, Profile, RunLimits, toolchain_paths};
+use holdpoint_sandbox::{Network, Profile, RunLimits, tidy_variables, toolchain_paths};
 
 use crate::settings::VerifierSettings;
 
@@ -118,13 +118,12 @@ pub(crate) fn environment(
     env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
     // Every tree is built from nothing, so a record of what changed only costs time.
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
-    // Both would write next to the sources, which are read-only.
-    env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+    // They would write next to the sources, which are read-only.
+    env.extend(tidy_variables(&run.tmp).map(|(name, value)| (name.to_owned(), value)));
     // Compiled modules in the tree need not be what their sources say.
     env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&run.tmp.join("pycache")));
     // What a passed test's process printed shows whether libtest or the code under test ended it.
     env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());
-    env.insert("PYTEST_ADDOPTS".to_owned(), format!("-o cache_dir='{}'", text(&run.tmp.join("pytest-cache"))));
     env
 }
 

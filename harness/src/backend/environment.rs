@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_sandbox::tidy_variables;
+
 use super::BackendTask;
 
 /// Where the variables come from.
@@ -41,6 +43,7 @@ pub fn environment(task: &BackendTask, sources: &Sources<'_>) -> BTreeMap<String
     env.insert("PATH".to_owned(), own("PATH", PATH_DEFAULT));
     env.insert("LANG".to_owned(), own("LANG", LANG_DEFAULT));
     env.insert("HOME".to_owned(), sources.home.display().to_string());
+    env.extend(tidy_variables(&task.scratch).map(|(name, value)| (name.to_owned(), value)));
     let passed = sources.pass_env.iter().filter_map(|name| Some((name.clone(), sources.own.get(name)?.clone())));
     env.extend(passed);
     env.extend(sources.env.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -132,6 +135,8 @@ mod tests {
             ("HOME", "/state/home"),
             ("LANG", "C.UTF-8"),
             ("PATH", "/bin"),
+            ("PYTEST_ADDOPTS", "-o cache_dir='/t/scratch/pytest-cache'"),
+            ("PYTHONDONTWRITEBYTECODE", "1"),
             ("RUSTUP_HOME", "/h/.rustup"),
             ("TMPDIR", "/t/scratch"),
         ]);
