@@ -83,6 +83,9 @@ const CLAUDE_SETTINGS: SettingsFolder = SettingsFolder {
     sessions: "projects",
 };
 
+/// What Claude Code leaves in a repository: worktrees of its own, and permissions that it was given there.
+const CLAUDE_LEAVES: &[&str] = &["/.claude/worktrees/", "/.claude/settings.local.json"];
+
 /// All presets.
 pub const PRESETS: [Preset; 6] = [
     Preset {
@@ -102,7 +105,7 @@ pub const PRESETS: [Preset; 6] = [
              --strict-mcp-config --resume {session}",
         ),
         version: "--version",
-        ignore: &[],
+        ignore: CLAUDE_LEAVES,
         // It refuses to go without questions as root unless it hears that it is in a sandbox.
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_env: &[
@@ -204,7 +207,7 @@ pub const PRESETS: [Preset; 6] = [
         judge: None,
         judge_resume: None,
         version: "--version",
-        ignore: &[],
+        ignore: CLAUDE_LEAVES,
         env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_env: &[
             "ANTHROPIC_API_KEY",
