@@ -134,6 +134,9 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
         message.push_str("\n    ");
         message.push_str(&line);
     }
+    for doubt in &findings.doubts {
+        message.push_str(&format!("\n    {}", shown::line(&doubt.text)));
+    }
     let hint = "nothing can be built on a base whose guards are red: fix it, or the guard. Checks see committed files only, and none \
                 that git ignores (`prepare` or the check itself has to make what it needs)";
     Failure::usage("guard_red", message, hint)

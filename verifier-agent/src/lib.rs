@@ -25,6 +25,7 @@ pub mod place;
 pub mod process;
 mod runs;
 pub mod settings;
+mod submodules;
 mod unrun;
 mod work;
 pub mod workbench;

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
         ChecklistReceipt, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose, VerificationRequest,
     },
     budget::Allowance,
-    facts::{DiffSummary, Oid, Violation},
+    facts::{DiffSummary, Oid, Verdict, Violation},
     ids::CriterionId,
     plan::Criterion,
 };
@@ -28,7 +28,7 @@ use crate::{
     mutants, place,
     runs::{Record, Runs},
     settings::VerifierSettings,
-    unrun,
+    submodules, unrun,
 };
 
 /// What a verification found: everything of a report but who, when and for which turn.
@@ -180,6 +180,10 @@ impl VerifierWorkbench {
             told("guard", &guard.id);
             let named = Named { id: &guard.id, check: &guard.check };
             guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
+        }
+        let is_red = |guard: &CriterionReport| guard.result.verdict != Verdict::Pass;
+        if request.purpose == VerificationPurpose::Baseline && guards.iter().any(is_red) {
+            verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
         Ok(findings(verdicts, guards, changes, runs.record))
     }
