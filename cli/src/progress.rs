@@ -14,6 +14,7 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, Standing},
+    facts::LeftOutKind,
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -189,24 +190,23 @@ async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &Ne
             screen.detail(&line);
         }
     }
-    if news.accepted && *reports_left > 0 {
+    let reports = news.accepted && *reports_left > 0;
+    let looks_back = reports || news.unchanged || !news.red.is_empty();
+    // Not worth an error: `holdpoint history` shows it, too.
+    let history =
+        if looks_back { client.history_now(flight, &news.waypoint).await.unwrap_or_default() } else { Vec::new() };
+    if reports {
         *reports_left -= 1;
-        let doubts = last_doubts(client, flight, &news.waypoint).await;
-        words::doubts(&doubts).for_each(|doubt| screen.detail(&doubt));
+        words::doubts(&last_doubts(&history)).for_each(|doubt| screen.detail(&doubt));
     }
     if news.unchanged {
-        // Not worth an error: `holdpoint history` shows it, too.
-        let history = client.history_now(flight, &news.waypoint).await.unwrap_or_default();
         words::last_words(&history).iter().for_each(|line| screen.detail(line));
     }
+    let up_to = if news.accepted { LeftOutKind::Elsewhere } else { LeftOutKind::Ignored };
+    words::left_out(&history, up_to).iter().for_each(|line| screen.detail(line));
     for note in &news.notes {
         screen.detail(note);
     }
-    if news.red.is_empty() {
-        return;
-    }
-    // Not worth an error: the evidence says how the check ended.
-    let history = client.history_now(flight, &news.waypoint).await.unwrap_or_default();
     for red in &news.red {
         let shown = evidence::of(client, red, &history).await;
         let why = shown.why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -227,9 +227,7 @@ async fn what_waits(client: &Client, flight: &FlightId, waypoint: &WaypointId) -
 }
 
 /// What the last report on a waypoint doubts.
-async fn last_doubts(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Vec<String> {
-    // Not worth an error: `holdpoint history` shows it, too.
-    let history = client.history_now(flight, waypoint).await.unwrap_or_default();
+fn last_doubts(history: &[HistoryLine]) -> Vec<String> {
     let of_work = |line: &&HistoryLine| line.artifact.get("purpose").is_some_and(|purpose| purpose == "handoff");
     let report = history.iter().rev().find(|line| of_work(line) && line.standing == Some(Standing::Taken));
     let mut doubts = report.map(words::doubts_of).unwrap_or_default();

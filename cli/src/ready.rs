@@ -53,7 +53,11 @@ impl Ready {
         let repo = ground::stand(repo, &plan, &workflows).await?;
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
-        let plan = with_tests(plan, &repo, &base).await?;
+        let mut plan = with_tests(plan, &repo, &base).await?;
+        // The plan's own come last: they are the stronger ones.
+        let mut rules = repo.ignore_rules().await;
+        rules.retain(|rule| !plan.ignore.contains(rule));
+        plan.ignore.splice(0..0, rules);
         for filter in repo.filters(&base).await? {
             let note = format!(
                 "note: files of this repository are under the filter {filter} (.gitattributes): agents and checks get them as git stores \

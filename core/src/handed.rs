@@ -10,6 +10,7 @@ use holdpoint_protocol::artifact::{
     Handed, HelpRequest, IgnoredMarker, SESSION_BYTES_MAX, StatusUpdate, TRANSCRIPT_BYTES_MAX,
     TRANSCRIPT_PATH_BYTES_MAX, VerificationReport,
 };
+use holdpoint_protocol::facts::LEFT_OUT_MAX;
 
 use crate::{
     engine::{BLOCKERS_MAX, NOTE_BYTES_MAX},
@@ -136,6 +137,11 @@ fn of_build(artifact: &BuildArtifact) -> Checked {
     text("failure.detail", detail, FAILURE_BYTES_MAX)?;
     items("ledger", artifact.ledger.len(), RUNS_MAX)?;
     items("claims", artifact.claims.len(), CLAIMS_MAX)?;
+    items("left_out", artifact.left_out.len(), LEFT_OUT_MAX)?;
+    artifact.left_out.iter().try_for_each(|one| {
+        sentence("left_out.what", &one.what)?;
+        sentence("left_out.why", &one.why)
+    })?;
     ignored(&artifact.markers_ignored)
 }
 

@@ -8,7 +8,7 @@ pub(crate) mod words;
 
 use holdpoint_protocol::{
     artifact::Disposition,
-    facts::{CriterionResult, Verdict, Violation, ViolationKind},
+    facts::{CriterionResult, LeftOut, Verdict, Violation, ViolationKind},
     ids::CriterionId,
     reason::{CriterionReason, ReasonCode},
 };
@@ -28,6 +28,8 @@ pub struct Facts<'a> {
     pub guards: &'a [CriterionResult],
     /// Broken path rules.
     pub violations: &'a [Violation],
+    /// What the clone of the work had besides.
+    pub left_out: &'a [LeftOut],
     /// A safety rule was broken as far as it can be seen.
     pub safety_broken: bool,
     /// The tree under review differs from the base.
@@ -74,7 +76,8 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return rework(facts, reason, reason, &words::remedy(facts.violations));
     }
     if let Some(reason) = shortfall(facts) {
-        return rework(facts, reason, ReasonCode::AttemptsExhausted, words::after_verdicts(facts.criteria));
+        let remedy = words::besides(facts.left_out) + words::after_verdicts(facts.criteria);
+        return rework(facts, reason, ReasonCode::AttemptsExhausted, &remedy);
     }
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
 }

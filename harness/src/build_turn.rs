@@ -7,7 +7,7 @@
 //!   `task`: what a program is given; `capture`: what it left in its files; `outcome`: what came of the turn, with them.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
-//! - `talk`: the conversation that goes along with a question, and with its answer.
+//! - `unusable`: pure; how files that cannot be handed off are put right. `talk`: the conversation that goes along with a question, and with its answer.
 //! - [`by_hand`]: what a person left who took over a turn.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, workbench, upload, handoff. [`process`]: the agent.
 
@@ -25,6 +25,7 @@ mod so_far;
 mod talk;
 pub(crate) mod task;
 pub mod unsure;
+mod unusable;
 pub mod workbench;
 pub mod worker;
 

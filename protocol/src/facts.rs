@@ -170,6 +170,32 @@ pub struct Violation {
     pub path: String,
 }
 
+/// What a clone had besides the work that was handed off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// The kind.
+    pub kind: LeftOutKind,
+    /// The path, the branch or the stash.
+    pub what: String,
+    /// By which rule, in words.
+    pub why: String,
+}
+
+/// The most of them that a handoff names.
+pub const LEFT_OUT_MAX: usize = 20;
+
+/// Why something in a clone is not part of the work, the most surprising first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutKind {
+    /// It is not in the working tree: a branch, a stash, a second worktree.
+    Elsewhere,
+    /// A rule of the repository or of its user ignores it.
+    Ignored,
+    /// A tool left it for itself.
+    Dropping,
+}
+
 /// Whose harness works under a key. The key's credentials say so, which the fleet's authority signed; what its holder
 /// signs never does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

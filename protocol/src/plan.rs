@@ -43,6 +43,9 @@ pub struct Plan {
     pub answer_within: Option<Millis>,
     /// A structured answer with less confidence than this becomes a question. Default: none does.
     pub ask_below: Option<Confidence>,
+    /// Files that are no work, as patterns of gitignore(5). What a submitter's own settings of git ignore is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
     /// The units of work, in the file's order.
     pub waypoints: Vec<Waypoint>,
 }

@@ -13,7 +13,7 @@ use crate::{
     Timestamp,
     artifact::{Disposition, Verb, VerificationPurpose},
     budget::Spent,
-    facts::{BundleRef, CriterionResult, Oid, Violation},
+    facts::{BundleRef, CriterionResult, LeftOut, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
     reason::{BlockReason, ReasonCode},
 };
@@ -141,6 +141,9 @@ pub struct Work {
     pub bundle: Option<BundleRef>,
     /// Broken path rules, as the orchestrator computed them from the objects.
     pub violations: Vec<Violation>,
+    /// What its clone had besides, as its harness says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Which role made it: `builder` or `repair`.
     pub role: RoleId,
     /// Which agent of that role, or the person who took its turn over.

@@ -198,6 +198,9 @@ pub struct BuildRequest {
     pub scope: Vec<String>,
     /// Paths it never touches.
     pub protected: Vec<String>,
+    /// Files that are no work, as patterns of gitignore(5), besides what the repository ignores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
     /// Guidance documents in the repository, the first wins.
     pub sources: Vec<String>,
     /// The guidance document of the repository.

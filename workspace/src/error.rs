@@ -284,6 +284,14 @@ pub enum InputRefusal {
         /// The link.
         path: RepoPath,
     },
+    /// Something in a submodule was changed.
+    #[error("{path} is a submodule, and {change}")]
+    Submodule {
+        /// The submodule.
+        path: RepoPath,
+        /// What was changed, in words.
+        change: String,
+    },
     /// A repository is inside the working tree.
     #[error("{path} is a git repository inside the working tree")]
     NestedRepository {

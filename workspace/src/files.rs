@@ -1,7 +1,11 @@
 //! Small file-system helpers with errors that name the path. No git here.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::error::WorkspaceError;
 
@@ -41,4 +45,18 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Workspac
 pub(crate) fn append(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let opened = std::fs::File::options().append(true).open(path);
     opened.and_then(|mut file| file.write_all(bytes)).map_err(WorkspaceError::io("write", path))
+}
+
+/// Opens something in a place that an agent could write: no link is followed, and nothing is waited for.
+pub(crate) fn open_unfollowed(path: &Path) -> std::io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// The first bytes of a file in such a place; `None`: no file is there, or it cannot be read.
+pub(crate) fn start_of(path: &Path, most: usize) -> Option<Vec<u8>> {
+    let file = open_unfollowed(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    let mut bytes = Vec::new();
+    file.take(most as u64).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }

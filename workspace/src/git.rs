@@ -17,6 +17,9 @@ use crate::limits::{LISTING_OUTPUT_BYTES, LONG_TIMEOUT, QUICK_TIMEOUT, SHORT_OUT
 
 pub use version::{GIT_FLOOR, GitVersion, require_git};
 
+/// Has git take paths as they are.
+const LITERAL: &str = "GIT_LITERAL_PATHSPECS";
+
 /// Environment of every call.
 const ENVIRONMENT: [(&str, &str); 9] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -26,7 +29,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_LITERAL_PATHSPECS", "1"),
+    (LITERAL, "1"),
     ("GIT_ADVICE", "0"),
 ];
 
@@ -69,6 +72,10 @@ const SETTINGS: [(&str, &str); 30] = [
     ("core.packedGitLimit", "256m"),
 ];
 
+/// Variables that say where a user's settings are.
+const USERS_SETTINGS: [&str; 5] =
+    ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+
 /// Lets git read another repository on this machine by its path.
 const LOCAL_TRANSPORT: (&str, &str) = ("protocol.file.allow", "always");
 
@@ -89,6 +96,8 @@ pub(crate) struct Git {
     tool: Tool,
     args: Vec<OsString>,
     local_transport: bool,
+    users_settings: bool,
+    magic: bool,
     confined: Option<Confined>,
 }
 
@@ -96,7 +105,16 @@ impl Git {
     /// The subcommand, for a few lines of answer within [`QUICK_TIMEOUT`].
     pub(crate) fn new(command: &'static str) -> Self {
         let tool = Tool::new("git").timeout(QUICK_TIMEOUT).output_cap(SHORT_OUTPUT_BYTES);
-        Self { command, global: Vec::new(), tool, args: Vec::new(), local_transport: false, confined: None }
+        Self {
+            command,
+            global: Vec::new(),
+            tool,
+            args: Vec::new(),
+            local_transport: false,
+            users_settings: false,
+            magic: false,
+            confined: None,
+        }
     }
 
     /// Exactly this git directory; nothing is looked for.
@@ -201,6 +219,23 @@ impl Git {
         self
     }
 
+    /// For a command that refuses to take paths literally: they have to begin with `./`.
+    pub(crate) fn magic_paths(mut self) -> Self {
+        self.magic = true;
+        self
+    }
+
+    /// Has this one call see the settings of the user, and none of ours: only for asking what they are, which starts nothing.
+    pub(crate) fn with_users_settings(mut self) -> Self {
+        self.users_settings = true;
+        for name in USERS_SETTINGS {
+            if let Some(value) = std::env::var_os(name) {
+                self.tool = self.tool.env(name, value);
+            }
+        }
+        self
+    }
+
     /// Runs it; any exit code is an answer.
     pub(crate) async fn run(self) -> Result<ToolOutput, WorkspaceError> {
         let (command, confined) = (self.command, self.confined.is_some());
@@ -245,7 +280,10 @@ impl Git {
         if let Some(Confined { work, read, write }) = self.confined {
             tool = tool.confined(work.confinement(read, write));
         }
-        for (key, value) in ENVIRONMENT {
+        if self.users_settings {
+            return tool.args(self.global).arg(self.command).args(self.args);
+        }
+        for (key, value) in ENVIRONMENT.into_iter().filter(|(key, _)| !self.magic || *key != LITERAL) {
             tool = tool.env(key, value);
         }
         let settings = SETTINGS.into_iter().chain(self.local_transport.then_some(LOCAL_TRANSPORT));

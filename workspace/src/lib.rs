@@ -13,6 +13,7 @@
 mod allowance;
 pub mod bundle;
 pub mod commit;
+mod droppings;
 pub mod error;
 mod files;
 mod fit;
@@ -34,8 +35,8 @@ pub use error::{InputRefusal, WorkspaceError};
 pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::InputLimits;
 pub use mirror::{
-    AgentClone, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, Import, Landing, Logged,
-    Merge, Mirror, PartlyCaptured, Replacement,
+    AgentClone, Captured, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, IgnoreRules,
+    Import, Landing, Logged, Merge, Mirror, PartlyCaptured, Replacement,
 };
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;

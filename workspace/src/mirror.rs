@@ -11,10 +11,13 @@ mod clone;
 mod commit;
 mod compose;
 mod diff;
+mod elsewhere;
 mod filters;
 mod import;
+mod left_out;
 mod look;
 mod merge;
+mod submodules;
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -23,7 +26,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use adopt::CheckedSnapshot;
-pub use capture::PartlyCaptured;
+pub use capture::{Captured, PartlyCaptured};
 pub use checkout::Checkout;
 pub use clone::AgentClone;
 pub use compose::{FileAs, Replacement};
@@ -61,10 +64,19 @@ pub struct Mirror {
     ignored: Option<Arc<Ignored>>,
 }
 
+/// What is no work besides what the ignore files of a repository name, as patterns of gitignore(5).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IgnoreRules {
+    /// What the agent's program leaves for itself, whatever ignore files say.
+    pub program: Vec<String>,
+    /// Rules of the flight, such as its user's own: ignore files can overrule them.
+    pub flight: Vec<String>,
+}
+
 /// Files that captures take as ignored.
 #[derive(Debug)]
 struct Ignored {
-    patterns: Vec<String>,
+    rules: IgnoreRules,
     /// The commit (or tree) whose files are not.
     unless: ObjectId,
 }
@@ -275,12 +287,11 @@ impl Mirror {
         Ok(())
     }
 
-    /// The same repository, whose captures take files that these patterns (gitignore(5)) match as ignored, whatever ignore files say.
-    /// Those that the base or this commit (or tree) has count.
+    /// The same repository, whose captures take files as ignored by these rules as well. Those that the base or this commit (or
+    /// tree) has count.
     #[must_use]
-    pub fn ignoring(&self, patterns: &[String], unless: &ObjectId) -> Self {
-        let ignored = Ignored { patterns: patterns.to_vec(), unless: unless.clone() };
-        Self { inner: self.inner.clone(), ignored: (!patterns.is_empty()).then(|| Arc::new(ignored)) }
+    pub fn ignoring(&self, rules: IgnoreRules, unless: &ObjectId) -> Self {
+        Self { inner: self.inner.clone(), ignored: Some(Arc::new(Ignored { rules, unless: unless.clone() })) }
     }
 
     fn limits(&self) -> &InputLimits {

@@ -2,7 +2,7 @@
 //! neither the user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but
 //! ours is read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ impl Scratch {
         let dir = parent
             .map_or_else(|| builder.tempdir(), |parent| builder.tempdir_in(parent))
             .map_err(WorkspaceError::io("create a folder in", &shown))?;
-        for folder in ["refs", "objects"] {
+        for folder in ["refs", "objects", "info"] {
             create_dir(&dir.path().join(folder))?;
         }
         write(&dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
@@ -47,8 +47,18 @@ impl Scratch {
         self.dir.path()
     }
 
+    /// Where git reads which files to ignore, besides the ignore files of a tree. Not there yet.
+    pub(crate) fn exclude_file(&self) -> PathBuf {
+        self.path().join("info/exclude")
+    }
+
     pub(crate) fn objects(&self) -> &Objects {
         &self.objects
+    }
+
+    /// A call of git on this directory that finds further objects in a folder which somebody else may write.
+    pub(crate) fn git_with(&self, command: &'static str, objects: &Path) -> Git {
+        self.git(command).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects).reads(objects)
     }
 
     /// A call of git on this directory.

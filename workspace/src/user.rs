@@ -4,6 +4,7 @@
 mod branch;
 mod dirty;
 mod empty;
+mod ignored;
 mod ref_name;
 
 use std::collections::BTreeSet;

@@ -199,6 +199,7 @@ impl<'a> Walk<'a> {
             agent,
             told: None,
             metered: None,
+            left_out: Vec::new(),
             body,
         })
     }

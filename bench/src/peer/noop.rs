@@ -107,6 +107,7 @@ fn unchanged(job: &Job) -> BuildArtifact {
             bundle: None,
             touched: Vec::new(),
             diff: DiffSummary::default(),
+            left_out: Vec::new(),
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,

@@ -173,3 +173,33 @@ async fn a_program_that_quits_too_quickly_is_reported_where_the_project_says_so(
     // Who changed something was quick, and no more.
     assert!(ready(&run(&shop, &shelf, "echo quick > a.txt").await).work.is_some());
 }
+
+#[tokio::test]
+async fn files_that_cannot_be_handed_off_are_put_right_in_the_same_turn() {
+    let (shop, shelf) = (Shop::new().await, Shelf::default());
+    let program = "if [ -z \"$HOLDPOINT_RETRY\" ]; then echo done >> a.txt; git init -q lib; echo x > lib/x
+        else cat > prompt.txt; rm -rf lib/.git; fi";
+    let built = run(&shop, &shelf, program).await;
+    let ready = ready(&built);
+    assert_eq!(shop.text(&ready.tree, "a.txt").await.as_deref(), Some("one\ndone\n"), "the work was done once");
+    assert_eq!(shop.text(&ready.tree, "lib/x").await.as_deref(), Some("x\n"));
+    let told = shop.text(&ready.tree, "prompt.txt").await.unwrap();
+    assert!(
+        told.contains("lib is a git repository inside the working tree") && told.contains("Put that right"),
+        "{told}"
+    );
+    assert!(!told.contains("JSON object that begins a line"), "no result is asked for: {told}");
+    let record = shelf.last();
+    assert_eq!(record.original_error.kind, ExchangeErrorKind::Semantic);
+    assert_eq!(record.final_status, Some(ExchangeStatus::Recovered));
+}
+
+#[tokio::test]
+async fn a_program_that_fails_while_it_puts_its_files_right_fails_with_both_reasons() {
+    let (shop, shelf) = (Shop::new().await, Shelf::default());
+    let built = run(&shop, &shelf, "mkdir lib && git init -q lib && echo x > lib/x").await;
+    let failure = failure(&built);
+    assert_eq!(failure.reason, ReasonCode::AgentFailed);
+    let last = failure.detail.lines().next_back().unwrap_or_default();
+    assert!(last.contains("lib is a git repository inside the working tree"), "{}", failure.detail);
+}

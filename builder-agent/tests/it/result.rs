@@ -137,7 +137,7 @@ async fn what_cannot_be_a_tree_fails_the_turn() {
     for command in [
         "git init --quiet inner && echo x > inner/file",
         "rm a.txt && mkfifo a.txt",
-        "mkdir sub && mkfifo sub/.gitignore",
+        "mkdir -p sub && { test -p sub/.gitignore || mkfifo sub/.gitignore; }",
     ] {
         let built = shop.run(command).await;
         assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid, "{command}");
@@ -164,13 +164,34 @@ async fn files_that_no_checkout_can_have_fail_the_turn_and_its_agent_is_told_why
     let deep = "d=$(printf '%0200d' 0); p=$d; for i in $(seq 17); do p=$p/$d; done; mkdir -p $p && echo x > $p/f";
     for (command, why) in [
         (deep, "the path is too long to be checked out"),
-        ("mkdir sub && echo x > 'sub/git~1'", "taken for git's own folder"),
-        ("ln -s a.txt .GitModules", "a link in the place of a file that git reads"),
+        ("mkdir -p sub && echo x > 'sub/git~1'", "taken for git's own folder"),
+        ("ln -sf a.txt .GitModules", "a link in the place of a file that git reads"),
     ] {
         let built = shop.run(command).await;
         let failure = failure(&built);
         assert_eq!(failure.reason, ReasonCode::HandoffInvalid, "{command}");
         let told = failure.detail.lines().next().unwrap_or_default();
-        assert!(told.starts_with("what the program left cannot be handed off: ") && told.contains(why), "{told}");
+        assert!(told.starts_with("what the program left cannot be handed off (") && told.contains(why), "{told}");
     }
+}
+
+#[tokio::test]
+async fn what_does_not_count_is_named_with_its_rule() {
+    let shop = Shop::new().await;
+    let turn = shop.turn_with(|request| request.ignore = vec!["*.orig".to_owned()]);
+    let program = "mkdir -p pkg/__pycache__ && echo x > pkg/__pycache__/m.pyc && echo x > run.log && echo x > a.orig
+        git checkout -q -b other && echo two >> a.txt && git commit -q -a -m work && git checkout -q work";
+    let built = shop.workbench(program).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let ready = ready(&built);
+    assert!(ready.work.is_none(), "{ready:?}");
+    let left_out: Vec<_> = ready.left_out.iter().map(|one| (one.what.as_str(), one.why.as_str())).collect();
+    assert_eq!(
+        left_out,
+        [
+            ("branch other", "1 commit that the files do not have"),
+            ("a.orig", "ignored by the flight's rule `*.orig`"),
+            ("run.log", "ignored by .gitignore:1 `*.log`"),
+            ("pkg/__pycache__/", "compiled Python"),
+        ]
+    );
 }

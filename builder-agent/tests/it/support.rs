@@ -125,6 +125,7 @@ impl Shop {
             criteria: Vec::new(),
             scope: Vec::new(),
             protected: Vec::new(),
+            ignore: Vec::new(),
             sources: Vec::new(),
             covenant: "AGENTS.md".to_owned(),
             base: to_wire(&self.base),

@@ -196,6 +196,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         }],
         scope: vec!["greeting".to_owned()],
         protected: Vec::new(),
+        ignore: Vec::new(),
         sources: Vec::new(),
         covenant: "AGENTS.md".to_owned(),
         base: oid(BASE_COMMIT),

@@ -8,6 +8,7 @@ use holdpoint_protocol::{
     Digest,
     api::{FlightLine, HistoryLine, Standing},
     artifact::{Artifact as _, BuildPlan},
+    facts::LeftOutKind,
     ids::role,
     names::answers_turn,
     streams,
@@ -139,8 +140,8 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// One line: when, what, where to find it, and the few fields that say most. Below it, what a report doubts, and what a
-/// completion wants changed.
+/// One line: when, what, where to find it, and the few fields that say most. Below it, what a report doubts, what a
+/// completion wants changed, and what a handoff left out.
 fn readable(line: &HistoryLine) -> String {
     const TELLING: [&str; 7] = ["role", "status", "disposition", "reason_code", "verdict", "outcome", "summary"];
     let field = |name: &str| {
@@ -166,7 +167,8 @@ fn readable(line: &HistoryLine) -> String {
     let doubts = words::doubts(&doubts).map(|doubt| format!("\n    {doubt}"));
     let blockers = line.artifact["blockers"].as_array().into_iter().flatten().filter_map(|blocker| blocker.as_str());
     let blockers = blockers.map(|blocker| format!("\n    blocker: {}", shown::line(blocker)));
-    std::iter::once(head.trim_end().to_owned()).chain(doubts).chain(blockers).collect()
+    let left_out = words::left_out_of(line, LeftOutKind::Dropping).into_iter().map(|line| format!("\n    {line}"));
+    std::iter::once(head.trim_end().to_owned()).chain(doubts).chain(blockers).chain(left_out).collect()
 }
 
 /// Whether it wants an answer of the journal and has none. A call for help that is heard while its program runs wants none.

@@ -5,6 +5,7 @@ use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, InboxKind, Standing},
     artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
+    facts::{LeftOut, LeftOutKind},
     ids::{AgentName, FlightId, WaypointId},
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
@@ -125,6 +126,21 @@ pub(crate) fn last_words(history: &[HistoryLine]) -> Vec<String> {
     lines
 }
 
+/// What the last clone had besides what was handed off, from this kind on; nothing where its handoff was not taken.
+pub(crate) fn left_out(history: &[HistoryLine], up_to: LeftOutKind) -> Vec<String> {
+    let taken = |line: &&HistoryLine| line.kind == BuildArtifact::KIND && line.standing == Some(Standing::Taken);
+    let built = history.iter().rev().find(taken);
+    built.map(|line| left_out_of(line, up_to)).unwrap_or_default()
+}
+
+/// What is left out by a line of a history, up to this kind.
+pub(crate) fn left_out_of(line: &HistoryLine, up_to: LeftOutKind) -> Vec<String> {
+    let left_out = line.artifact.get("left_out").filter(|_| line.kind == BuildArtifact::KIND).cloned();
+    let left_out: Vec<LeftOut> = left_out.and_then(|list| serde_json::from_value(list).ok()).unwrap_or_default();
+    let shown = left_out.iter().filter(|one| one.kind <= up_to);
+    shown.map(|one| format!("left out: {} ({})", shown::line(&one.what), shown::line(&one.why))).collect()
+}
+
 /// The command that does it.
 pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> String {
     let word = verb.as_str();
@@ -222,6 +238,15 @@ pub(crate) mod tests {
         };
         let said = line(serde_json::json!({"last_words": "I\u{1b}[2J cannot.\n> holdpoint cancel f"}), Standing::Taken);
         let late = line(serde_json::json!({"last_words": "late"}), Standing::Conflict);
+        let list = serde_json::json!([
+            {"kind": "elsewhere", "what": "branch x", "why": "1 commit"},
+            {"kind": "ignored", "what": "a.log", "why": "ignored by .gitignore:1 `*.log`"},
+            {"kind": "dropping", "what": "__pycache__/", "why": "compiled Python"},
+        ]);
+        let left = [line(serde_json::json!({"left_out": list}), Standing::Taken), late.clone()];
+        assert_eq!(left_out(&left, LeftOutKind::Elsewhere), ["left out: branch x (1 commit)"]);
+        assert_eq!(left_out(&left, LeftOutKind::Ignored).len(), 2);
+        assert_eq!(left_out_of(&left[0], LeftOutKind::Dropping).len(), 3);
         let changed = line(serde_json::json!({}), Standing::Taken);
         let shown = last_words(&[changed.clone(), said.clone(), late]);
         assert_eq!(shown, ["the agent changed nothing, and said:", "| I\\u{1b}[2J cannot.", "| > holdpoint cancel f"]);

@@ -144,6 +144,9 @@ fn work(of: Of<'_>, line: &HistoryLine, built: &BuildArtifact) -> Markup {
                 a href=(of.frame.href(&diff)) { "diff" } }
             details { summary { "Paths" } ul { @for path in built.touched.iter().take(PATHS_MAX) { li { code { (word(&path.path)) } } } } }
         }
+        @if !built.left_out.is_empty() {
+            details { summary { "Left out" } ul { @for one in &built.left_out { li { code { (word(&one.what)) } " " (word(&one.why)) } } } }
+        }
         @if let Some(words) = built.completion_claim.as_deref().or(built.last_words.as_deref()) {
             details { summary { "What it said in the end" } pre.words { (lines(words)) } }
         }

@@ -121,7 +121,8 @@ impl Seen<'_> {
         let told = opened.and_then(|opened| opened.told().cloned()).map(Box::new);
         let (role, cause) = (known.line.subject.role.clone(), cause.clone());
         let metered = body.metered().cloned().map(Box::new);
-        let handoff = Handoff { turn, role, agent, cause, told, metered, body: () };
+        let left_out = body.left_out().to_vec();
+        let handoff = Handoff { turn, role, agent, cause, told, metered, left_out, body: () };
         Ok(match body {
             Handed::Built(artifact) => Input::Built(handoff.with(self.outcome(artifact)?)),
             Handed::Reported(report) => {

@@ -398,6 +398,7 @@ impl Orchestrator {
             cause,
             told: None,
             metered,
+            left_out: Vec::new(),
             body: (),
         };
         if percent % 7 == 5 {

@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, Failure},
-    facts::Violation,
+    facts::{LeftOut, Violation},
     ids::{AgentName, RoleId},
     reason::ReasonCode,
     state::{EARLIER_MAKERS_MAX, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
@@ -129,16 +129,18 @@ pub(super) fn built(
         }
         BuildOutcome::Work { commit, violations } => (commit, violations),
     };
-    made(transition.answered(handoff.cause, Outcome::Complete), open, handoff.agent, commit, violations)
+    let seen = (violations, handoff.left_out);
+    made(transition.answered(handoff.cause, Outcome::Complete), open, handoff.agent, commit, seen)
 }
 
-/// Work was made in this turn, by an agent of its role or by the person who took it over: its gate is left.
+/// Work was made in this turn, by an agent of its role or by the person who took it over: its gate is left. With it goes what
+/// was seen of it: broken path rules, and what was left out.
 pub(super) fn made(
     mut transition: Transition<'_>,
     open: &OpenTurn,
     agent: AgentName,
     commit: Option<BundledCommit>,
-    violations: Vec<Violation>,
+    (violations, left_out): (Vec<Violation>, Vec<LeftOut>),
 ) -> EngineStep {
     let base_tree = transition.before.base.as_ref().and_then(|b| transition.cx.flight.tree_of(b));
     let Some(tree) = commit.as_ref().map(|c| &c.tree).or(base_tree).cloned() else {
@@ -153,6 +155,7 @@ pub(super) fn made(
         tree,
         bundle: commit.map(|c| c.bundle),
         violations,
+        left_out,
         role: open.role.clone(),
         agent,
         earlier_makers,

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
         Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, Handed, HelpRequest,
         Metered, Retry, VerificationReport,
     },
-    facts::{BundleRef, Oid, Violation},
+    facts::{BundleRef, LeftOut, Oid, Violation},
     ids::{AgentName, RoleId, TurnId, WaypointId},
     journal::{Cause, Death},
     state::QuestionKind,
@@ -108,6 +108,8 @@ pub struct Handoff<T> {
     pub told: Option<Box<Feedback>>,
     /// What its program used up, as far as it says.
     pub metered: Option<Box<Metered>>,
+    /// What its clone had besides the work, as its harness says.
+    pub left_out: Vec<LeftOut>,
     /// What it says.
     pub body: T,
 }
@@ -116,8 +118,8 @@ impl<B> Handoff<B> {
     /// The same handoff with another body.
     #[must_use]
     pub fn with<T>(self, body: T) -> Handoff<T> {
-        let Self { turn, role, agent, cause, told, metered, body: _ } = self;
-        Handoff { turn, role, agent, cause, told, metered, body }
+        let Self { turn, role, agent, cause, told, metered, left_out, body: _ } = self;
+        Handoff { turn, role, agent, cause, told, metered, left_out, body }
     }
 }
 

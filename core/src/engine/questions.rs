@@ -124,7 +124,9 @@ pub(super) fn leave_in_progress(
 ) {
     let earlier_makers = earlier_makers(transition.before.work.as_ref(), &agent);
     let (commit, bundle, violations) = (Some(commit), Some(bundle), Vec::new());
-    transition.next.work = Some(Work { commit, tree, bundle, violations, role, agent, earlier_makers, made_on: None });
+    let left_out = Vec::new();
+    transition.next.work =
+        Some(Work { commit, tree, bundle, violations, left_out, role, agent, earlier_makers, made_on: None });
 }
 
 /// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.

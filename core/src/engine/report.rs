@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{CriterionReport, Disposition, VerificationPurpose, VerificationReport},
-    facts::{CriterionResult, Verdict, Violation},
+    facts::{CriterionResult, LeftOut, Verdict, Violation},
     ids::CriterionId,
     journal::Cause,
     reason::ReasonCode,
@@ -144,8 +144,9 @@ fn rule_base(report: &VerificationReport, cx: &StepContext<'_>) -> Option<Ruling
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
     if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
+        let doubts: String = report.doubts.iter().map(|doubt| format!("; {}", doubt.text)).collect();
         let text = format!(
-            "guard {id} is not green on the base: fix the base, or the guard, first; checks see committed files only, and none that git ignores"
+            "guard {id} is not green on the base: fix the base, or the guard, first; checks see committed files only, and none that git ignores{doubts}"
         );
         return Some(escalate(ReasonCode::GuardRed, &text));
     }
@@ -165,6 +166,11 @@ fn violations(state: &WaypointState, report: &VerificationReport) -> Vec<Violati
     all
 }
 
+/// What the clone of the work had besides.
+fn left_out(state: &WaypointState) -> &[LeftOut] {
+    state.work.as_ref().map_or(&[], |work| &work.left_out)
+}
+
 /// The ruling on a report, by the policy table.
 pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &StepContext<'_>) -> Ruling {
     policy::rule(&Facts {
@@ -174,6 +180,7 @@ pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Step
         guards_asked: &guards_asked(cx),
         guards: &results(&report.guards),
         violations: &violations(state, report),
+        left_out: left_out(state),
         safety_broken: false,
         changed: state.work.as_ref().is_some_and(|w| w.commit.is_some()),
         blocking_doubt: report.doubts.iter().any(|d| d.blocking),
@@ -219,7 +226,7 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
 pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &WaypointState) -> Feedback {
     let failing = report.criteria.iter().chain(&report.guards);
     let failing = failing.filter(|r| r.result.verdict != Verdict::Pass).cloned().collect();
-    let notes = words::notes(&violations(state, report)).into_iter();
+    let notes = words::notes(&violations(state, report)).into_iter().chain(words::left_out_notes(left_out(state)));
     let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
     let notes = notes.chain(doubts).collect();
     Feedback {

@@ -144,6 +144,7 @@ pub(super) fn build_request(
         criteria: cx.waypoint.criteria.clone(),
         scope: cx.waypoint.scope.clone(),
         protected: protected(cx),
+        ignore: cx.flight.submitted.plan.ignore.clone(),
         sources: cx.flight.submitted.plan.sources.clone(),
         covenant: cx.flight.submitted.covenant.clone(),
         base,

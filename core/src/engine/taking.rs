@@ -307,7 +307,7 @@ fn work_handed_in(
             ));
         }
     };
-    handoff::made(transition.answered(cause, Outcome::Complete), open, by, commit, violations)
+    handoff::made(transition.answered(cause, Outcome::Complete), open, by, commit, (violations, Vec::new()))
 }
 
 /// A person judged what has no check: the turn is a verifier's again, with the verdicts in it.

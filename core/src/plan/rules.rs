@@ -71,6 +71,12 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
         found.command(at.key("prepare"), "`prepare`", prepare);
     }
     found.globs(at.key("protected"), "protected", &plan.protected);
+    let ignore = at.key("ignore");
+    if found.length(ignore, "`ignore`", plan.ignore.len(), ITEMS_MAX) {
+        for (i, pattern) in plan.ignore.iter().enumerate() {
+            found.name(ignore.item(i), "an item of `ignore`", pattern, NAME_BYTES_MAX);
+        }
+    }
     if let Some(span) = plan.answer_within {
         found.duration(at.key("answer_within"), "answer_within", span);
     }

@@ -36,6 +36,7 @@ pub fn schema() -> Value {
             "answer_within": span(),
             "ask_below": one_of(&["low", "medium", "high"]),
             "evidence": one_of(&["fast", "strict"]),
+            "ignore": texts("Files that are no work, as patterns of a .gitignore."),
             "waypoints": {"type": "array", "minItems": 1, "items": waypoint()},
         },
     })

@@ -31,6 +31,7 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "answer_within",
     "ask_below",
     "evidence",
+    "ignore",
     "waypoints",
 ];
 
@@ -56,6 +57,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         answers: answers(&fields, problems),
         answer_within: fields.duration("answer_within", problems),
         ask_below: ask_below(&fields, problems),
+        ignore: fields.texts("ignore", problems),
         waypoints: fields.list("waypoints", problems, |node, problems| waypoint::read(node, evidence, problems)),
     })
 }

@@ -49,6 +49,7 @@ impl Case {
             guards_asked: &ids(&["g"]),
             guards: &self.guards,
             violations: &violations,
+            left_out: &[],
             safety_broken: self.safety_broken,
             changed: self.changed,
             blocking_doubt: self.blocking_doubt,

@@ -1,7 +1,7 @@
 //! How broken path rules and failed turns are reported: to the agent that has another try, and to people.
 
 use holdpoint_protocol::{
-    facts::{CriterionResult, Verdict, Violation, ViolationKind},
+    facts::{CriterionResult, LeftOut, LeftOutKind, Verdict, Violation, ViolationKind},
     reason::{CriterionReason as Reason, ReasonCode},
 };
 
@@ -29,6 +29,35 @@ pub(crate) fn notes(violations: &[Violation]) -> Vec<String> {
         notes.push(format!("and {} more paths", violations.len() - NOTES_MAX));
     }
     notes
+}
+
+/// What work could have been meant and was not handed off, one a line.
+pub(crate) fn left_out_notes(left_out: &[LeftOut]) -> Vec<String> {
+    let notes: Vec<String> = meant(left_out).map(|one| format!("not handed off: {} ({})", one.what, one.why)).collect();
+    let rule =
+        "only files of the working tree that no rule ignores are handed off: bring there what belongs to the work";
+    let rule = (!notes.is_empty()).then(|| rule.to_owned());
+    notes.into_iter().chain(rule).collect()
+}
+
+/// The same for people, in front of what they can do.
+pub(super) fn besides(left_out: &[LeftOut]) -> String {
+    let mut parts: Vec<String> = meant(left_out).map(|one| format!("{} ({})", one.what, one.why)).collect();
+    let more = parts.len().saturating_sub(NAMED_MAX);
+    parts.truncate(NAMED_MAX);
+    if more > 0 {
+        parts.push(format!("and {more} more"));
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("the agent left what was not handed off: {}; ", parts.join(", "))
+    }
+}
+
+/// What a tool left for itself was never meant.
+fn meant(left_out: &[LeftOut]) -> impl Iterator<Item = &LeftOut> {
+    left_out.iter().filter(|one| one.kind != LeftOutKind::Dropping)
 }
 
 /// What a person can do about broken path rules, worst first.
@@ -125,6 +154,24 @@ mod tests {
         let many: Vec<Violation> = (0..60).map(|n| violation(ViolationKind::OutOfScope, &n.to_string())).collect();
         assert_eq!(notes(&many).len(), 51);
         assert!(remedy(&many).contains("and 57 more paths"));
+    }
+
+    #[test]
+    fn what_was_left_out_is_named_with_its_rule_and_tools_caches_are_not() {
+        let one = |kind, what: &str| LeftOut { kind, what: what.to_owned(), why: format!("why {what}") };
+        let cache = one(LeftOutKind::Dropping, "src/__pycache__/");
+        assert!(left_out_notes(std::slice::from_ref(&cache)).is_empty());
+        assert_eq!(besides(std::slice::from_ref(&cache)), "");
+        let mut all: Vec<LeftOut> = ["a", "b", "c", "d"].map(|what| one(LeftOutKind::Ignored, what)).into();
+        all.insert(0, one(LeftOutKind::Elsewhere, "branch x"));
+        all.push(cache);
+        let notes = left_out_notes(&all);
+        assert_eq!((notes.len(), notes[0].as_str()), (6, "not handed off: branch x (why branch x)"));
+        let told = besides(&all);
+        assert_eq!(
+            told,
+            "the agent left what was not handed off: branch x (why branch x), a (why a), b (why b), and 2 more; "
+        );
     }
 
     #[test]

@@ -1,28 +1,19 @@
 //! What a program left in its files, as one commit on the turn's base: finished for a handoff, or as it is.
 
-use std::{
-    fmt::Display,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_core::commit;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
-    artifact::Failure,
     facts,
     ids::AgentName,
-    reason::ReasonCode,
     turn::{BuildRequest, Turn},
 };
 use holdpoint_workspace::{
-    AgentClone, Bundle, CommitMeta, HANDOFF_REF, Mirror, ObjectId, PartlyCaptured, WorkspaceError,
+    AgentClone, Bundle, Captured, CommitMeta, HANDOFF_REF, Mirror, ObjectId, PartlyCaptured, WorkspaceError,
 };
 
-use super::{
-    answer::{WorkClaims, with_output},
-    hazards::stuck_ignore_file,
-};
-use crate::backend::BackendResult;
+use super::{answer::WorkClaims, hazards::stuck_ignore_file, unusable::unusable};
 use holdpoint_runtime::{
     mirror::{diff_summary, from_wire, path_changes},
     telemetry::ErrorChain,
@@ -57,6 +48,8 @@ pub struct Ready {
     pub touched: Vec<facts::PathChange>,
     /// How much.
     pub diff: facts::DiffSummary,
+    /// What the clone had besides.
+    pub left_out: Vec<facts::LeftOut>,
     /// What the program says of it.
     pub said: WorkClaims,
 }
@@ -92,22 +85,18 @@ pub(super) struct Capture<'a> {
 }
 
 impl Capture<'_> {
-    /// What is handed off, or why the files cannot be.
-    pub(super) async fn finished(
-        &self,
-        said: WorkClaims,
-        result: &BackendResult,
-    ) -> Result<Result<Ready, Failure>, WorkspaceError> {
-        let invalid = |why: &dyn Display| {
-            let what = format!("what the program left cannot be handed off: {why}");
-            Ok(Err(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) }))
-        };
+    /// What is handed off, or what is wrong with the files and how it is put right.
+    pub(super) async fn finished(&self, said: WorkClaims) -> Result<Result<Ready, String>, WorkspaceError> {
         if let Some(hazard) = self.hazard().await {
-            return invalid(&hazard.why);
+            return Ok(Err(hazard.why));
         }
-        match self.ready(said).await {
+        let ready = async {
+            self.mirror.check_submodules(self.dir(), &from_wire(&self.request.base)).await?;
+            self.ready(said).await
+        };
+        match ready.await {
             Ok(ready) => Ok(Ok(ready)),
-            Err(error) if blames_the_files(&error) => invalid(&ErrorChain(&error)),
+            Err(error) if blames_the_files(&error) => Ok(Err(unusable(&error))),
             Err(error) => Err(error),
         }
     }
@@ -151,21 +140,20 @@ impl Capture<'_> {
 
     async fn partly(&self, left_out: &mut Vec<String>) -> Result<Option<CapturedWork>, WorkspaceError> {
         let base = from_wire(&self.request.base);
-        let PartlyCaptured { tree, left_out: refused } = self.mirror.capture_partly(self.dir(), &base).await?;
+        let PartlyCaptured { tree, refused } = self.mirror.capture_partly(self.dir(), &base).await?;
         left_out.extend(refused.iter().map(ToString::to_string));
         if tree == self.mirror.tree_of(&base).await? { Ok(None) } else { self.commit(&tree).await.map(Some) }
     }
 
     /// The work of a person, or why the files cannot be handed in.
     pub(super) async fn by_hand(&self) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
-        if let Some(hazard) = self.hazard().await {
-            return Ok(Err(hazard.why));
-        }
-        match self.ready(WorkClaims::default()).await {
-            Ok(ready) => Ok(Ok(ready.work)),
-            Err(error) if blames_the_files(&error) => Ok(Err(ErrorChain(&error).to_string())),
-            Err(error) => Err(error),
-        }
+        Ok(self.finished(WorkClaims::default()).await?.map(|ready| ready.work))
+    }
+
+    /// Where the files are.
+    fn dir(&self) -> &Path {
+        let (Files::Clone(_, dir) | Files::Copy(dir)) = &self.files;
+        dir
     }
 
     /// What would make git hang, or files that cannot even be listed.
@@ -175,34 +163,27 @@ impl Capture<'_> {
         match looked.map_err(std::io::Error::other).flatten() {
             Ok(None) => None,
             Ok(Some(path)) => {
-                Some(Hazard { why: format!("{} is neither a file nor a link", path.display()), path: Some(path) })
+                let why = format!("{} is neither a file nor a link: remove it", path.display());
+                Some(Hazard { why, path: Some(path) })
             }
             Err(error) => Some(Hazard { why: format!("its files cannot be listed: {error}"), path: None }),
-        }
-    }
-
-    /// Where the files are.
-    fn dir(&self) -> &Path {
-        match &self.files {
-            Files::Clone(_, dir) | Files::Copy(dir) => dir,
         }
     }
 
     async fn ready(&self, said: WorkClaims) -> Result<Ready, WorkspaceError> {
         let _at = holdpoint_faults::at(Step::Capture);
         let base = from_wire(&self.request.base);
-        let tree = match &self.files {
-            Files::Clone(clone, _) => self.mirror.capture_clone(clone, &base).await?,
-            Files::Copy(dir) => self.mirror.capture(dir, &base).await?,
-        };
+        let clone = if let Files::Clone(clone, _) = &self.files { Some(*clone) } else { None };
+        let Captured { tree, left_out } = self.mirror.capture_all(self.dir(), &base, clone).await?;
         let base_tree = self.mirror.tree_of(&base).await?;
         if tree == base_tree {
-            return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });
+            let (touched, diff) = (Vec::new(), facts::DiffSummary::default());
+            return Ok(Ready { work: None, tree, touched, diff, left_out, said });
         }
         let changes = self.mirror.diff(&base_tree, &tree).await?;
         let (summary, work) = tokio::join!(self.mirror.diff_summary(&base_tree, &tree), self.commit(&tree));
         let (touched, diff) = (path_changes(&changes), diff_summary(&summary?));
-        Ok(Ready { work: Some(work?), tree, touched, diff, said })
+        Ok(Ready { work: Some(work?), tree, touched, diff, left_out, said })
     }
 
     /// One commit on the base, in a bundle.

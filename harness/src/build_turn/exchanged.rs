@@ -29,14 +29,40 @@ use crate::{
     meter::{self, RunMeter},
 };
 
-/// What a program comes to by its output.
+/// What a run of a program comes to.
 pub(crate) enum Read<A> {
+    /// A request over the line ended it.
+    Asked(ProgramAsks),
     /// It can be used.
     Good(A),
     /// It cannot, because of this.
     Bad(ResultProblem),
     /// The program ended badly, or says that it failed.
     Failed(Failure),
+}
+
+impl<A> Read<A> {
+    /// Whether nothing can be done with it.
+    fn is_unusable(&self) -> bool {
+        matches!(self, Self::Bad(_) | Self::Failed(_))
+    }
+}
+
+/// Reads what an ended program came to.
+pub(crate) trait RunReader: Sync {
+    /// Something that can be used.
+    type Good: Send;
+
+    /// Reads it by its end and output, by what it left, and by what was completed over the line so far.
+    fn read(
+        &self,
+        result: &BackendResult,
+        before: Before<'_>,
+        recorded: Option<&Completed>,
+    ) -> impl Future<Output = Result<Read<Self::Good>, BuildError>> + Send;
+
+    /// Whether it is a call for help.
+    fn calls_for_help(good: &Self::Good) -> bool;
 }
 
 /// What came of all runs of a turn's program.
@@ -62,6 +88,19 @@ pub(crate) enum Came<A> {
 }
 
 impl<A> Came<A> {
+    /// The same of a program that was run again because of its files: where that failed in another way, both reasons count.
+    fn after(mut self, unusable_files: Option<&ResultProblem>) -> Self {
+        if let (Self::Failed(failure), Some(problem)) = (&mut self, unusable_files)
+            && !failure.detail.contains(&problem.details)
+        {
+            failure.detail.push_str(&format!(
+                "\n--- it was run again ---\nwhat it left could not be handed off: {}",
+                problem.details
+            ));
+        }
+        self
+    }
+
     /// Whether it is a call for help.
     fn calls(&self, calls_for_help: impl Fn(&A) -> bool) -> bool {
         match self {
@@ -86,18 +125,14 @@ pub(crate) struct Course<'a> {
 }
 
 impl<B: Backend> Workbench<B> {
-    /// Runs the program until its result can be used or nothing more is tried. `keep` keeps what is there when it asks; `read`
-    /// reads an ended run, with what was completed over the line so far; `calls_for_help` says whether that is a call for help.
-    pub(crate) async fn exchanged<A, K: Future<Output = bool>>(
+    /// Runs the program until its result can be used or nothing more is tried. `keep` keeps what is there when it asks.
+    pub(crate) async fn exchanged<R: RunReader, K: Future<Output = bool>>(
         &self,
         course: &Course<'_>,
         first: &BackendTask,
         keep: impl Fn() -> K,
-        (read, calls_for_help): (
-            impl Fn(&BackendResult, Before<'_>, Option<&Completed>) -> Read<A>,
-            impl Fn(&A) -> bool,
-        ),
-    ) -> Result<Exchanged<A>, BuildError> {
+        reader: &R,
+    ) -> Result<Exchanged<R::Good>, BuildError> {
         let Course { turn, agent, desk, folder, repository, expected, instead } = *course;
         let allowance = turn.allowance.as_ref();
         let limits = self.backend.limits(first);
@@ -107,6 +142,7 @@ impl<B: Backend> Workbench<B> {
         let (mut output, mut metered, mut recorded) = (Vec::new(), Metered::default(), None);
         // More than retries: waiting for a provider is none.
         let (mut task, mut runs) = (first.clone(), 0);
+        let mut unusable_files: Option<ResultProblem> = None;
         loop {
             let may_use = metering::left(allowance, &metered);
             let meter = RunMeter::new((self.backend.dialect(), self.backend.price()), task.go_on.as_ref(), may_use);
@@ -122,19 +158,24 @@ impl<B: Backend> Workbench<B> {
             let whole = evidence(&result);
             output.extend_from_slice(&whole);
             metered = metering::plus(metered, of_run(&result));
-            let read = read(&result, exchange.before(), recorded.as_ref());
-            let is_good = matches!(read, Read::Good(_));
-            if !is_good && let Some(why) = is_over(desk).await {
+            let read = match heard {
+                Some(heard) => Read::Asked(heard),
+                None => reader.read(&result, exchange.before(), recorded.as_ref()).await?,
+            };
+            if !matches!(read, Read::Good(_))
+                && let Some(why) = is_over(desk).await
+            {
                 let detail = with_output(&format!("the program was ended, because its turn was over: {why}"), &result);
                 let came = Came::Failed(Failure { reason: ReasonCode::AgentFailed, detail });
                 return Ok(Exchanged { result, came, output, metered });
             }
             let reached = stall.has_reached_limit() || metering::has_reached(allowance, &metered);
-            if reached && heard.is_none() && !is_good {
+            if reached && read.is_unusable() {
                 let came = Came::Failed(metering::reached(allowance, &metered));
                 return Ok(Exchanged { result, came, output, metered });
             }
-            if heard.is_none() && is_limited(&read, &result) {
+            // The provider of its model refused for the time being, and it came to nothing because of that.
+            if read.is_unusable() && result.said.rate_limited.is_some() {
                 let waited = tokio::select! {
                     waited = exchange.waits(result.duration, result.said.rate_limited) => waited,
                     _ = desk.over() => true,
@@ -146,11 +187,11 @@ impl<B: Backend> Workbench<B> {
                 task = BackendTask { wall: Some(wall), output_bytes: Some(bytes), ..task };
                 continue;
             }
-            let (problem, can_start) = match (&heard, &read) {
-                (Some(_), _) | (None, Read::Good(_)) => (None, false),
-                (None, Read::Bad(_) | Read::Failed(_)) if result.said.context_full => (Some(is_full()), false),
-                (None, Read::Bad(problem)) => (Some(problem.clone()), false),
-                (None, Read::Failed(failure)) => of_bad_end(failure, &result, stall.is_stuck()),
+            let (problem, can_start) = match &read {
+                Read::Asked(_) | Read::Good(_) => (None, false),
+                Read::Bad(_) | Read::Failed(_) if result.said.context_full => (Some(is_full()), false),
+                Read::Bad(problem) => (Some(problem.clone()), false),
+                Read::Failed(failure) => of_bad_end(failure, &result, stall.is_stuck()),
             };
             let tried = EndedRun {
                 command: &result.command,
@@ -161,15 +202,15 @@ impl<B: Backend> Workbench<B> {
                 session: result.said.session.as_deref(),
                 can_start,
             };
-            let came = match (exchange.after(&tried, problem.as_ref()).await, heard) {
-                (After::Again(again), None) => {
+            let came = match exchange.after(&tried, problem.as_ref()).await {
+                After::Again(again) => {
+                    unusable_files = problem.filter(|problem| problem.of_files).or(unusable_files);
                     task = retried(first, again, exchange.left(), &result);
                     continue;
                 }
-                (_, Some(heard)) => Came::Asked(heard),
-                (After::Over(end), None) => came(read, end, &result, &stall),
+                After::Over(end) => came(read, end, &result, &stall).after(unusable_files.as_ref()),
             };
-            if came.calls(calls_for_help) {
+            if came.calls(R::calls_for_help) {
                 exchange.called_for_help();
             }
             return Ok(Exchanged { result, came, output, metered });
@@ -189,11 +230,6 @@ async fn is_over(desk: &dyn Desk) -> Option<String> {
         why = desk.over() => Some(why),
         () = std::future::ready(()) => None,
     }
-}
-
-/// Whether the provider of the program's model refused for the time being, and the program came to nothing because of that.
-fn is_limited<A>(read: &Read<A>, result: &BackendResult) -> bool {
-    result.said.rate_limited.is_some() && !matches!(read, Read::Good(_))
 }
 
 fn is_full() -> ResultProblem {
@@ -220,6 +256,7 @@ fn of_bad_end(failure: &Failure, result: &BackendResult, stuck: bool) -> (Option
 fn came<A>(read: Read<A>, end: Option<ExchangeEnd>, result: &BackendResult, stall: &Stall) -> Came<A> {
     let why = end.map_or("", ExchangeEnd::why);
     match read {
+        Read::Asked(heard) => Came::Asked(heard),
         Read::Good(good) => Came::Good(good),
         Read::Failed(_) if stall.is_stuck() => {
             let seconds = stall.limit().unwrap_or_default().as_secs();
@@ -228,7 +265,8 @@ fn came<A>(read: Read<A>, end: Option<ExchangeEnd>, result: &BackendResult, stal
         }
         Read::Failed(failure) => Came::Failed(failure),
         Read::Bad(problem) => {
-            let what = format!("what the program handed over cannot be used ({why}): {}", problem.details);
+            let left = if problem.of_files { "left cannot be handed off" } else { "handed over cannot be used" };
+            let what = format!("what the program {left} ({why}): {}", problem.details);
             Came::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) })
         }
     }

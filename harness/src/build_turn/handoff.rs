@@ -6,7 +6,7 @@ use holdpoint_protocol::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest, CommandRun,
         Conversation, Failure, HelpRequest, LedgerSource, Metered, WorkInProgress,
     },
-    facts::{BlobRef, BundleRef, DiffSummary, PathChange},
+    facts::{BlobRef, BundleRef, DiffSummary, LeftOut, PathChange},
     turn::BuildRequest,
 };
 
@@ -90,6 +90,7 @@ pub(super) fn final_handoff(
             bundle: work.bundle,
             touched: bounded(work.touched),
             diff: work.diff,
+            left_out: work.left_out,
             ledger,
             claims: work.said.claims,
             last_words: built.last_words.filter(|_| unchanged),
@@ -107,14 +108,15 @@ struct Work {
     bundle: Option<BundleRef>,
     touched: Vec<PathChange>,
     diff: DiffSummary,
+    left_out: Vec<LeftOut>,
     said: WorkClaims,
 }
 
 impl Work {
     fn ready(job: &Job, ready: Ready, digest: Option<Digest>) -> Self {
         let bundle = ready.work.zip(digest).map(|(work, digest)| stored(job, &work, digest));
-        let Ready { tree, touched, diff, said, .. } = ready;
-        Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, said }
+        let Ready { tree, touched, diff, left_out, said, .. } = ready;
+        Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, left_out, said }
     }
 }
 

@@ -3,13 +3,21 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{artifact::Failure, reason::ReasonCode};
+use holdpoint_runtime::telemetry::TRACE;
 use holdpoint_workspace::WorkspaceError;
+use tracing::{Instrument as _, info_span};
 
 use super::{
-    answer::{ProgramAnswer, with_output},
+    answer::{AnswerRules, ProgramAnswer, answer, with_output},
     capture::{Capture, CapturedWork, Ready},
+    exchanged::{Came, Read, RunReader},
+    workbench::BuildError,
 };
-use crate::backend::{BackendResult, markers::HelpCall, question::ValidQuestion};
+use crate::{
+    ask::{Ask, Completed, ProgramAsks},
+    backend::{BackendResult, markers::HelpCall, question::ValidQuestion},
+    exchange::{Expected, ResultProblem, envelope::Before},
+};
 
 /// Files that are named because they cannot be kept.
 const LEFT_OUT_NAMED_MAX: usize = 20;
@@ -38,43 +46,80 @@ impl BuildTurnOutcome {
     }
 }
 
-/// How the program ended.
-pub(super) struct EndedTurn<'a> {
-    /// Its last run.
-    pub(super) result: &'a BackendResult,
-    /// Nothing changes the files any more.
-    pub(super) settled: bool,
-    /// A program that ends earlier than this, and changed nothing, has failed.
+/// What a program came to that can be used.
+pub(super) enum WorkAnswer {
+    /// Work that is ready for handoff.
+    Ready(Box<Ready>),
+    /// A question.
+    Clarify(ValidQuestion),
+    /// A call for help.
+    Help(HelpCall),
+}
+
+/// Reads what a program that makes work came to: what it says, and then the files that it left.
+pub(super) struct WorkReader<'a> {
+    pub(super) capture: &'a Capture<'a>,
+    pub(super) expected: &'a Expected,
+    /// An end before this, with nothing changed, is none.
     pub(super) quick: Option<Duration>,
 }
 
-/// What came of the turn. Files that may still change go with nothing.
-pub(super) async fn outcome(
-    capture: &Capture<'_>,
-    said: ProgramAnswer,
-    ended: EndedTurn<'_>,
-) -> Result<BuildTurnOutcome, WorkspaceError> {
-    let EndedTurn { result, settled, quick } = ended;
-    let unfinished = async || if settled { capture.unfinished().await } else { Ok((None, Vec::new())) };
-    let failure = match said {
-        ProgramAnswer::Ready(said) => match capture.finished(said, result).await? {
-            Ok(ready) if ready.work.is_none() && quick.is_some_and(|least| result.duration < least) => {
+impl RunReader for WorkReader<'_> {
+    type Good = WorkAnswer;
+
+    async fn read(
+        &self,
+        result: &BackendResult,
+        before: Before<'_>,
+        _: Option<&Completed>,
+    ) -> Result<Read<WorkAnswer>, BuildError> {
+        let Capture { turn, request, .. } = self.capture;
+        let wanted =
+            AnswerRules { waypoint: &turn.waypoint, expected: self.expected, before, ask_below: request.ask_below };
+        let said = match answer(result, &wanted) {
+            ProgramAnswer::Ready(said) => said,
+            ProgramAnswer::Failed(failure) => return Ok(Read::Failed(failure)),
+            ProgramAnswer::Unusable(problem) => return Ok(Read::Bad(problem)),
+            ProgramAnswer::Clarify(question) => return Ok(Read::Good(WorkAnswer::Clarify(question))),
+            ProgramAnswer::Help(call) => return Ok(Read::Good(WorkAnswer::Help(call))),
+        };
+        let finished = self.capture.finished(said).instrument(info_span!(target: TRACE, "capture"));
+        Ok(match finished.await? {
+            Ok(ready) if ready.work.is_none() && self.quick.is_some_and(|least| result.duration < least) => {
                 let milliseconds = result.duration.as_millis();
                 let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
-                Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) }
+                Read::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
             }
-            Ok(ready) => return Ok(BuildTurnOutcome::Ready(Box::new(ready))),
-            Err(failure) => failure,
-        },
-        ProgramAnswer::Unusable(problem) => {
-            Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&problem.details, result) }
+            Ok(ready) => Read::Good(WorkAnswer::Ready(Box::new(ready))),
+            Err(wrong) => Read::Bad(ResultProblem::of_files(wrong)),
+        })
+    }
+
+    fn calls_for_help(answer: &WorkAnswer) -> bool {
+        matches!(answer, WorkAnswer::Help(_))
+    }
+}
+
+/// What came of the turn. Files that may still change (`settled` is false) go with nothing.
+pub(super) async fn outcome(
+    capture: &Capture<'_>,
+    came: Came<WorkAnswer>,
+    settled: bool,
+) -> Result<BuildTurnOutcome, WorkspaceError> {
+    let unfinished = async || if settled { capture.unfinished().await } else { Ok((None, Vec::new())) };
+    Ok(match came {
+        Came::Asked(ProgramAsks { ask: Ask::Question(question), .. }) | Came::Good(WorkAnswer::Clarify(question)) => {
+            BuildTurnOutcome::Clarify(question, unfinished().await?.0)
         }
-        ProgramAnswer::Failed(failure) => failure,
-        ProgramAnswer::Clarify(question) => return Ok(BuildTurnOutcome::Clarify(question, unfinished().await?.0)),
-        ProgramAnswer::Help(call) => return Ok(BuildTurnOutcome::Help(call, unfinished().await?.0)),
-    };
-    let (work, left_out) = unfinished().await?;
-    Ok(BuildTurnOutcome::Failed(naming(failure, &left_out), work))
+        Came::Asked(ProgramAsks { ask: Ask::Help(call), .. }) | Came::Good(WorkAnswer::Help(call)) => {
+            BuildTurnOutcome::Help(call, unfinished().await?.0)
+        }
+        Came::Good(WorkAnswer::Ready(ready)) => BuildTurnOutcome::Ready(ready),
+        Came::Failed(failure) => {
+            let (work, left_out) = unfinished().await?;
+            BuildTurnOutcome::Failed(naming(failure, &left_out), work)
+        }
+    })
 }
 
 /// The failure, which says below its first line what of the files could not be kept.

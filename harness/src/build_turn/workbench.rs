@@ -13,28 +13,28 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::Ended;
-use holdpoint_workspace::{AgentClone, Mirror, WorkspaceError};
+use holdpoint_workspace::{AgentClone, IgnoreRules, Mirror, WorkspaceError};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
-    answer::{AnswerRules, ProgramAnswer, answer, said_nothing, settled},
+    answer::{said_nothing, settled},
     capture::{Capture, Files},
-    exchanged::{Came, Course, Exchanged, Read},
+    exchanged::{Came, Course, Exchanged},
     folder::{AgentFolderError, TurnFolder, TurnFolders},
-    outcome::{BuildTurnOutcome, EndedTurn, outcome},
+    outcome::{BuildTurnOutcome, WorkReader, outcome},
     output::last_words,
     so_far::SoFar,
     task::{Brief, task},
 };
 use crate::{
-    ask::{self, Ask, Completed, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
+    ask::{self, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
     backend::{
         Backend, BackendError, BackendResult, BackendTask, Transcript,
         prompt::{prompt, sections::Worth},
     },
     context::{RepositoryContext, TurnSubject},
     dialect::Continuation,
-    exchange::{Expected, RulesError, envelope::Before, rules_at, stall::Stall},
+    exchange::{Expected, RulesError, rules_at, stall::Stall},
     meter,
 };
 use holdpoint_runtime::{
@@ -186,39 +186,25 @@ impl<B: Backend> Workbench<B> {
         let expected = Expected::work(&turn.role, &turn.waypoint, criteria, &rules);
         let repository = Some(&repository);
         let course = Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: MARKER };
-        let read = |result: &BackendResult, before: Before<'_>, _: Option<&Completed>| {
-            let wanted =
-                AnswerRules { waypoint: &turn.waypoint, expected: &expected, before, ask_below: request.ask_below };
-            match answer(result, &wanted) {
-                ProgramAnswer::Failed(failure) => Read::Failed(failure),
-                ProgramAnswer::Unusable(problem) => Read::Bad(problem),
-                good @ (ProgramAnswer::Ready(_) | ProgramAnswer::Clarify(_) | ProgramAnswer::Help(_)) => {
-                    Read::Good(good)
-                }
-            }
-        };
-        let calls = |answer: &ProgramAnswer| matches!(answer, ProgramAnswer::Help(_));
-        let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
+        let mirror = &self.ignoring(mirror, request);
+        let bundle = folder.own().join("handoff.bundle");
+        let files = Files::Clone(&clone, folder.clone_dir());
+        let capture = Capture { turn, request, agent, mirror, bundle, files };
+        let quick = rules.settings.quit_too_quickly_below;
+        let reader = WorkReader { capture: &capture, expected: &expected, quick };
+        let exchanged = Box::pin(self.exchanged(&course, &task, keep, &reader)).await?;
         let Exchanged { result, came, output: printed, metered } = exchanged;
         let output = folder.own().join("output");
         write(&output, &printed)?;
-        let (said, is_copied) = match came {
-            Came::Asked(ProgramAsks { ask, kept }) => (said_over_the_line(ask), kept),
-            Came::Good(answer) => (answer, false),
-            Came::Failed(failure) => (ProgramAnswer::Failed(failure), false),
-        };
         // Files that something still runs on may change while they are read, but for a copy of them.
+        let is_copied = matches!(&came, Came::Asked(ProgramAsks { kept: true, .. }));
         let files = match is_copied || (!result.tree_ended && keep().await) {
             true => Files::Copy(copied(&folder)),
-            false => Files::Clone(&clone, folder.clone_dir()),
+            false => capture.files,
         };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
-        // What earlier attempts handed off is work, whatever this program leaves for itself.
-        let mirror = &mirror.ignoring(self.backend.ignored(), &from_wire(&request.start));
-        let bundle = folder.own().join("handoff.bundle");
-        let capture = Capture { turn, request, agent, mirror, bundle, files };
-        let ended = EndedTurn { result: &result, settled, quick: rules.settings.quit_too_quickly_below };
-        let outcome = Box::pin(outcome(&capture, said, ended));
+        let capture = Capture { files, ..capture };
+        let outcome = Box::pin(outcome(&capture, came, settled));
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
         let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
@@ -236,6 +222,13 @@ impl<B: Backend> Workbench<B> {
         })
     }
 
+    /// The repository whose captures leave out what is no work here. What earlier attempts handed off is, whatever this program leaves
+    /// for itself.
+    fn ignoring(&self, mirror: &Mirror, request: &BuildRequest) -> Mirror {
+        let rules = IgnoreRules { program: self.backend.ignored().to_vec(), flight: request.ignore.clone() };
+        mirror.ignoring(rules, &from_wire(&request.start))
+    }
+
     /// Where the turn starts: from the files of a delivery of it that was interrupted here, where there are any.
     async fn start(
         &self,
@@ -246,7 +239,7 @@ impl<B: Backend> Workbench<B> {
     ) -> Oid {
         let start = request.start.clone();
         let Some(left) = folder.left() else { return start };
-        let mirror = &mirror.ignoring(self.backend.ignored(), &from_wire(&start));
+        let mirror = &self.ignoring(mirror, request);
         let bundle = folder.own().join("left.bundle");
         let left = Capture { turn, request, agent, mirror, bundle, files: Files::Copy(left) };
         match left.unfinished().await {
@@ -373,13 +366,6 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
         talk: None,
         folder,
     })
-}
-
-fn said_over_the_line(ask: Ask) -> ProgramAnswer {
-    match ask {
-        Ask::Question(question) => ProgramAnswer::Clarify(question),
-        Ask::Help(call) => ProgramAnswer::Help(call),
-    }
 }
 
 /// The span of one run of an agent's program.

@@ -21,7 +21,7 @@ use crate::{
     build_turn::{
         BuildError, TurnFolder, Workbench,
         answer::said_nothing,
-        exchanged::{Came, Course, Exchanged, Read},
+        exchanged::{Came, Course, Exchanged, Read, RunReader},
         task::{Brief, task},
         workbench::{rules, write},
     },
@@ -128,18 +128,8 @@ impl<B: Backend> Workbench<B> {
             Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: COMPLETION };
         // There is nothing of the program's to keep.
         let keep = || std::future::ready(true);
-        let read = |result: &BackendResult, before: Before<'_>, recorded: Option<&Completed>| match answer(
-            result,
-            Held { turn, request, expected: &expected, before },
-            recorded,
-        ) {
-            Answer::Completed { said, named } => Read::Good(CompleteTurnOutcome::Completed { said, named }),
-            Answer::Asks(ask) => Read::Good(CompleteTurnOutcome::Asks(ask)),
-            Answer::Unusable(problem) => Read::Bad(problem),
-            Answer::Failed(failure) => Read::Failed(failure),
-        };
-        let calls = |outcome: &CompleteTurnOutcome| matches!(outcome, CompleteTurnOutcome::Asks(Ask::Help(_)));
-        let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
+        let reader = CompletionReader { turn, request, expected: &expected };
+        let exchanged = Box::pin(self.exchanged(&course, &task, keep, &reader)).await?;
         let Exchanged { result, came, output: printed, metered } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
@@ -149,6 +139,36 @@ impl<B: Backend> Workbench<B> {
         };
         let markers_ignored = said_nothing(&result, &turn.waypoint);
         Ok(CompletedTurn { outcome, output, metered, markers_ignored, _folder: folder })
+    }
+}
+
+/// Reads what the program of such a turn came to.
+struct CompletionReader<'a> {
+    turn: &'a Turn,
+    request: &'a CompletionRequest,
+    expected: &'a Expected,
+}
+
+impl RunReader for CompletionReader<'_> {
+    type Good = CompleteTurnOutcome;
+
+    async fn read(
+        &self,
+        result: &BackendResult,
+        before: Before<'_>,
+        recorded: Option<&Completed>,
+    ) -> Result<Read<CompleteTurnOutcome>, BuildError> {
+        let Self { turn, request, expected } = *self;
+        Ok(match answer(result, Held { turn, request, expected, before }, recorded) {
+            Answer::Completed { said, named } => Read::Good(CompleteTurnOutcome::Completed { said, named }),
+            Answer::Asks(ask) => Read::Good(CompleteTurnOutcome::Asks(ask)),
+            Answer::Unusable(problem) => Read::Bad(problem),
+            Answer::Failed(failure) => Read::Failed(failure),
+        })
+    }
+
+    fn calls_for_help(outcome: &CompleteTurnOutcome) -> bool {
+        matches!(outcome, CompleteTurnOutcome::Asks(Ask::Help(_)))
     }
 }
 

@@ -142,6 +142,9 @@ impl ExchangeCourse {
         let is_full = problem.kind == ExchangeErrorKind::ContextWindow;
         let delay = self.settings.delay(self.retries, chance);
         let same_conversation = !is_full;
+        if problem.of_files {
+            return Next::Ask { prompt: prompt::for_files(problem, ask), delay, same_conversation };
+        }
         if !self.settings.retry_prompt_reduction && !is_full {
             return Next::Ask { prompt: prompt::whole(problem, ask), delay, same_conversation };
         }

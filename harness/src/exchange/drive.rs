@@ -173,8 +173,10 @@ impl<'a> Exchange<'a> {
             }
             Next::Fresh { delay } => (delay, Again { prompt: None, same_conversation: false, retry: self.tries() }),
             Next::Ask { prompt, delay, same_conversation } => {
-                self.asked = true;
-                self.kept.clone_from(&problem.kept);
+                if !problem.of_files {
+                    self.asked = true;
+                    self.kept.clone_from(&problem.kept);
+                }
                 self.prompt.clone_from(&prompt);
                 (delay, Again { prompt: Some(prompt), same_conversation, retry: self.tries() })
             }
@@ -205,7 +207,8 @@ impl<'a> Exchange<'a> {
         let (whole, missing) = (self.expected.template(), self.expected.template_of(&problem.missing));
         let goes_on = self.resumes && problem.kind != ExchangeErrorKind::ContextWindow;
         let context = if goes_on { "" } else { CONTEXT };
-        let ask = PromptRequest { whole: &whole, missing: &missing, instead: self.instead, context };
+        let (instead, wants_result) = (self.instead, self.asked || self.expected.required);
+        let ask = PromptRequest { whole: &whole, missing: &missing, instead, context, wants_result };
         let next = self.course.next(problem, can_start, &ask, chance());
         let delay = match &next {
             Next::Ask { delay, .. } | Next::Fresh { delay } => *delay,

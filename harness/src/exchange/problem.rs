@@ -14,13 +14,21 @@ pub struct ResultProblem {
     pub missing: Vec<String>,
     /// What is kept of the object, so that only the rest is asked for.
     pub kept: Option<Map<String, Value>>,
+    /// It is wrong with the files that the program left, and not with what it printed.
+    pub of_files: bool,
 }
 
 impl ResultProblem {
     /// A problem without more than its words.
     #[must_use]
     pub fn new(kind: ExchangeErrorKind, details: impl Into<String>) -> Self {
-        Self { kind, details: details.into(), missing: Vec::new(), kept: None }
+        Self { kind, details: details.into(), missing: Vec::new(), kept: None, of_files: false }
+    }
+
+    /// What keeps the files that the program left from being handed off.
+    #[must_use]
+    pub fn of_files(details: impl Into<String>) -> Self {
+        Self { of_files: true, ..Self::new(ExchangeErrorKind::Semantic, details) }
     }
 
     /// What the problem is known by: the same one twice running is a circle.

@@ -21,6 +21,28 @@ pub struct PromptRequest<'a> {
     pub instead: &'a str,
     /// Where to look for the task in a conversation that begins with this prompt; empty where it goes on.
     pub context: &'a str,
+    /// A result is wanted behind every change, and not only where something is wrong with it.
+    pub wants_result: bool,
+}
+
+/// The prompt for a program that has to put its files right.
+#[must_use]
+pub fn for_files(problem: &ResultProblem, ask: &PromptRequest<'_>) -> String {
+    let wrong = problem.details.get(..problem.details.floor_char_boundary(DETAILS_BYTES)).unwrap_or_default();
+    let mut text =
+        format!("Your work is kept, but the files that you left cannot be handed off.\n\nError: {wrong}\n\n");
+    if !ask.context.is_empty() {
+        let _ = write!(text, "{}\n\n", ask.context);
+    }
+    text.push_str("Put that right, leave the rest of your work as it is, and then end with exit code 0.\n");
+    if ask.wants_result {
+        let _ = write!(
+            text,
+            "\nPrint the whole result again in the end, as one JSON object that begins a line of its own:\n\n{}",
+            fenced(ask.whole)
+        );
+    }
+    text
 }
 
 /// The longest prompt.
@@ -101,7 +123,18 @@ mod tests {
         missing: "{\"b\": <text>}",
         instead: "",
         context: "Look.",
+        wants_result: false,
     };
+
+    #[test]
+    fn a_program_that_left_unusable_files_is_asked_to_put_them_right_and_for_no_result_unless_it_has_to_print_one() {
+        let problem = ResultProblem::of_files("lib/.git is a repository: remove it");
+        let prompt = for_files(&problem, &ASK);
+        assert!(prompt.contains("Error: lib/.git is a repository: remove it") && prompt.contains("Look."), "{prompt}");
+        assert!(prompt.contains("Put that right") && !prompt.contains("JSON"), "{prompt}");
+        let prompt = for_files(&problem, &PromptRequest { wants_result: true, ..ASK });
+        assert!(prompt.contains(&fenced(ASK.whole)), "{prompt}");
+    }
 
     #[test]
     fn the_first_prompt_says_what_is_wrong_and_the_least_only_what_is_missing() {

@@ -55,7 +55,7 @@ impl State {
         let (turn, role, agent) = (turn.clone(), subject.role.clone(), call.agent.clone());
         tracing::info!(event = "help_recovered", %turn, %agent, "an agent died after its program called for help");
         let metered = call.metered.clone().map(Box::new);
-        let handoff = Handoff { turn, role, agent, cause, told: None, metered, body };
+        let handoff = Handoff { turn, role, agent, cause, told: None, metered, left_out: Vec::new(), body };
         // Refused: the turn moved on meanwhile, and there is nothing to recover.
         if let Applied::Appended = self.apply(&subject.waypoint, Input::Asked(handoff), None).await? {
             self.pump(myself).await;

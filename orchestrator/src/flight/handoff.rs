@@ -108,7 +108,8 @@ impl State {
         };
         let (role, agent) = (subject.role.clone(), head.agent.clone());
         let metered = body.metered().cloned().map(Box::new);
-        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, body: () };
+        let left_out = body.left_out().to_vec();
+        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, left_out, body: () };
         match body {
             Handed::Plan => {
                 // Plans for turns that never were push no open turn out of what is remembered.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest,
     artifact::{IgnoredMarker, artifact},
-    facts::{BundleRef, DiffSummary, Oid, PathChange},
+    facts::{BundleRef, DiffSummary, LeftOut, Oid, PathChange},
     ids::{AgentName, CriterionId, TurnId},
     plan::TurnBudget,
     reason::ReasonCode,
@@ -60,6 +60,9 @@ artifact! {
         touched: Vec<PathChange>,
         /// How much changed, from git.
         diff: DiffSummary,
+        /// What the clone had besides: at most [`LEFT_OUT_MAX`](crate::facts::LEFT_OUT_MAX).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<LeftOut>,
         /// What was run, by whom it is said.
         ledger: Vec<CommandRun>,
         /// Criteria the program says it met; claims only.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     codec::{self, CodecError, Encoding},
+    facts::LeftOut,
     ids::{AgentName, ArtifactId, TurnId},
 };
 
@@ -88,6 +89,12 @@ impl Handed {
             Self::Act(Act::Complete(completion)) => completion.metered.as_ref(),
             Self::Plan | Self::Act(_) | Self::GivenBack | Self::Status(_) | Self::Exchange(_) => None,
         }
+    }
+
+    /// What its clone had besides the work, as its harness says.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        if let Self::Built(built) = self { &built.left_out } else { &[] }
     }
 
     /// Reads a handoff of the kind that its subject names.

@@ -71,6 +71,42 @@ fn an_odd_repository_is_flown_like_any_other() {
 }
 
 #[test]
+fn what_is_no_work_lands_nowhere_breaks_no_scope_and_is_named_and_a_change_in_a_submodule_is_refused_by_its_path() {
+    let world = World::new(&[("src/lib.py", "x = 1\n"), (".gitmodules", "[submodule \"s\"]\n\tpath = lib\n")]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},lib", head.trim())]);
+    world.git(&["commit", "--quiet", "--message=submodule"]);
+    world.write("repo/.git/info/exclude", "*.orig\n");
+    let check = "criteria: [{id: c, statement: s, check: 'test -e src/result'}]";
+    let plan = format!(
+        "plan: small\npolicy: {{max_reworks: 0}}\nwaypoints:\n  - {{id: clean, goal: g, scope: [src/result], {check}}}\n  \
+         - {{id: linked, goal: g, depends_on: [clean], {check}}}\n"
+    );
+    world.plan(&plan);
+    let builder = world.program(
+        "builder.sh",
+        "mkdir -p src/__pycache__\necho x > src/__pycache__/lib.cpython-312.pyc\necho x > src/lib.orig\necho done > src/result\n\
+         if [ \"$HOLDPOINT_WAYPOINT\" = linked ]; then echo edited > lib/api.txt; fi",
+    );
+    let run = world.fly(&builder, &[]);
+    let flight = run.json();
+    assert_eq!(run.waypoint("clean")["status"], "complete", "{}", run.stderr);
+    let landed = world.git(&["ls-tree", "-r", "--name-only", flight["branch"].as_str().unwrap()]);
+    assert!(landed.contains("src/result") && !landed.contains("pyc") && !landed.contains("orig"), "{landed}");
+    let history = world.holdpoint(&["history", "clean", "--flight", flight["flight"].as_str().unwrap()]);
+    assert!(
+        history.stdout.contains("left out: src/lib.orig (ignored by the flight's rule `*.orig`)"),
+        "{}",
+        history.stdout
+    );
+    assert!(history.stdout.contains("left out: src/__pycache__/ (compiled Python)"), "{}", history.stdout);
+    let linked = run.waypoint("linked");
+    let remedy = linked["remediation"].as_str().unwrap();
+    assert!(remedy.contains("lib is a submodule, and api.txt was written there"), "{linked}");
+    assert!(run.stderr.contains("lib is a submodule"), "{}", run.stderr);
+}
+
+#[test]
 fn a_linked_tree_with_the_other_hash_a_detached_head_and_edits_is_no_obstacle() {
     let world = World::new(&[]);
     world.plan(PLAN);

@@ -7,27 +7,27 @@ mod found;
 mod stored;
 mod unread;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use found::{Found, Place, Refused};
 use gix_object::Kind;
+use holdpoint_protocol::facts::LeftOut;
 use holdpoint_sandbox::ToolError;
-use rustix::fs::OFlags;
 use stored::Indexed;
 
 use super::Mirror;
 use super::attributes::has_attributes;
-use super::clone::{AgentClone, Begun, INDEX};
+use super::clone::{AgentClone, Begun, INDEX, Remembered};
 use super::compose::{FileAs, Replacement};
+use crate::droppings::{cache_of, declared_caches, exclude_file};
 use crate::error::{InputRefusal, WorkspaceError};
-use crate::files::{copy, real_path};
+use crate::files::{copy, open_unfollowed, real_path, write};
 use crate::limits::InputLimits;
 use crate::objects::Odb;
 use crate::oid::ObjectId;
@@ -35,13 +35,37 @@ use crate::path::{RepoPath, escaped};
 use crate::scratch::Scratch;
 use crate::tree::{EntryMode, TreeEntry, tree_path};
 
+/// What was in a working tree.
+#[derive(Debug)]
+pub struct Captured {
+    /// Its files that are work, as a tree.
+    pub tree: ObjectId,
+    /// What there was besides, at most [`LEFT_OUT_MAX`](holdpoint_protocol::facts::LEFT_OUT_MAX).
+    pub left_out: Vec<LeftOut>,
+}
+
 /// Files that are not finished, as far as they can be captured.
 #[derive(Debug)]
 pub struct PartlyCaptured {
     /// Their tree.
     pub tree: ObjectId,
     /// Why the others are not in it.
-    pub left_out: Vec<InputRefusal>,
+    pub refused: Vec<InputRefusal>,
+}
+
+/// A working tree that is being read.
+pub(super) struct Reading {
+    /// Without links.
+    pub(super) dir: PathBuf,
+    /// Has an index with the base.
+    pub(super) scratch: Scratch,
+    pub(super) base: Arc<Vec<TreeEntry>>,
+    /// Files that an earlier attempt handed off and the base does not have: they count as tracked.
+    pub(super) earlier: Vec<RepoPath>,
+    /// Files that the base does not have and that are not ignored; folders that are repositories end with a slash.
+    new: Vec<Vec<u8>>,
+    /// Folders of new files that declare themselves caches.
+    pub(super) caches: BTreeSet<Vec<u8>>,
 }
 
 impl Mirror {
@@ -54,18 +78,7 @@ impl Mirror {
     /// [`WorkspaceError::Refused`] for nested repositories, what is neither file nor link, what cannot be read or stored as attributes
     /// say, paths under a filter ([`Mirror::check_filters`]), and sizes over the limits.
     pub async fn capture(&self, dir: &Path, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        let (tree, _) = self.capture_knowing(dir, base, None, Refused::Everything).await?;
-        Ok(tree)
-    }
-
-    /// As [`Mirror::capture`], of files that are not finished: what would be refused stays as the base has it, and is named.
-    ///
-    /// # Errors
-    /// As [`Mirror::capture`], but for single files.
-    pub async fn capture_partly(&self, dir: &Path, base: &ObjectId) -> Result<PartlyCaptured, WorkspaceError> {
-        let (tree, refused) = self.capture_knowing(dir, base, None, Refused::LeftOut(Vec::new())).await?;
-        let left_out = if let Refused::LeftOut(left_out) = refused { left_out } else { Vec::new() };
-        Ok(PartlyCaptured { tree, left_out: left_out.into_iter().map(|(_, why)| why).collect() })
+        Ok(self.capture_all(dir, base, None).await?.tree)
     }
 
     /// As [`Mirror::capture`], of a clone that was made here: files that nobody touched are not read.
@@ -73,17 +86,47 @@ impl Mirror {
     /// # Errors
     /// As [`Mirror::capture`].
     pub async fn capture_clone(&self, clone: &AgentClone, base: &ObjectId) -> Result<ObjectId, WorkspaceError> {
-        let (tree, _) = self.capture_knowing(&clone.dir, base, Some(&clone.begun), Refused::Everything).await?;
-        Ok(tree)
+        Ok(self.capture_all(&clone.dir, base, Some(clone)).await?.tree)
     }
 
-    async fn capture_knowing(
+    /// As [`Mirror::capture`], of files that are not finished: what would be refused stays as the base has it, and is named.
+    ///
+    /// # Errors
+    /// As [`Mirror::capture`], but for single files.
+    pub async fn capture_partly(&self, dir: &Path, base: &ObjectId) -> Result<PartlyCaptured, WorkspaceError> {
+        let mut refused = Refused::LeftOut(Vec::new());
+        let reading = self.read(dir, base, None, &mut refused).await?;
+        let (tree, refused) = self.tree(reading, base, Arc::default(), refused).await?;
+        let refused = if let Refused::LeftOut(refused) = refused { refused } else { Vec::new() };
+        Ok(PartlyCaptured { tree, refused: refused.into_iter().map(|(_, why)| why).collect() })
+    }
+
+    /// As [`Mirror::capture`] or, with the clone that was made in `dir`, [`Mirror::capture_clone`], with what is left out.
+    ///
+    /// # Errors
+    /// As [`Mirror::capture`].
+    pub async fn capture_all(
+        &self,
+        dir: &Path,
+        base: &ObjectId,
+        clone: Option<&AgentClone>,
+    ) -> Result<Captured, WorkspaceError> {
+        let begun = clone.map(|clone| &clone.begun);
+        let mut refused = Refused::Everything;
+        let reading = self.read(dir, base, begun, &mut refused).await?;
+        let left_out = self.left_out(&reading, base).await;
+        let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
+        let (tree, _) = self.tree(reading, base, known, refused).await?;
+        Ok(Captured { tree, left_out })
+    }
+
+    async fn read(
         &self,
         dir: &Path,
         base: &ObjectId,
         begun: Option<&Begun>,
-        mut refused: Refused,
-    ) -> Result<(ObjectId, Refused), WorkspaceError> {
+        refused: &mut Refused,
+    ) -> Result<Reading, WorkspaceError> {
         // A link in its place would have us read another user's files.
         if !dir.symlink_metadata().map_err(WorkspaceError::io("look at", dir))?.is_dir() {
             return Err(InputRefusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
@@ -95,26 +138,57 @@ impl Mirror {
             Some(index) => copy(&index, &scratch.path().join(INDEX))?,
             None => drop(scratch.git("read-tree").arg(base).long().run_ok().await?),
         }
-        let new = self.new_files(&scratch, &dir, &base_entries, &mut refused).await?;
-        let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
-        let converts = base_entries.iter().map(|entry| &entry.path).chain(&new).any(has_attributes);
+        let rules = self.ignored.as_deref().map(|ignored| &ignored.rules);
+        write(&scratch.exclude_file(), exclude_file(rules.map_or(&[], |rules| &rules.flight)))?;
+        let program = rules.map_or(&[][..], |rules| &rules.program);
+        let new = untracked(&scratch, &dir, program, self.limits(), refused).await?;
+        let caches = declared_caches(&dir, &new);
+        let new: Vec<Vec<u8>> = new.into_iter().filter(|name| cache_of(&caches, name).is_none()).collect();
+        let earlier = self.earlier(&base_entries, &new).await?;
+        Ok(Reading { dir, scratch, base: base_entries, earlier, new, caches })
+    }
+
+    /// Files that an earlier attempt handed off, and that are neither the base's nor new.
+    async fn earlier(&self, base: &[TreeEntry], new: &[Vec<u8>]) -> Result<Vec<RepoPath>, WorkspaceError> {
+        let Some(ignored) = &self.ignored else { return Ok(Vec::new()) };
+        let earlier = self.list_tree(&ignored.unless).await?;
+        let base = base.iter().map(|entry| entry.path.as_bytes());
+        let known: HashSet<&[u8]> = base.chain(new.iter().map(Vec::as_slice)).collect();
+        let files = earlier.iter().filter(|entry| entry.mode != EntryMode::Gitlink);
+        let unknown = files.filter(|entry| !known.contains(entry.path.as_bytes()));
+        Ok(unknown.map(|entry| entry.path.clone()).collect())
+    }
+
+    async fn tree(
+        &self,
+        reading: Reading,
+        base: &ObjectId,
+        known: Arc<Remembered>,
+        mut refused: Refused,
+    ) -> Result<(ObjectId, Refused), WorkspaceError> {
+        let Reading { dir, scratch, base: entries, earlier, new: names, .. } = reading;
+        let mut new = Vec::new();
+        for name in &names {
+            new.extend(refused.settle(None, work_path(name).map_err(WorkspaceError::from))?);
+        }
+        let converts = entries.iter().map(|entry| &entry.path).chain(&earlier).chain(&new).any(has_attributes);
         let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
-        let tracked = Arc::clone(&base_entries);
-        let look = move |_: &Odb| Ok((found::look(&place, &tracked, &new, &mut refused)?, refused));
+        let tracked = Arc::clone(&entries);
+        let look = move |_: &Odb| Ok((found::look(&place, &tracked, &earlier, &new, &mut refused)?, refused));
         let (mut found, mut refused) = self.inner.objects.at_length(look).await?;
         // Git would store every byte as it is where nothing has attributes: this process does, without starting it.
         if converts {
-            let indexed = Indexed { scratch: &scratch, base, entries: &base_entries };
+            let indexed = Indexed { scratch: &scratch, base, entries: &entries };
             let stored = self.store(indexed, &dir, found.clone()).await;
             found = refused.settle(None, stored)?.unwrap_or(found);
         }
         let hash = move |odb: &Odb| Ok((hash(odb, &dir, found, &mut refused)?, refused));
         let (files, refused) = self.inner.objects.at_length(hash).await?;
-        self.tree(base, base_entries, files, refused).await
+        self.written(base, entries, files, refused).await
     }
 
     /// The base's tree with these files in place of its own, within what filters allow.
-    async fn tree(
+    async fn written(
         &self,
         base: &ObjectId,
         entries: Arc<Vec<TreeEntry>>,
@@ -138,40 +212,18 @@ impl Mirror {
             }
         }
     }
-
-    /// Files that the base does not have and that are not ignored.
-    async fn new_files(
-        &self,
-        scratch: &Scratch,
-        dir: &Path,
-        base: &[TreeEntry],
-        refused: &mut Refused,
-    ) -> Result<Vec<RepoPath>, WorkspaceError> {
-        let Some(ignored) = &self.ignored else { return untracked(scratch, dir, &[], self.limits(), refused).await };
-        let mut new = untracked(scratch, dir, &ignored.patterns, self.limits(), refused).await?;
-        let known: HashSet<&RepoPath> = base.iter().map(|entry| &entry.path).chain(&new).collect();
-        let earlier = self.list_tree(&ignored.unless).await?;
-        let missing: HashSet<&RepoPath> =
-            earlier.iter().map(|entry| &entry.path).filter(|path| !known.contains(path)).collect();
-        if !missing.is_empty() {
-            let all = untracked(scratch, dir, &[], self.limits(), refused).await?;
-            new.extend(all.into_iter().filter(|path| missing.contains(path)));
-        }
-        Ok(new)
-    }
 }
 
-/// Files that the base does not have, and neither an ignore file nor `ignored` names. A nested repository shows as a folder.
+/// Files that the base does not have, and neither an ignore file nor `program` names. A nested repository shows as a folder.
 async fn untracked(
     scratch: &Scratch,
     dir: &Path,
-    ignored: &[String],
+    program: &[String],
     limits: &InputLimits,
     refused: &mut Refused,
-) -> Result<Vec<RepoPath>, WorkspaceError> {
+) -> Result<Vec<Vec<u8>>, WorkspaceError> {
     let git = scratch.git("ls-files").work_tree(dir).args(["-z", "--others", "--exclude-standard"]).long();
-    let git = git.args(ignored.iter().map(|pattern| format!("--exclude={pattern}")));
-    let output = match git.run().await {
+    let output = match git.args(excluding(program)).run().await {
         Err(WorkspaceError::Git { source: ToolError::OutputLimit { .. }, .. }) => {
             refused.settle::<()>(None, Err(InputRefusal::TooManyEntries { max: limits.tree_entries }.into()))?;
             return Ok(Vec::new());
@@ -188,14 +240,25 @@ async fn untracked(
     if let Some(shown) = unreadable {
         refused.settle::<()>(None, Err(InputRefusal::Unreadable { shown }.into()))?;
     }
-    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    let mut new = Vec::new();
-    for name in names {
-        let path = tree_path(name.strip_suffix(b"/").unwrap_or(name));
-        let nested = |path| if name.ends_with(b"/") { Err(InputRefusal::NestedRepository { path }) } else { Ok(path) };
-        new.extend(refused.settle(None, path.and_then(nested).map_err(WorkspaceError::from))?);
+    Ok(names(&output.stdout).map(<[u8]>::to_vec).collect())
+}
+
+/// Options of `git ls-files` for patterns that are stronger than ignore files.
+pub(super) fn excluding(patterns: &[String]) -> impl Iterator<Item = String> {
+    patterns.iter().map(|pattern| format!("--exclude={pattern}"))
+}
+
+/// The names that git ends with a NUL byte each.
+pub(super) fn names(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|byte| *byte == 0).filter(|name| !name.is_empty())
+}
+
+/// A name that git lists, as a path; a nested repository has none.
+fn work_path(name: &[u8]) -> Result<RepoPath, InputRefusal> {
+    match name.strip_suffix(b"/") {
+        Some(folder) => Err(InputRefusal::NestedRepository { path: tree_path(folder)? }),
+        None => tree_path(name),
     }
-    Ok(new)
 }
 
 /// Writes the bytes of files whose ids are not known into the mirror, and gives what all of them are.
@@ -225,10 +288,8 @@ fn write_blob(odb: &Odb, file: &Path, mode: EntryMode) -> Result<ObjectId, Works
 
 /// A file, and how many bytes it has. Nothing follows a link that took its place since it was looked at.
 fn open_file(file: &Path) -> Result<(File, u64), WorkspaceError> {
-    let mut opening = File::options();
-    opening.read(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     let unreadable = || InputRefusal::Unreadable { shown: escaped(file.as_os_str().as_bytes()) };
-    let opened = opening.open(file).map_err(|error| match error.kind() {
+    let opened = open_unfollowed(file).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => unreadable().into(),
         _ => WorkspaceError::io("open", file)(error),
     })?;
@@ -244,8 +305,7 @@ fn differences(base: &[TreeEntry], files: Vec<(RepoPath, FileAs)>, refused: &Ref
     let left_out = if let Refused::LeftOut(left_out) = refused { left_out.as_slice() } else { &[] };
     let kept = files.iter().map(|(path, _)| path).chain(left_out.iter().filter_map(|(path, _)| path.as_ref()));
     let kept: HashSet<&OsStr> = kept.map(|path| path.as_path().as_os_str()).collect();
-    let gone = base.iter().filter(|entry| entry.mode != EntryMode::Gitlink);
-    let gone = gone.filter(|entry| !kept.contains(entry.path.as_path().as_os_str()));
+    let gone = base.iter().filter(|entry| !kept.contains(entry.path.as_path().as_os_str()));
     let mut all: Vec<Replacement> = gone.map(|entry| (entry.path.clone(), None)).collect();
     let same: HashMap<&RepoPath, (EntryMode, &ObjectId)> =
         base.iter().map(|entry| (&entry.path, (entry.mode, &entry.oid))).collect();

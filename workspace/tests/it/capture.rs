@@ -5,7 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use holdpoint_workspace::{EntryMode, InputLimits, InputRefusal, Mirror, ObjectFormat, ObjectId, WorkspaceError};
+use holdpoint_workspace::{
+    EntryMode, IgnoreRules, InputLimits, InputRefusal, Mirror, ObjectFormat, ObjectId, WorkspaceError,
+};
 
 use crate::support::{Workbench, commit_all, executable, git, init, oid, plain_git, put};
 
@@ -120,7 +122,8 @@ async fn what_a_program_leaves_for_itself_counts_only_if_the_base_has_it() {
     put(&clone, ".cache/tags.db", "noise\n");
     put(&clone, "src/.cache/made", "work\n");
     put(&clone, ".gitignore", "!.cache/\n");
-    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()], &workbench.base);
+    let own = || IgnoreRules { program: vec!["/.cache".to_owned()], ..IgnoreRules::default() };
+    let mirror = workbench.mirror.ignoring(own(), &workbench.base);
     let names = workbench.names(&mirror.capture(&clone, &workbench.base).await.unwrap()).await;
     let has = |name: &str| names.iter().any(|found| found == name);
     assert!(has(".cache/kept") && has("src/.cache/made") && !has(".cache/tags.db"), "{names:?}");
@@ -128,7 +131,7 @@ async fn what_a_program_leaves_for_itself_counts_only_if_the_base_has_it() {
     assert!(names.contains(&".cache/tags.db".to_owned()), "only who ignores it does: {names:?}");
     let earlier =
         workbench.commit(&workbench.base, &[(".cache/tags.db", Some("work\n")), (".cache/gone", Some("x\n"))]).await;
-    let mirror = workbench.mirror.ignoring(&["/.cache".to_owned()], &earlier);
+    let mirror = workbench.mirror.ignoring(own(), &earlier);
     put(&clone, ".cache/more", "noise\n");
     let names = workbench.names(&mirror.capture(&clone, &workbench.base).await.unwrap()).await;
     let cached: Vec<&String> = names.iter().filter(|name| name.starts_with(".cache/")).collect();
@@ -246,7 +249,7 @@ async fn unfinished_files_are_captured_but_for_those_that_would_be_refused() {
     assert_eq!(workbench.text(&captured.tree, "src/lib.txt").await, "changed\n");
     let base = workbench.mirror.tree_of(&workbench.base).await.unwrap();
     assert_eq!(workbench.text(&captured.tree, "run.sh").await, workbench.text(&base, "run.sh").await);
-    let why: Vec<String> = captured.left_out.iter().map(ToString::to_string).collect();
+    let why: Vec<String> = captured.refused.iter().map(ToString::to_string).collect();
     assert_eq!(why.len(), 3, "{why:?}");
     assert!(["vendored", "run.sh", "sub/git~1"].iter().all(|name| why.iter().any(|why| why.contains(name))), "{why:?}");
     // A tracked folder that became a repository has the files that it has.

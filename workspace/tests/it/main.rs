@@ -10,6 +10,7 @@ mod capture;
 mod clones;
 mod empty;
 mod headers;
+mod left_out;
 mod looks;
 mod merges;
 mod objects;

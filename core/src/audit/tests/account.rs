@@ -98,7 +98,7 @@ fn plan(entry: &EntryLine, dead: &Dead, delivery: u32, cause: Cause, agent: &str
     let (turn, role, agent) = (dead.turn.clone(), dead.role.clone(), agent.parse().unwrap());
     let mut line = line(
         entry,
-        &Handoff { turn, role, agent, cause, told: None, metered: None, body: () },
+        &Handoff { turn, role, agent, cause, told: None, metered: None, left_out: Vec::new(), body: () },
         "build_plan",
         Handed::Plan,
     );
@@ -352,6 +352,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
             bundle: commit.map(|c| c.bundle),
             touched: Vec::new(),
             diff: DiffSummary::default(),
+            left_out: Vec::new(),
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,

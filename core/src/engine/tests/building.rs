@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, EvidenceSource, VerificationPurpose},
-    facts::Verdict,
+    facts::{LeftOut, LeftOutKind, Verdict},
     ids::role,
     plan::{Criterion, EvidenceLevel},
     reason::ReasonCode,
@@ -80,6 +80,26 @@ fn a_build_without_a_change_is_verified_on_the_base() {
     fixture.build("w", BuildOutcome::Work { commit: None, violations: Vec::new() });
     let turn = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
     assert_eq!(turn.decision.unwrap().reason_code, ReasonCode::NoChange);
+}
+
+#[test]
+fn what_a_clone_had_besides_reaches_the_next_attempt_and_the_person_behind_it() {
+    let left_out = |kind, what: &str, why: &str| LeftOut { kind, what: what.to_owned(), why: why.to_owned() };
+    let mut fixture = Fixture::opened(|plan, _| plan.policy.max_reworks = 1);
+    fixture.left_out = vec![
+        left_out(LeftOutKind::Ignored, "notes.log", "ignored by .gitignore:3 `*.log`"),
+        left_out(LeftOutKind::Dropping, "src/__pycache__/", "compiled Python"),
+    ];
+    fixture.build("w", BuildOutcome::Work { commit: None, violations: Vec::new() });
+    let turn = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+    let told = build_request(&turn).feedback.clone().unwrap();
+    assert_eq!(told.reason_code, ReasonCode::NoChange);
+    assert_eq!(told.notes[0], "not handed off: notes.log (ignored by .gitignore:3 `*.log`)");
+    assert!(!told.notes.iter().any(|note| note.contains("pycache")), "{:?}", told.notes);
+    fixture.build("w", BuildOutcome::Work { commit: None, violations: Vec::new() });
+    let held = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).decided();
+    let remedy = held.decision.remediation.clone().unwrap();
+    assert!(remedy.contains("notes.log (ignored by .gitignore:3 `*.log`)"), "{remedy}");
 }
 
 #[test]

@@ -240,7 +240,7 @@ impl Fixture {
         let (turn_id, role) = (turn.turn_id.clone(), turn.role.clone());
         let body = Box::new(Advised { completion, turn: Box::new(turn) });
         let metered = self.metered.clone();
-        Input::Advised(Handoff { turn: turn_id, role, agent, cause, told: None, metered, body })
+        Input::Advised(Handoff { turn: turn_id, role, agent, cause, told: None, metered, left_out: Vec::new(), body })
     }
 
     pub(crate) fn fulfil(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Taken {

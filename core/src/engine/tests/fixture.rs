@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Metered, VerificationReport},
     codec::{self, Encoding},
-    facts::Violation,
+    facts::{LeftOut, Violation},
     ids::{ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Record, Sequence, Submitted},
     plan::Plan,
@@ -106,6 +106,8 @@ pub(crate) struct Fixture {
     pub(crate) conditions: Conditions,
     /// What agents report with their handoffs.
     pub(crate) metered: Option<Box<Metered>>,
+    /// What their harnesses say of what was left out.
+    pub(crate) left_out: Vec<LeftOut>,
     /// The branch of a fork whose turn is meant; without it, the first that is open.
     pub(crate) at: Option<&'static str>,
     /// The agent that completes gates.
@@ -207,6 +209,7 @@ impl Fixture {
             trace: Vec::new(),
             conditions: Conditions::default(),
             metered: None,
+            left_out: Vec::new(),
             at: None,
             agent: "reviewer-1",
             maker: "agent-1",
@@ -412,6 +415,7 @@ impl Fixture {
             cause,
             told,
             metered: self.metered.clone(),
+            left_out: self.left_out.clone(),
             body,
         }
     }

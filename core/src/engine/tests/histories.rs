@@ -281,6 +281,7 @@ impl Story {
             cause,
             told: None,
             metered: Some(Box::default()),
+            left_out: Vec::new(),
             body,
         };
         let taken = self.send(name, Input::Built(handoff));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::{Disposition, StatusMutation, VerificationPurpose},
+    artifact::{Disposition, Doubt, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::role,
     plan::{Check, EvidenceLevel, Guard},
@@ -66,6 +66,11 @@ fn a_guard_that_is_not_green_on_the_base_blocks_before_anything_is_built() {
         assert!(decided.decision.remediation.unwrap().contains("suite"));
         assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
     }
+    let mut fixture = Fixture::opened(|plan, _| plan.guards.push(guard()));
+    let doubt = || Doubt { blocking: false, text: "its submodules are not there (vendor/lib)".to_owned() };
+    let red =
+        fixture.report("w", |r| (r.guards[0].result.verdict, r.doubts) = (Verdict::Fail, vec![doubt()])).decided();
+    assert!(red.decision.remediation.unwrap().ends_with("; its submodules are not there (vendor/lib)"));
     let mut fixture = Fixture::opened(|plan, _| plan.guards.push(guard()));
     let decided = fixture.report("w", |r| r.guards.clear()).decided();
     assert_eq!(decided.decision.reason_code, ReasonCode::GuardRed, "a guard without a verdict is not green");

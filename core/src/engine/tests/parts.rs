@@ -84,6 +84,7 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
         answers: Vec::new(),
         answer_within: None,
         ask_below: None,
+        ignore: vec!["*.orig".to_owned()],
         waypoints,
     }
 }

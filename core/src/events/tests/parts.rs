@@ -116,7 +116,10 @@ pub(super) fn handed(fixture: &Fixture, role_name: &'static str, agent: &str, tu
     };
     let (agent, body) = (agent.parse().unwrap(), failure(ReasonCode::AgentFailed));
     let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
-    built(&entry, &Handoff { turn: turn.clone(), role, agent, cause, told: None, metered: None, body })
+    built(
+        &entry,
+        &Handoff { turn: turn.clone(), role, agent, cause, told: None, metered: None, left_out: Vec::new(), body },
+    )
 }
 
 /// Another completion of the open turn, by an agent.

@@ -123,6 +123,7 @@ impl Worker for Actor {
                 }),
                 touched: Vec::new(),
                 diff: holdpoint_protocol::facts::DiffSummary::default(),
+                left_out: Vec::new(),
                 ledger: Vec::new(),
                 claims: Vec::new(),
                 completion_claim: None,

@@ -43,6 +43,7 @@ pub(super) fn turn(flight: &FlightId, waypoint: &str, at: Timestamp) -> Turn {
         criteria: Vec::new(),
         scope: Vec::new(),
         protected: Vec::new(),
+        ignore: Vec::new(),
         sources: Vec::new(),
         covenant: "AGENTS.md".to_owned(),
         base: commit.clone(),

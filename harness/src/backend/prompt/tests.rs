@@ -71,6 +71,7 @@ pub(crate) fn request() -> BuildRequest {
         criteria: vec![unit, readable],
         scope: vec!["src/**".to_owned()],
         protected: vec!["tests/golden/**".to_owned()],
+        ignore: Vec::new(),
         sources: vec!["docs/spec.md".to_owned()],
         covenant: "AGENTS.md".to_owned(),
         base: "a".repeat(40).parse().unwrap(),

@@ -17,6 +17,7 @@ const ASK: PromptRequest<'_> = PromptRequest {
     missing: "{\"data\": {\"todos\": [\"<text>\"]}}",
     instead: "",
     context: "The task is in a file.",
+    wants_result: false,
 };
 
 fn problem(kind: ExchangeErrorKind, details: &str) -> ResultProblem {

@@ -397,6 +397,7 @@ impl Agent {
                 bundle,
                 touched: vec![],
                 diff: DiffSummary::default(),
+                left_out: Vec::new(),
                 ledger: vec![],
                 claims: vec![],
                 completion_claim: None,

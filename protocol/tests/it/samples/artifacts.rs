@@ -120,6 +120,7 @@ fn built() -> BuildArtifact {
             bundle: Some(bundle('b')),
             touched: touched(),
             diff: diff(),
+            left_out: vec![left_out()],
             ledger: vec![
                 ledger(LedgerSource::Harness, Some(0), Some(digest("log"))),
                 ledger(LedgerSource::Agent, None, None),
@@ -161,6 +162,7 @@ fn failed_build() -> BuildArtifact {
             bundle: None,
             touched: Vec::new(),
             diff: DiffSummary::default(),
+            left_out: Vec::new(),
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,

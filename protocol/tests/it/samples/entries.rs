@@ -37,6 +37,7 @@ fn state(phase: Phase) -> WaypointState {
             tree: oid('c'),
             bundle: Some(bundle('b')),
             violations: violations(),
+            left_out: vec![left_out()],
             role: role::id(role::REPAIR),
             agent: "repair-1".parse().unwrap(),
             earlier_makers: vec!["builder-1".parse().unwrap()],

@@ -8,8 +8,8 @@ use holdpoint_protocol::{
     },
     budget::{Limits, OnExceeded, Unmetered},
     facts::{
-        BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, Oid, PathChange, Verdict, Violation,
-        ViolationKind,
+        BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, LeftOut, LeftOutKind, Oid, PathChange, Verdict,
+        Violation, ViolationKind,
     },
     ids::{AgentName, role},
     journal::{Cause, Fleet, Sequence},
@@ -204,6 +204,7 @@ pub(super) fn plan() -> Plan {
         }],
         answer_within: Some(Millis(86_400_000)),
         ask_below: Some(Confidence::Medium),
+        ignore: vec!["*.orig".to_owned()],
         waypoints: vec![waypoint()],
     }
 }
@@ -275,6 +276,11 @@ pub(super) fn reports() -> Vec<CriterionReport> {
         note: Some("exit code 101".to_owned()),
     };
     results().into_iter().map(report).collect()
+}
+
+pub(super) fn left_out() -> LeftOut {
+    let why = "ignored by .gitignore:3 `*.log`".to_owned();
+    LeftOut { kind: LeftOutKind::Ignored, what: "logs/run.log".to_owned(), why }
 }
 
 pub(super) fn violations() -> Vec<Violation> {

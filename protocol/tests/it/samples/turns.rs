@@ -60,6 +60,7 @@ pub(super) fn build_turn() -> Turn {
         criteria: criteria(),
         scope: vec!["src/**".to_owned()],
         protected: vec!["tests/golden/**".to_owned()],
+        ignore: vec!["*.orig".to_owned()],
         sources: vec!["docs/product-spec.md".to_owned()],
         covenant: "AGENTS.md".to_owned(),
         base: oid('a'),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::limits::InputLimits;
 use crate::mirror::clone::Remembered;
+use crate::mirror::submodules::{MODULES, is_named_submodule};
 use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::tree::{EntryMode, TreeEntry, fits};
@@ -67,18 +68,23 @@ impl Refused {
     }
 }
 
-/// Finds what is left of the tracked entries, and the new files, within the limits.
+/// Finds what is left of the tracked entries and of the `earlier` work, and the new files, within the limits.
 pub(super) fn look(
     place: &Place,
     tracked: &[TreeEntry],
+    earlier: &[RepoPath],
     new: &[RepoPath],
     refused: &mut Refused,
 ) -> Result<Vec<Found>, WorkspaceError> {
+    let had_modules = tracked.iter().any(|entry| entry.path.as_bytes() == MODULES.as_bytes());
     let is_whole = !refused.leaves_out();
-    let mut look = Look { place, is_whole, folders: HashMap::new(), bytes: 0, found: Vec::new() };
+    let mut look = Look { place, is_whole, had_modules, folders: HashMap::new(), bytes: 0, found: Vec::new() };
     for entry in tracked {
-        let path = &entry.path;
-        let looked = if entry.mode == EntryMode::Gitlink { look.gitlink(path) } else { look.tracked(path) };
+        let looked = if entry.mode == EntryMode::Gitlink { look.gitlink(entry) } else { look.tracked(&entry.path) };
+        refused.settle(Some(&entry.path), looked)?;
+    }
+    for path in earlier {
+        let looked = look.tracked(path);
         refused.settle(Some(path), looked)?;
     }
     for path in new {
@@ -92,6 +98,8 @@ struct Look<'a> {
     place: &'a Place,
     /// What is found is handed off as the whole result.
     is_whole: bool,
+    /// The base has a file that names its submodules.
+    had_modules: bool,
     /// Folders already looked at, and whether they are real ones.
     folders: HashMap<PathBuf, bool>,
     bytes: u64,
@@ -104,15 +112,18 @@ impl Look<'_> {
         if self.in_real_folders(path)? { self.entry(path) } else { Ok(()) }
     }
 
-    /// A submodule link of the base: its folder does not count, but nothing else may have taken its place.
-    fn gitlink(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
-        if !self.in_real_folders(path)? {
-            return Ok(());
+    /// A submodule link of the base: it stays, whatever is in its folder, unless the submodule was removed. Nothing else may have
+    /// taken its place.
+    fn gitlink(&mut self, entry: &TreeEntry) -> Result<(), WorkspaceError> {
+        let path = &entry.path;
+        let there = if self.in_real_folders(path)? { self.metadata(path, path.as_path())? } else { None };
+        match there {
+            Some(metadata) if !metadata.is_dir() => return Err(InputRefusal::Gitlink { path: path.clone() }.into()),
+            None if self.had_modules && !is_named_submodule(&self.place.dir, path) => return Ok(()),
+            Some(_) | None => {}
         }
-        match self.metadata(path, path.as_path())? {
-            Some(metadata) if !metadata.is_dir() => Err(InputRefusal::Gitlink { path: path.clone() }.into()),
-            _ => Ok(()),
-        }
+        self.found.push(Found { path: path.clone(), mode: entry.mode, known: Some(entry.oid.clone()) });
+        Ok(())
     }
 
     fn entry(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
