@@ -6,7 +6,7 @@
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`untaken`] when to hint at turns, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
-//! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
+//! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
 //! shown of a red result, and [`commit`] how it goes into commits.
 
 pub mod attest;
@@ -29,6 +29,7 @@ pub mod gates;
 pub mod guides;
 pub mod handed;
 pub mod intake;
+pub mod lenient;
 pub mod lines;
 pub mod live;
 pub mod map;
