@@ -13,6 +13,7 @@ mod landings;
 mod passed;
 mod planned;
 mod reconfiguring;
+mod refused;
 mod retiring;
 mod steering;
 mod train;

@@ -92,7 +92,7 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> 
         return escalate(reason, &format!("this cannot be done here: {what}"));
     }
     if reason == ReasonCode::NotExecutable {
-        let text = format!("{first}: install the agent's program, or fix its command, then `holdpoint retry`");
+        let text = format!("{first}; then `holdpoint retry`");
         return escalate(reason, &text);
     }
     if budget_left {

@@ -10,7 +10,9 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    FlightState, Waypoints, status,
+    FlightState, Waypoints,
+    refused::RefusedRoles,
+    status,
     train::{self, Yard},
     view::{depends_on_complete, is_ready, status_of},
 };
@@ -200,10 +202,11 @@ fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Opti
     if budget::is_dry(flight, waypoints) {
         return None;
     }
+    let refused = RefusedRoles::of(waypoints);
     let mut next: Option<(Priority, usize, &Waypoint)> = None;
     for (index, waypoint) in flight.not_begun(waypoints).filter(|(_, waypoint)| !(yard.is_put_off)(&waypoint.id)) {
         let goes_first = next.as_ref().is_none_or(|(priority, at, _)| (waypoint.priority, index) < (*priority, *at));
-        if goes_first && depends_on_complete(flight, waypoints, waypoint) {
+        if goes_first && depends_on_complete(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none() {
             next = Some((waypoint.priority, index, waypoint));
         }
     }

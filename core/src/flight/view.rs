@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
 };
 
-use super::{FlightState, Waypoints, actions, due::cancelling};
+use super::{FlightState, Waypoints, actions, due::cancelling, refused::RefusedRoles};
 use crate::{engine, pages, workflows};
 
 /// The branch that a flight's accepted work is on.
@@ -61,9 +61,12 @@ pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatu
     if !cancelling(flight, waypoints).is_empty() {
         return FlightStatus::Running;
     }
+    let refused = RefusedRoles::of(waypoints);
     // Asked after every event: a flight on its way is recognised without looking at all of a long plan twice.
     if waypoints.iter().any(|(id, state)| status_of(flight, id, state) == Status::Running)
-        || flight.not_begun(waypoints).any(|(_, waypoint)| depends_on_complete(flight, waypoints, waypoint))
+        || flight.not_begun(waypoints).any(|(_, waypoint)| {
+            depends_on_complete(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none()
+        })
     {
         return FlightStatus::Running;
     }
@@ -109,8 +112,11 @@ pub fn view(
         trouble_left_out: 0,
         workflows: if is_first { flown(flight) } else { Vec::new() },
     };
+    let refused = RefusedRoles::of(waypoints);
     let shown = plan.waypoints.iter().skip(from).map(|planned| {
         let mut waypoint = waypoint_view(flight, waypoints, planned);
+        let kept = refused.keeps(flight, planned).filter(|_| waypoint.status == Status::Pending);
+        waypoint.waits_for.extend(kept.cloned());
         let branches = waypoint.branches.iter_mut().filter_map(|branch| branch.turn.as_mut());
         for turn in waypoint.turn.iter_mut().chain(branches) {
             turn.agent = turn.agent.take().or_else(|| holder(&waypoint.id, &turn.turn));
