@@ -19,6 +19,7 @@ use crate::{
     leader::{self, ReadError},
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE},
+    settled::Settled,
     tries::{self, RetriedKind},
 };
 
@@ -313,7 +314,7 @@ impl HandoffQueue {
         let message = message.map_err(|error| QueueError::Broken(error.into()))?;
         let (stored, delivery) = Stored::from_delivery(&message)
             .ok_or_else(|| QueueError::Broken("a message without its delivery's data".into()))?;
-        Ok(Some(Received { stored, delivery, stream: self.stream.clone(), message }))
+        Ok(Some(Received { stored, delivery, stream: self.stream.clone(), message, settled: Settled::default() }))
     }
 }
 
@@ -336,6 +337,7 @@ pub struct Received {
     /// The stream it is in.
     pub stream: String,
     message: jetstream::Message,
+    settled: Settled,
 }
 
 impl Received {
@@ -361,10 +363,12 @@ impl Received {
     /// # Errors
     /// [`QueueError::Ack`].
     pub async fn progress(&self) -> Result<(), QueueError> {
-        self.answer(AckKind::Progress).await
+        let beat = self.message.ack_with(AckKind::Progress);
+        self.settled.beat(beat).await.map_err(QueueError::Ack)
     }
 
     async fn answer(&self, kind: AckKind) -> Result<(), QueueError> {
+        self.settled.settle().await;
         self.message.ack_with(kind).await.map_err(QueueError::Ack)
     }
 }

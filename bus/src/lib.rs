@@ -26,6 +26,7 @@ pub mod migrator;
 pub mod past;
 mod publish;
 mod reading;
+mod settled;
 pub mod signals;
 pub mod tls;
 pub mod topology;

@@ -24,6 +24,7 @@ use crate::{
     auth::Trust,
     handoffs::QueueError,
     message::Stored,
+    settled::Settled,
     signals::{SignalError, Signals},
 };
 
@@ -154,6 +155,7 @@ pub struct Delivery {
     reply: String,
     /// When it is there again for others to take.
     passed_on: OnceLock<Instant>,
+    settled: Settled,
 }
 
 impl Delivery {
@@ -162,8 +164,8 @@ impl Delivery {
     /// # Errors
     /// [`QueueError::Ack`] when the connection is closed.
     pub async fn heartbeat(&self) -> Result<(), QueueError> {
-        let sent = self.bus.client().publish(self.reply.clone(), Bytes::from_static(b"+WPI")).await;
-        sent.map_err(|error| QueueError::Ack(error.into()))
+        let beat = async { self.bus.client().publish(self.reply.clone(), Bytes::from_static(b"+WPI")).await };
+        self.settled.beat(beat).await.map_err(|error| QueueError::Ack(error.into()))
     }
 
     /// Done: the final handoff is stored. Does not wait for the broker: an acknowledgement that gets lost means that the
@@ -173,6 +175,7 @@ impl Delivery {
     /// [`QueueError::Ack`] when the connection is closed.
     pub async fn finish(&self) -> Result<(), QueueError> {
         let _at = holdpoint_faults::at(holdpoint_faults::Step::AckTurn);
+        self.settled.settle().await;
         let sent = self.bus.client().publish(self.reply.clone(), Bytes::from_static(b"+ACK")).await;
         sent.map_err(|error| QueueError::Ack(error.into()))
     }
@@ -205,6 +208,7 @@ impl Delivery {
     }
 
     async fn answer(&self, payload: Bytes) -> Result<(), QueueError> {
+        self.settled.settle().await;
         let request = async_nats::Request::new().payload(payload).timeout(Some(ANSWER_TIMEOUT));
         let answered = self.bus.client().send_request(self.reply.clone(), request).await;
         answered.map(drop).map_err(|error| QueueError::Ack(error.into()))

@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use holdpoint_protocol::streams;
 
 use super::{Delivery, Stored};
-use crate::Bus;
+use crate::{Bus, settled::Settled};
 
 /// How long the broker may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -85,7 +85,14 @@ impl Pulls {
         let message = jetstream::Message { message: answer, context: self.bus.jetstream().clone() };
         let Some((stored, number)) = Stored::from_delivery(&message) else { return Pulled::Failed };
         let Some(reply) = message.message.reply.as_ref().map(ToString::to_string) else { return Pulled::Failed };
-        Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply, passed_on: OnceLock::new() }))
+        Pulled::Turn(Box::new(Delivery {
+            stored,
+            number,
+            bus: self.bus.clone(),
+            reply,
+            passed_on: OnceLock::new(),
+            settled: Settled::default(),
+        }))
     }
 }
 

@@ -129,6 +129,24 @@ async fn a_turn_that_is_given_back_or_forgotten_is_delivered_again() {
 }
 
 #[tokio::test]
+async fn a_heartbeat_after_the_answer_does_not_bring_a_turn_back_before_its_time() {
+    let broker = TestBroker::start().await;
+    let pool = streams::flight_pool(&flight("Local-1"));
+    broker.ensure_pool(role::BUILDER, &pool, Some(&flight("Local-1")), Duration::from_secs(1)).await;
+    for waypoint in ["later", "forgotten"] {
+        broker.open_local_turn(&flight("Local-1"), waypoint, role::BUILDER, Priority::High).await;
+    }
+    let builder = broker.local.connect(&broker.mint(role::BUILDER, "b1", &pool)).await.unwrap();
+    let mut queue = queue(&broker, &builder, role::BUILDER, &pool).await;
+    let (later, forgotten) = (again(&mut queue).await, again(&mut queue).await);
+    later.nak(Duration::from_secs(3_600)).await.unwrap();
+    later.heartbeat().await.unwrap();
+    forgotten.heartbeat().await.unwrap();
+    let next = again(&mut queue).await;
+    assert_eq!((next.number, &next.stored), (2, &forgotten.stored));
+}
+
+#[tokio::test]
 async fn a_turn_that_is_passed_on_is_left_to_the_others_of_its_role() {
     let broker = TestBroker::start().await;
     let (f, fleet) = (flight("f"), streams::fleet_pool());
