@@ -21,7 +21,8 @@ use crate::{
 
 pub use base_product::{ProductRuns, ProductSays, base_product_may_say, goes_unnoticed, with_base_product};
 
-/// The first exit code that says that the shell could not judge: 126 and 127 are "cannot run", more is a signal.
+/// The first exit code that judges nothing: shells give 126 and 127 where they cannot run a program, and more where a signal
+/// ended it.
 const EXIT_NOT_JUDGED: i32 = 126;
 
 /// How a check's program ended.
@@ -57,7 +58,8 @@ pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> CheckOut
         (None, Some(0)) => (Verdict::Fail, Some(Reason::ExpectUnmatched)),
         (None, Some(1..EXIT_NOT_JUDGED)) => (Verdict::Fail, Some(Reason::ExitCode)),
         (None, Some(126 | 127)) => inconclusive(Reason::NotExecutable),
-        _ => inconclusive(Reason::Signal),
+        (None, Some(_)) => inconclusive(Reason::ExitCode),
+        (Some(_), _) | (None, None) => inconclusive(Reason::Signal),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What people are shown of a red result: which comparison it did not pass, and the lines of its output that say why.
+//! What people are shown of a red result: how its program ended, which comparison it did not pass, and the lines of its
+//! output that say why.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ const CONTEXT: usize = 3;
 #[must_use]
 pub fn in_words(reason: CriterionReason) -> &'static str {
     match reason {
-        CriterionReason::ExitCode => "its check failed",
+        CriterionReason::ExitCode => "its check exited with an error",
         CriterionReason::ExpectUnmatched => "its output does not match `expect`",
         CriterionReason::FewerTests => "fewer tests ran than on the base",
         CriterionReason::MoreSkipped => "more tests were skipped than on the base",
@@ -25,10 +26,68 @@ pub fn in_words(reason: CriterionReason) -> &'static str {
         CriterionReason::Timeout => "its check did not end in time",
         CriterionReason::Signal => "its check was ended by a signal",
         CriterionReason::Limit => "its check used up more than it may",
-        CriterionReason::NotExecutable => "its command cannot be run",
+        CriterionReason::NotExecutable => {
+            "its check exited with 126 or 127, as shells do where a program cannot be run"
+        }
         CriterionReason::NoJudge => "it has no check, and there is no judge",
         CriterionReason::JudgeWithoutEvidence => "the judge named no evidence",
     }
+}
+
+/// Names of the signals that end programs, by their numbers on Linux.
+const SIGNALS: [(i32, &str); 19] = [
+    (1, "SIGHUP"),
+    (2, "SIGINT"),
+    (3, "SIGQUIT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (7, "SIGBUS"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (10, "SIGUSR1"),
+    (11, "SIGSEGV"),
+    (12, "SIGUSR2"),
+    (13, "SIGPIPE"),
+    (14, "SIGALRM"),
+    (15, "SIGTERM"),
+    (24, "SIGXCPU"),
+    (25, "SIGXFSZ"),
+    (29, "SIGIO"),
+    (31, "SIGSYS"),
+];
+/// Shells add this to the number of the signal that ended a program.
+const SHELLS_ADD: i32 = 128;
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    SIGNALS.iter().find(|(number, _)| *number == signal).map(|(_, name)| *name)
+}
+
+/// A signal that ended a program.
+#[must_use]
+pub fn signal(number: i32) -> String {
+    signal_name(number).map_or_else(|| format!("signal {number}"), |name| format!("{name} (signal {number})"))
+}
+
+/// When shells exit with a code by themselves, as a subordinate clause; `None`: a program chose the code. A program may choose
+/// the others as well, so this never says that a shell did.
+#[must_use]
+pub fn shells_give(code: i32) -> Option<String> {
+    match code {
+        126 => Some("which shells give where a program cannot be executed".to_owned()),
+        127 => Some("which shells give where a program is not found".to_owned()),
+        _ => {
+            let name = code.checked_sub(SHELLS_ADD).and_then(signal_name)?;
+            Some(format!("which shells give for a program that {name} ended"))
+        }
+    }
+}
+
+/// That a program exited with a code, with what shells mean by it.
+#[must_use]
+pub fn exited(code: i32) -> String {
+    let shells = shells_give(code).map(|clause| format!(", {clause}")).unwrap_or_default();
+    format!("exited with {code}{shells}")
 }
 
 /// The lines of a check's output that say why it is red: the first error with what follows it, further errors, and
@@ -74,6 +133,24 @@ fn is_error(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exit_code_is_said_as_it_is_with_what_shells_mean_by_it() {
+        for (code, said) in [
+            (1, "exited with 1"),
+            (126, "exited with 126, which shells give where a program cannot be executed"),
+            (127, "exited with 127, which shells give where a program is not found"),
+            (128, "exited with 128"),
+            (130, "exited with 130, which shells give for a program that SIGINT ended"),
+            (137, "exited with 137, which shells give for a program that SIGKILL ended"),
+            (190, "exited with 190"),
+            (255, "exited with 255"),
+            (i32::MIN, "exited with -2147483648"),
+        ] {
+            assert_eq!(exited(code), said);
+        }
+        assert_eq!((signal(9).as_str(), signal(40).as_str()), ("SIGKILL (signal 9)", "signal 40"));
+    }
 
     #[test]
     fn the_first_error_of_a_compiler_is_shown_before_what_follows_from_it() {

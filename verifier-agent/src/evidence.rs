@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use holdpoint_core::telling;
 use holdpoint_protocol::{Digest, facts::Oid, time::Millis};
 use holdpoint_sandbox::{Ended, RunOutcome, Tap};
 
@@ -91,11 +92,11 @@ fn shortened(output: &[u8]) -> Vec<u8> {
     }
 }
 
-/// How a program ended, in words.
+/// How a program ended, in short. [`telling`] says what a code means to a shell.
 pub(crate) fn ending(ended: Ended) -> String {
     match ended {
         Ended::Exited(code) => format!("exit {code}"),
-        Ended::Signalled(signal) => format!("signal {signal}"),
+        Ended::Signalled(signal) => telling::signal(signal),
         Ended::TimedOut => "its time was up".to_owned(),
         Ended::OutputLimit => "it printed more than allowed".to_owned(),
         Ended::MemoryLimit => "it used more memory than allowed".to_owned(),

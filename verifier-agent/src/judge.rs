@@ -8,7 +8,7 @@ mod handed;
 
 use std::{borrow::Cow, collections::BTreeSet, time::Duration};
 
-use holdpoint_core::shown;
+use holdpoint_core::{shown, telling};
 use holdpoint_harness::{
     ask::Ask,
     backend::markers::{self, Found, HelpCall},
@@ -344,11 +344,12 @@ fn verdict(ended: Ended, answer: &[u8]) -> Judged {
     let reason = match ended {
         Ended::Exited(0) => return read_answer(answer),
         Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
-            let note = format!("the judge is not there or cannot be executed (exit {code})");
+            let note = format!("the judge {}", telling::exited(code));
             return Judged::inconclusive(Some(CriterionReason::NotExecutable), note);
         }
         Ended::Exited(code) => {
-            return Judged::inconclusive(Some(CriterionReason::ExitCode), format!("the judge ended with exit {code}"));
+            let note = format!("the judge {}", telling::exited(code));
+            return Judged::inconclusive(Some(CriterionReason::ExitCode), note);
         }
         Ended::Signalled(_) => CriterionReason::Signal,
         Ended::TimedOut => CriterionReason::Timeout,

@@ -171,7 +171,7 @@ async fn an_agent_that_is_not_there_is_named() {
     let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let failure = failure(&built);
     assert_eq!(failure.reason, ReasonCode::NotExecutable);
-    assert!(failure.detail.contains("the program `no-such-agent`, or one that it starts, is not there"), "{failure:?}");
+    assert!(failure.detail.contains("the program `no-such-agent` exited with 127"), "{failure:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::reason::CriterionReason;
+use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 
 use super::language::Language;
 use crate::checks::{self, JudgedRun};
@@ -47,6 +47,7 @@ pub fn fate(mutant: MutantRun<'_>) -> Fate {
         Some(CriterionReason::Timeout) if mutant.first_took.saturating_mul(TIMEOUT_FACTOR) > mutant.limit => Fate::Void,
         // An endless loop, a flood, a crash: the check itself stayed clear of them.
         Some(CriterionReason::Timeout | CriterionReason::Limit | CriterionReason::Signal) => Fate::Killed,
+        Some(CriterionReason::ExitCode) if run.outcome.0 == Verdict::Inconclusive => Fate::Killed,
         Some(CriterionReason::NotExecutable) => Fate::Void,
         _ if complaints(mutant.path, output) > complaints(mutant.path, printed) => Fate::Void,
         _ if tests_began(first, run) => Fate::Killed,

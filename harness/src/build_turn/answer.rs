@@ -3,6 +3,7 @@
 //! Structured output rules over silence (contract, "`command` backend"). A result that cannot be used is asked for
 //! again: [`crate::exchange`] decides how often.
 
+use holdpoint_core::telling;
 use holdpoint_protocol::{
     artifact::{CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, IgnoredMarker, LedgerSource},
     envelope::EnvelopeStatus,
@@ -232,21 +233,19 @@ pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
             let what = if result.ended == Ended::MemoryLimit { "memory" } else { "disk space" };
             Some((ReasonCode::AgentFailed, format!("the program was ended: it used more {what} than it may")))
         }
-        Ended::Signalled(signal) => Some((ReasonCode::AgentFailed, format!("signal {signal} ended the program"))),
+        Ended::Signalled(signal) => {
+            Some((ReasonCode::AgentFailed, format!("{} ended the program", telling::signal(signal))))
+        }
         Ended::Exited(0) if !result.tree_ended => {
             let what = "something that the program started could not be ended, so its files may still change";
             Some((ReasonCode::AgentFailed, what.to_owned()))
         }
         Ended::Exited(0) => None,
         Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
-            let why = if code == NOT_FOUND { "is not there" } else { "cannot be executed" };
             let program = named(&result.command);
-            Some((
-                ReasonCode::NotExecutable,
-                format!("the program {program}, or one that it starts, {why} (exit code {code})"),
-            ))
+            Some((ReasonCode::NotExecutable, format!("the program {program} {}", telling::exited(code))))
         }
-        Ended::Exited(code) => Some((ReasonCode::AgentFailed, format!("the program exited with code {code}"))),
+        Ended::Exited(code) => Some((ReasonCode::AgentFailed, format!("the program {}", telling::exited(code)))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use holdpoint_core::shown;
+use holdpoint_core::{shown, telling};
 use holdpoint_sandbox::Ended;
 
 use crate::backend::BackendResult;
@@ -46,7 +46,7 @@ pub fn evidence(result: &BackendResult) -> Vec<u8> {
     let mut head = format!("$ {}\n", result.command);
     let _ = match result.ended {
         Ended::Exited(code) => write!(head, "exit code {code}"),
-        Ended::Signalled(signal) => write!(head, "ended by signal {signal}"),
+        Ended::Signalled(signal) => write!(head, "ended by {}", telling::signal(signal)),
         Ended::TimedOut => write!(head, "ended: its time was up"),
         Ended::OutputLimit => write!(head, "ended: it printed more than it may"),
         Ended::MemoryLimit => write!(head, "ended: it used more memory than it may"),

@@ -85,12 +85,12 @@ fn a_program_that_cannot_be_run_is_named_and_is_no_failure_of_its_own() {
         (
             127,
             "env A=1 no-such-agent --fast",
-            "the program `no-such-agent`, or one that it starts, is not there (exit code 127)",
+            "the program `no-such-agent` exited with 127, which shells give where a program is not found",
         ),
         (
             126,
             "/srv/notes.txt",
-            "the program `/srv/notes.txt`, or one that it starts, cannot be executed (exit code 126)",
+            "the program `/srv/notes.txt` exited with 126, which shells give where a program cannot be executed",
         ),
     ] {
         let result = BackendResult { command: command.to_owned(), ..ended(Ended::Exited(code), "") };

@@ -63,7 +63,7 @@ fn claims() -> Vec<Case> {
         )
         .says(&["handoff_invalid", "claims a criterion that does not exist"]),
         case("exits-red", "does the work and says that it failed", SUITE, "sed -i 's/a - b/a + b/' calc.py; exit 7")
-            .says(&["agent_failed", "exited with code 7"]),
+            .says(&["agent_failed", "exited with 7"]),
     ]
 }
 
