@@ -226,11 +226,14 @@ async fn what_waits(client: &Client, flight: &FlightId, waypoint: &WaypointId) -
     item.map(|item| words::details(&InboxItem { remediation: None, ..item })).unwrap_or_default()
 }
 
-/// What the last report on a waypoint doubts.
+/// What the last reports on a waypoint doubt: that of its work, and that of the base before it.
 fn last_doubts(history: &[HistoryLine]) -> Vec<String> {
-    let of_work = |line: &&HistoryLine| line.artifact.get("purpose").is_some_and(|purpose| purpose == "handoff");
-    let report = history.iter().rev().find(|line| of_work(line) && line.standing == Some(Standing::Taken));
-    let mut doubts = report.map(words::doubts_of).unwrap_or_default();
+    let last = |purpose: &str| {
+        let is_such = |line: &&HistoryLine| line.artifact.get("purpose").is_some_and(|found| found == purpose);
+        let report = history.iter().rev().find(|line| is_such(line) && line.standing == Some(Standing::Taken));
+        report.map(words::doubts_of).unwrap_or_default()
+    };
+    let mut doubts = [last("handoff"), last("baseline")].concat();
     doubts.truncate(DOUBTS_SHOWN);
     doubts
 }

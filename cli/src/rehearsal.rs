@@ -29,15 +29,15 @@ const LINES: usize = 6;
 const OUTPUT: &str = "--- standard ";
 
 /// Refuses a plan whose guards are red on its base, or whose checks are green there that have to be red first. A waypoint
-/// that depends on others begins with their work, so its checks are left to the flight.
-pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<(), Failure> {
+/// that depends on others begins with their work, so its checks are left to the flight. Gives what is doubtful about the others.
+pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<Vec<String>, Failure> {
     let first = |criterion: &&Criterion| criterion.check.as_ref().is_some_and(|check| check.red_first);
     let begins = ready.plan.waypoints.iter().filter(|waypoint| waypoint.depends_on.is_empty());
     let red_first: Vec<(WaypointId, Criterion)> = begins
         .flat_map(|waypoint| waypoint.criteria.iter().filter(first).map(|c| (waypoint.id.clone(), c.clone())))
         .collect();
     if red_first.is_empty() && ready.plan.guards.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let dir = tempfile::tempdir().map_err(|error| {
         let message = format!("cannot make a temporary folder: {error}");
@@ -51,7 +51,7 @@ pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<(), Failu
     }
     match red_first.iter().zip(&findings.criteria).find(|(_, report)| report.result.verdict == Verdict::Pass) {
         Some(((waypoint, criterion), _)) => Err(green_too_early(ready, waypoint, criterion)),
-        None => Ok(()),
+        None => Ok(findings.doubts.into_iter().map(|doubt| doubt.text).collect()),
     }
 }
 

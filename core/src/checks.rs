@@ -4,6 +4,7 @@
 //! take a green away. Nothing here runs anything.
 
 mod base_product;
+mod steady;
 pub mod unrun;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use base_product::{ProductRuns, ProductSays, base_product_may_say, goes_unnoticed, with_base_product};
+pub use steady::{RUNS_ON_TREE_MAX, RUNS_PER_CHECK, flaky, is_run_again, rests_on_names};
 
 /// The first exit code that judges nothing: shells give 126 and 127 where they cannot run a program, and more where a signal
 /// ended it.

@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use cargo::takes_value;
-pub use compared::{compare, ended_early, missing, short_of, weakened};
+pub use compared::{compare, ended_early, keep_steady, missing, short_of, weakened};
 pub use failures::{expected, no_redder};
 pub(crate) use lines::{without_escapes, words};
 pub use may_run::may_run_tests;
@@ -166,6 +166,14 @@ impl TestCounts {
     #[must_use]
     pub fn is_red(&self) -> bool {
         self.by_runner.values().any(|tally| tally.red > 0)
+    }
+
+    /// Keeps the counts, and none of the names where they are known.
+    pub fn forget_names(&mut self) {
+        for names in self.by_runner.values_mut().filter_map(|tally| tally.names.as_mut()) {
+            names.green.clear();
+            names.red.clear();
+        }
     }
 
     /// The tests that were reported as failed, where names are known.

@@ -28,6 +28,8 @@ pub(crate) struct BaseRun {
     pub(crate) run: CheckRun,
     pub(crate) read: JudgedRun,
     pub(crate) evidence: Evidence,
+    /// Its names of tests are those that another run has as well.
+    pub(crate) is_steady: bool,
 }
 
 /// The runs of this process.

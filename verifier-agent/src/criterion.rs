@@ -3,12 +3,14 @@
 //! Which run says what is decided by `holdpoint_core::checks`; this makes the runs that can still change the verdict,
 //! and no others.
 
+mod report;
+
 use holdpoint_core::{
-    checks::{self, CriterionJudgement},
+    checks::{self, JudgedRun},
     runners,
 };
 use holdpoint_protocol::{
-    artifact::{CriterionReport, TreeTested},
+    artifact::{CheckRun, CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::{CriterionId, WaypointId},
     plan::{Check, EvidenceLevel},
@@ -16,6 +18,9 @@ use holdpoint_protocol::{
 };
 use holdpoint_workspace::Mirror;
 use regex::Regex;
+
+pub(crate) use report::{NAMES_SHOWN, report_of_prepare};
+use report::{report, report_alone, report_of_run};
 
 use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
@@ -26,6 +31,7 @@ use crate::{
     heard,
     judge::About,
     runs::{CheckArgs, Ran, Record, Runs, Tree},
+    steady,
 };
 
 /// Bytes of an expression once compiled: the default of its crate, against expressions that use up the memory.
@@ -48,6 +54,8 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Named<'a> {
     pub(crate) id: &'a CriterionId,
     pub(crate) check: &'a Check,
+    /// It is a guard's: green on every base.
+    pub(crate) is_guard: bool,
 }
 
 impl<'a> Named<'a> {
@@ -63,9 +71,11 @@ pub(crate) async fn plain(
     subject: &Subject<'_>,
     named: Named<'_>,
 ) -> Result<CriterionReport, VerifyError> {
+    if let Some(green) = green_base(runs, subject, named) {
+        return Ok(report_alone(named, &green));
+    }
     let expect = expect_of(named)?;
-    let tree = Tree::new(subject.base_tree, TreeTested::Base);
-    let ran = runs.check(named.on(expect.as_ref(), tree)).await?;
+    let ran = steady::run(runs, named, expect.as_ref(), Tree::new(subject.base_tree, TreeTested::Base)).await?;
     keep(runs, subject, named, &ran);
     Ok(report_alone(named, &ran))
 }
@@ -85,7 +95,11 @@ pub(crate) async fn judged(
 ) -> Result<Judged, VerifyError> {
     let expect = expect_of(named)?;
     let expect = expect.as_ref();
-    let first = runs.check(named.on(expect, Tree::new(subject.tree, TreeTested::Handoff))).await?;
+    let green = if subject.tree == subject.base_tree { green_base(runs, subject, named) } else { None };
+    let first = match green {
+        Some(green) => green,
+        None => steady::run(runs, named, expect, Tree::new(subject.tree, TreeTested::Handoff)).await?,
+    };
     if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
         return Ok(Judged { report: report_alone(named, &first), first, base: None });
     }
@@ -97,7 +111,7 @@ pub(crate) async fn judged(
     }
     let composed = if changes.tests_changed() {
         let tree = changes.with_tests_of_base(subject.mirror, subject.tree).await?;
-        Some(runs.check(named.on(expect, Tree::new(&tree, TreeTested::TestsAsOnBase))).await?)
+        Some(steady::run(runs, named, expect, Tree::new(&tree, TreeTested::TestsAsOnBase)).await?)
     } else {
         None
     };
@@ -107,27 +121,7 @@ pub(crate) async fn judged(
     if counted && base.is_none() && asks_base(&first, composed.as_ref()) {
         base = Some(base_run(runs, subject, named, expect).await?);
     }
-    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
-    let base = base.filter(|base| !base.unprepared);
-    let nothing_there = changes.tests_only_added() && no_base_tests(&first, base.as_ref(), composed.as_ref());
-    let judgement = checks::judge_criterion(checks::Runs {
-        first: &first.read,
-        base: base.as_ref().map(|ran| &ran.read),
-        composed: composed.as_ref().map(|ran| &ran.read).filter(|_| !nothing_there),
-        named: changes.named(),
-        only_added: changes.tests_only_added(),
-        red_first: named.check.red_first,
-        softened: &changes.softened,
-    });
-    let mut report = report(named, &judgement, &first, base.as_ref(), composed.as_ref());
-    if report.note.is_none() {
-        let note = if uncounted {
-            Some("prepare fails on the base, so the tests that ran were not compared with those on it")
-        } else {
-            nothing_there.then_some("the base has no test that this check runs: only the added ones speak for it")
-        };
-        report.note = note.map(str::to_owned);
-    }
+    let mut report = compared(runs, subject, named, (&first, &mut base, composed.as_ref())).await?;
     if report.result.verdict == Verdict::Pass && named.check.evidence == EvidenceLevel::Strict {
         heard::note_silence(&first, &mut report);
         // Where tests were put back, that run speaks: nothing in it was written by who wrote the product.
@@ -139,6 +133,53 @@ pub(crate) async fn judged(
         }
     }
     Ok(Judged { report, first, base })
+}
+
+/// The report on a green run by what the others have against it. Of the base it leaves what can be compared: names that only one of
+/// its runs has are taken out.
+async fn compared(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+    (first, base, composed): (&Ran, &mut Option<Ran>, Option<&Ran>),
+) -> Result<CriterionReport, VerifyError> {
+    let changes = subject.changes;
+    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
+    *base = base.take().filter(|base| !base.unprepared);
+    let nothing_there = changes.tests_only_added() && no_base_tests(first, base.as_ref(), composed);
+    let judge = |base: Option<&JudgedRun>| {
+        checks::judge_criterion(checks::Runs {
+            first: &first.read,
+            base,
+            composed: composed.map(|ran| &ran.read).filter(|_| !nothing_there),
+            named: changes.named(),
+            only_added: changes.tests_only_added(),
+            red_first: named.check.red_first,
+            softened: &changes.softened,
+        })
+    };
+    let mut judgement = judge(base.as_ref().map(|base| &base.read));
+    let mut unsteady = 0;
+    let by_names = |base: &&Ran| checks::rests_on_names(&judgement, &base.read, |base| judge(Some(base)));
+    if let Some(once) = base.as_ref().filter(by_names)
+        && let Some((steady, names)) = steady::base_again(runs, subject, named, once).await?
+    {
+        judgement = judge(Some(&steady.read));
+        (*base, unsteady) = (Some(steady), names);
+    }
+    let mut report = report(named, &judgement, first, base.as_ref(), composed);
+    if report.note.is_none() {
+        report.note = if uncounted {
+            Some("prepare fails on the base, so the tests that ran were not compared with those on it".to_owned())
+        } else if nothing_there {
+            Some("the base has no test that this check runs: only the added ones speak for it".to_owned())
+        } else {
+            (unsteady > 0).then(|| {
+                format!("{unsteady} names of tests differ between two runs of the base, so they were counted and not compared")
+            })
+        };
+    }
+    Ok(report)
 }
 
 /// Whether the base can say something where the scope names every changed test: of a green run with the tests as on the
@@ -181,14 +222,25 @@ pub(crate) async fn base_run(
     expect: Option<&Regex>,
 ) -> Result<Ran, VerifyError> {
     if let Some(known) = subject.base_runs.get(&key(subject, named)) {
-        let run =
-            holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
-        runs.record.ran(run.clone(), known.evidence);
-        return Ok(Ran { run, read: known.read, tail: String::new(), ending: String::new(), unprepared: false });
+        return Ok(recalled(runs, named, known));
     }
-    let ran = runs.check(named.on(expect, Tree::new(subject.base_tree, TreeTested::Base))).await?;
+    let ran = steady::run(runs, named, expect, Tree::new(subject.base_tree, TreeTested::Base)).await?;
     keep(runs, subject, named, &ran);
     Ok(ran)
+}
+
+/// The run of a guard on the base from an earlier turn, where it was green: one that was red may have met what is not so now.
+fn green_base(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Option<Ran> {
+    let known = subject.base_runs.get(&key(subject, named)).filter(|_| named.is_guard)?;
+    (known.run.verdict == Verdict::Pass).then(|| recalled(runs, named, known))
+}
+
+/// A run on the base from an earlier turn, as one of this turn.
+fn recalled(runs: &mut Runs<'_>, named: Named<'_>, known: BaseRun) -> Ran {
+    let run = CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
+    runs.record.ran(run.clone(), known.evidence);
+    let (tail, ending) = (String::new(), String::new());
+    Ran { run, read: known.read, tail, ending, unprepared: false, red_before: Vec::new() }
 }
 
 /// Whether a check runs no test of the base: its runner was understood on the tree under review, and neither the base
@@ -198,7 +250,7 @@ fn no_base_tests(first: &Ran, base: Option<&Ran>, composed: Option<&Ran>) -> boo
     let ran_none = |ran: Option<&Ran>| {
         ran.is_some_and(|ran| {
             let none = ran.read.counts.as_ref().is_none_or(|counts| counts.total().run == 0);
-            none && ran.run.reason == Some(CriterionReason::ExitCode)
+            none && ran.read.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode))
         })
     };
     first.read.counts.is_some() && ran_none(base) && ran_none(composed)
@@ -207,177 +259,12 @@ fn no_base_tests(first: &Ran, base: Option<&Ran>, composed: Option<&Ran>) -> boo
 /// Keeps a run on the base for later.
 fn keep(runs: &Runs<'_>, subject: &Subject<'_>, named: Named<'_>, ran: &Ran) {
     if let (false, Some(evidence)) = (ran.unprepared, runs.record.evidence(&ran.run.output)) {
-        let run = BaseRun { run: ran.run.clone(), read: ran.read.clone(), evidence: evidence.clone() };
+        let (run, read) = (ran.run.clone(), ran.read.clone());
+        let run = BaseRun { run, read, evidence: evidence.clone(), is_steady: false };
         subject.base_runs.put(key(subject, named), run);
     }
 }
 
-fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
+pub(crate) fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
     Key { tree: subject.base_tree.clone(), prepare: subject.prepare.map(str::to_owned), check: named.check.clone() }
 }
-
-/// The report where one run decided, compared with nothing. A check that has to be red on the base is so by its report
-/// as well; what others report there is the project's way.
-fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
-    let mut report = report_of_run(named, ran);
-    if named.check.red_first && !ran.unprepared {
-        (report.result.verdict, report.result.reason) = ran.read.alone();
-        match report.result.reason {
-            Some(CriterionReason::ReportRed) => report.note = Some(REPORT_RED.to_owned()),
-            Some(reason) => report.note = heard::explained(reason, ran).or(report.note),
-            None => {}
-        }
-    }
-    report
-}
-
-/// What [`CriterionReason::ReportRed`] means.
-const REPORT_RED: &str = "it ended with exit code 0, but its test runner reports failures";
-
-/// The report where one run decided.
-fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
-    if ran.unprepared {
-        return report_of_prepare(named.id, ran);
-    }
-    let note = match ran.run.reason {
-        None => None,
-        Some(CriterionReason::ExpectUnmatched) => {
-            let expect = named.check.expect.as_deref().unwrap_or_default();
-            Some(format!("the check ended well, but its output does not match `{expect}`"))
-        }
-        Some(CriterionReason::NotExecutable) => Some(format!("the command could not be run ({})", ran.ending)),
-        Some(CriterionReason::Timeout) => {
-            Some(format!("the check did not end within {} s", named.check.timeout.duration().as_secs()))
-        }
-        Some(_) => Some(format!("the check ended with: {}", ran.ending)),
-    };
-    CriterionReport {
-        result: CriterionResult {
-            id: named.id.clone(),
-            verdict: ran.run.verdict,
-            reason: ran.run.reason,
-            evidence: vec![ran.run.output],
-        },
-        command: Some(named.check.command.clone()),
-        exit_code: ran.run.exit_code,
-        output_tail: ran.tail.clone(),
-        note,
-    }
-}
-
-pub(crate) fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport {
-    CriterionReport {
-        result: CriterionResult {
-            id: id.clone(),
-            verdict: Verdict::Inconclusive,
-            reason: None,
-            evidence: vec![ran.run.output],
-        },
-        command: Some(ran.run.command.clone()),
-        exit_code: ran.run.exit_code,
-        output_tail: ran.tail.clone(),
-        note: Some(format!("prepare failed, so the check was not run ({})", ran.ending)),
-    }
-}
-
-/// The report where several runs were compared.
-fn report(
-    named: Named<'_>,
-    judgement: &CriterionJudgement,
-    first: &Ran,
-    base: Option<&Ran>,
-    composed: Option<&Ran>,
-) -> CriterionReport {
-    let deciding = match judgement.reason {
-        Some(CriterionReason::TestsWeakened) => composed.unwrap_or(first),
-        _ => first,
-    };
-    let mut evidence = vec![deciding.run.output];
-    let others = [Some(first), base, composed];
-    evidence
-        .extend(others.into_iter().flatten().map(|ran| ran.run.output).filter(|output| *output != deciding.run.output));
-    evidence.dedup();
-    CriterionReport {
-        result: CriterionResult {
-            id: named.id.clone(),
-            verdict: judgement.verdict,
-            reason: judgement.reason,
-            evidence,
-        },
-        command: Some(named.check.command.clone()),
-        exit_code: deciding.run.exit_code,
-        output_tail: deciding.tail.clone(),
-        note: difference(judgement, first, base, composed),
-    }
-}
-
-/// What the comparisons had against the first run, in one sentence.
-fn difference(
-    judgement: &CriterionJudgement,
-    first: &Ran,
-    base: Option<&Ran>,
-    composed: Option<&Ran>,
-) -> Option<String> {
-    let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::TestCounts::total).unwrap_or_default();
-    let (now, then) = (total(first), base.map(total).unwrap_or_default());
-    let lost = some_names(judgement);
-    let reason = judgement.difference?;
-    if let Some(text) = heard::explained(reason, first) {
-        return Some(text);
-    }
-    let text = match reason {
-        CriterionReason::FewerTests if judgement.ended_early => {
-            let ran = if base.is_some() {
-                format!(" ({} tests ran, {} on the base)", now.run, then.run)
-            } else {
-                String::new()
-            };
-            format!("it ended well, but its test runner did not come to its end: the code under test ended it{ran}")
-        }
-        CriterionReason::FewerTests if judgement.in_text => {
-            format!("tests that stood in product files are written in none of the changed files: {lost}")
-        }
-        CriterionReason::MoreSkipped if judgement.in_text => {
-            "tests are skipped, and product code has words that skip them; the base could not collect its own"
-                .to_owned()
-        }
-        CriterionReason::TestsWeakened if judgement.in_text => {
-            format!(
-                "in product files, tests were emptied, given a condition or another outcome, or macros that they assert with were replaced: {lost}"
-            )
-        }
-        CriterionReason::FewerTests if now.run < then.run => {
-            let which = if lost.is_empty() { lost } else { format!("; missing: {lost}") };
-            format!("{} tests ran, {} on the base{which}", now.run, then.run)
-        }
-        CriterionReason::FewerTests if lost.is_empty() => {
-            let whole = composed.map(total).unwrap_or_default();
-            format!("{} tests ran, {} with the tests as on the base", now.run, whole.run)
-        }
-        CriterionReason::ReportRed if lost.is_empty() => REPORT_RED.to_owned(),
-        CriterionReason::ReportRed => format!("{REPORT_RED}: {lost}"),
-        CriterionReason::FewerTests => format!("tests of the base that did not run: {lost}"),
-        CriterionReason::MoreSkipped if now.skipped > then.skipped && !base.is_some_and(uncollected) => {
-            format!("{} tests were skipped, {} on the base", now.skipped, then.skipped)
-        }
-        CriterionReason::MoreSkipped => "tests are skipped that are not with the tests as on the base".to_owned(),
-        _ if lost.is_empty() => "it is not green with the tests as on the base".to_owned(),
-        _ => format!("not green with the tests as on the base: {lost}"),
-    };
-    let counts = judgement.verdict == Verdict::Pass;
-    Some(if counts { format!("the scope names the changed tests, so this does not count: {text}") } else { text })
-}
-
-fn uncollected(ran: &Ran) -> bool {
-    ran.read.counts.as_ref().is_none_or(|counts| counts.total().uncollected)
-}
-
-/// The first of the tests that a judgement is about.
-fn some_names(judgement: &CriterionJudgement) -> String {
-    let names: Vec<&str> = judgement.lost.iter().map(String::as_str).take(NAMES_SHOWN).collect();
-    let more = if judgement.lost.len() > NAMES_SHOWN { ", …" } else { "" };
-    format!("{}{more}", names.join(", "))
-}
-
-/// Names of tests, or files, that a note shows.
-pub(crate) const NAMES_SHOWN: usize = 5;

@@ -27,6 +27,7 @@ mod runs;
 pub mod settings;
 mod submodules;
 mod unrun;
+mod steady;
 mod work;
 pub mod workbench;
 pub mod worker;

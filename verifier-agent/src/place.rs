@@ -49,6 +49,33 @@ pub(crate) struct RunFolders {
     pub(crate) tmp: PathBuf,
 }
 
+/// The folders of one run, under names that all runs have in common: where a tree was checked out is no part of what it shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Places([(String, &'static str); 5]);
+
+impl Places {
+    pub(crate) fn of(place: &Place, run: &RunFolders) -> Self {
+        let named = |folder: &Path, name| (folder.display().to_string(), name);
+        Self([
+            named(&run.dir, "/tree"),
+            named(&run.home, "/home"),
+            named(&run.tmp, "/tmp"),
+            named(&place.build, "/build"),
+            named(&place.caches, "/caches"),
+        ])
+    }
+
+    /// A text with these names in the place of the folders.
+    pub(crate) fn named(&self, mut text: String) -> String {
+        for (folder, name) in &self.0 {
+            if text.contains(folder) {
+                text = text.replace(folder, name);
+            }
+        }
+        text
+    }
+}
+
 /// What one run is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowed {
@@ -164,6 +191,25 @@ mod tests {
             profile.deny.contains(&PathBuf::from("/state")) && profile.deny.contains(&PathBuf::from("/data/secret"))
         );
         assert_eq!(profile.network, Network::Loopback);
+    }
+
+    #[test]
+    fn what_two_checkouts_print_of_their_files_reads_the_same() {
+        let printed = |tree: &str, run: &str| {
+            let place = Place::in_folder(Path::new("/state/turns/t"), tree);
+            let of = |kind: &str| Path::new("/state/turns/t/runs").join(run).join(kind);
+            let folders = RunFolders { dir: place.tree.clone(), home: of("home"), tmp: of("tmp") };
+            let text = format!(
+                "ok {}/a.txt file://{}/b\nin {} and {}",
+                place.tree.display(),
+                place.tree.display(),
+                folders.tmp.display(),
+                place.build.display()
+            );
+            Places::of(&place, &folders).named(text)
+        };
+        assert_eq!(printed("abc", "1"), printed("def", "10"));
+        assert_eq!(printed("abc", "1"), "ok /tree/a.txt file:///tree/b\nin /tmp and /build");
     }
 
     #[test]

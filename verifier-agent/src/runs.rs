@@ -21,6 +21,7 @@ use holdpoint_harness::{
     exchange::stall::{Patiently, Stall},
 };
 use holdpoint_protocol::{
+    Digest,
     artifact::{CheckRun, TreeTested},
     budget::Allowance,
     facts::{Oid, Verdict},
@@ -51,7 +52,7 @@ use crate::{
     evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
-    place::{Allowed, Place, RunFolders, environment, profile},
+    place::{Allowed, Place, Places, RunFolders, environment, profile},
     settings::VerifierSettings,
     unrun::Watch,
 };
@@ -100,6 +101,8 @@ pub(crate) struct Ran {
     pub(crate) ending: String,
     /// It was not the check that ran but `prepare`, and it failed.
     pub(crate) unprepared: bool,
+    /// What runs of it on the same tree printed that were red before this one.
+    pub(crate) red_before: Vec<Digest>,
 }
 
 /// A program to run on a tree.
@@ -132,6 +135,7 @@ struct Left {
     /// The last lines, for people.
     tail: String,
     asked: Option<Ask>,
+    places: Places,
     /// What observers heard; `None`: there were none.
     told: Option<Vec<ObserverReport>>,
 }
@@ -228,9 +232,9 @@ impl<'a> Runs<'a> {
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
         let left = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
-        let mut read = read(command, args.expect, &left.outcome);
+        let mut read = read(command, args.expect, &left);
         if let Some(told) = &left.told {
-            read = read.observed(command, observed::all(command, told));
+            read = read.observed(command, observed::all(command, told, &left.places));
         }
         tell(&span, args.tree.tested, &left.outcome, &read);
         Ok(self.noted(Some(args.id), command, args.tree, left, read))
@@ -340,7 +344,7 @@ impl<'a> Runs<'a> {
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
         let left = self.run(place, tree.oid, program).instrument(span.clone()).await?;
-        let read = read(command, None, &left.outcome);
+        let read = read(command, None, &left);
         tell(&span, tree.tested, &left.outcome, &read);
         let ran = Ran { unprepared: true, ..self.noted(None, command, tree, left, read) };
         Ok((ran.run.verdict != Verdict::Pass).then_some(ran))
@@ -365,6 +369,7 @@ impl<'a> Runs<'a> {
         if program.allowed.writes_dir {
             self.checkout(tree, &folders.dir).await?;
         }
+        let places = Places::of(place, &folders);
         let mut profile = profile(self.settings, place, &folders, program.allowed, program.read);
         let mut env = environment(self.settings, place, &folders, program.env);
         let listener = observed::listener(self.sandbox, &program, profile.network, &scratch.join("observer")).await?;
@@ -401,7 +406,7 @@ impl<'a> Runs<'a> {
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
-        Ok(Left { outcome, tail, asked, told })
+        Ok(Left { outcome, tail, asked, places, told })
     }
 
     /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.
@@ -483,6 +488,7 @@ impl<'a> Runs<'a> {
             reason,
         };
         self.record.ran(run.clone(), evidence);
-        Ran { run, read, tail, ending: evidence::ending(outcome.ended), unprepared: false }
+        let ending = evidence::ending(outcome.ended);
+        Ran { run, read, tail, ending, unprepared: false, red_before: Vec::new() }
     }
 }

@@ -178,7 +178,7 @@ impl VerifierWorkbench {
         let mut guards = Vec::new();
         for guard in &request.guards {
             told("guard", &guard.id);
-            let named = Named { id: &guard.id, check: &guard.check };
+            let named = Named { id: &guard.id, check: &guard.check, is_guard: true };
             guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
         }
         let is_red = |guard: &CriterionReport| guard.result.verdict != Verdict::Pass;
@@ -198,7 +198,7 @@ impl VerifierWorkbench {
     ) -> Result<(), VerifyError> {
         let report = match &criterion.check {
             Some(command) => {
-                let named = Named { id: &criterion.id, check: command };
+                let named = Named { id: &criterion.id, check: command, is_guard: false };
                 check(runs, subject, purpose, named, Some(&mut verdicts.doubts)).await?
             }
             None if let Some(given) = subject.about.judged.iter().find(|given| given.criterion == criterion.id) => {
@@ -273,7 +273,8 @@ async fn check(
 }
 
 fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, mut record: Record) -> Findings {
-    let Verdicts { criteria, mut doubts, asks } = verdicts;
+    let Verdicts { criteria, doubts, asks } = verdicts;
+    let mut doubts: Vec<Doubt> = std::mem::take(&mut record.flaky).into_iter().chain(doubts).collect();
     // A judge may have any number of them; the one below has its place.
     doubts.truncate(DOUBTS_MAX - 1);
     if record.left_running > 0 {

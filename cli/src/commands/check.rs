@@ -91,10 +91,9 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     if known_broker(&state).is_none() {
         find_server().await?;
     }
-    if !args.no_try {
-        Box::pin(rehearsal::try_base(&ready, &config)).await?;
-    }
+    let doubts = if args.no_try { Vec::new() } else { Box::pin(rehearsal::try_base(&ready, &config)).await? };
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
+    warnings.extend(doubts);
     if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }

@@ -24,6 +24,7 @@ use super::{
     transition::{Ruled, Transition, phase_status},
 };
 use crate::{
+    checks::RUNS_PER_CHECK,
     feedback,
     gates::{Duty, Gate},
     policy::Ruling,
@@ -35,8 +36,6 @@ const BUILD_WALL_DEFAULT: Duration = Duration::from_secs(30 * 60);
 const JUDGE_WALL: Duration = BUILD_WALL_DEFAULT;
 /// What `prepare` may take on one tree: it fetches what a whole project needs.
 const PREPARE_WALL: Duration = Duration::from_secs(30 * 60);
-/// How often one check may run for one verdict: on the tree, on the base, with the tests as on the base.
-const RUNS_PER_CHECK: u32 = 3;
 /// How often more with `evidence: strict`: canaries, the base's product, files of the work put back (together as long as one
 /// run, and the last may take its own time), and a watched run.
 const RUNS_MORE_IF_STRICT: u32 = 5;

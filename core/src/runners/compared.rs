@@ -109,6 +109,19 @@ pub fn weakened(base: Option<&TestCounts>, first: &TestCounts, composed: &TestCo
     Some(lost)
 }
 
+/// Takes the names out of the counts of a base that another run of it, whose names are known, does not have. Gives them.
+pub fn keep_steady(base: &mut TestCounts, again: &TestCounts) -> BTreeSet<String> {
+    let mut unsteady = BTreeSet::new();
+    for (runner, tally) in &mut base.by_runner {
+        let again = again.by_runner.get(runner).and_then(|tally| tally.names.as_ref());
+        let (Some(names), Some(again)) = (&mut tally.names, again) else { continue };
+        for names in [&mut names.green, &mut names.red] {
+            unsteady.extend(names.extract_if(.., |name| !has(again, name)));
+        }
+    }
+    unsteady
+}
+
 fn all(names: &TestNames) -> impl Iterator<Item = &String> {
     names.green.iter().chain(&names.red)
 }
@@ -161,7 +174,6 @@ pub(super) fn leaf(runner: Runner, name: &str) -> String {
         }
         Runner::Unittest => name.split(" (").next().unwrap_or(name).to_owned(),
         Runner::GoTest => name.split_once(' ').map_or(name, |(_, test)| test).to_owned(),
-        // A whole file has the folder of its checkout in its name.
         Runner::NodeTest if node::is_file(name) => after(name, "/"),
         Runner::NodeTest | Runner::Jest | Runner::Vitest => after(name, " > "),
     }

@@ -7,6 +7,7 @@ use holdpoint_sandbox::{Ended, RunOutcome};
 use regex::Regex;
 use tracing::Span;
 
+use super::Left;
 use crate::evidence;
 
 /// The signal for a file that grew over the limit.
@@ -54,9 +55,11 @@ pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
 }
 
 /// What a run says by itself.
-pub(super) fn read(command: &str, expect: Option<&Regex>, outcome: &RunOutcome) -> JudgedRun {
+pub(super) fn read(command: &str, expect: Option<&Regex>, left: &Left) -> JudgedRun {
+    let outcome = &left.outcome;
     let whole = outcome.ended != Ended::OutputLimit;
-    JudgedRun::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
+    let text = left.places.named(evidence::text(outcome));
+    JudgedRun::read(command, end_of(outcome.ended), expect, &text, whole)
 }
 
 /// How a program ended, for the core's rules.

@@ -9,7 +9,7 @@ use holdpoint_sandbox::{
 };
 
 use super::{Program, exit_code};
-use crate::{error::VerifyError, guard};
+use crate::{error::VerifyError, guard, place::Places};
 
 /// What hears of a program's test runners, where that is asked for and they can say it: over a socket.
 pub(super) async fn listener(
@@ -55,12 +55,12 @@ pub(super) fn start_through(
 }
 
 /// What was heard of a check, for the core's rules.
-pub(super) fn all(command: &str, told: &[ObserverReport]) -> Observed {
-    Observed::new(command, told.iter().map(one).collect())
+pub(super) fn all(command: &str, told: &[ObserverReport], places: &Places) -> Observed {
+    Observed::new(command, told.iter().map(|told| one(told, places)).collect())
 }
 
-fn one(told: &ObserverReport) -> ObservedRun {
+fn one(told: &ObserverReport, places: &Places) -> ObservedRun {
     let mut run = ObservedRun::of(&told.name, told.ended.and_then(exit_code));
-    told.said.iter().for_each(|message| run.hear(message));
+    told.said.iter().for_each(|message| run.hear(&places.named(message.clone())));
     run
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, ChecklistReceipt, IgnoredMarker, Metered, PropertyEnforced},
+    artifact::{CheckRun, ChecklistReceipt, Doubt, IgnoredMarker, Metered, PropertyEnforced},
     ids::CriterionId,
 };
 use holdpoint_sandbox::RunOutcome;
@@ -21,6 +21,8 @@ pub(crate) struct Record {
     pub(crate) metered: Option<Metered>,
     /// Markers in its output that say nothing where they are.
     pub(crate) markers_ignored: Vec<IgnoredMarker>,
+    /// Checks whose runs on one tree do not agree.
+    pub(crate) flaky: Vec<Doubt>,
     /// Programs after which something may still run.
     pub(crate) left_running: u32,
 }

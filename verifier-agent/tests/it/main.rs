@@ -16,6 +16,7 @@ mod observed_node;
 mod requests;
 mod runners;
 mod sandboxed;
+mod steady;
 mod support;
 mod turns;
 mod unrun;
