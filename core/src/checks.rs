@@ -4,6 +4,7 @@
 //! take a green away. Nothing here runs anything.
 
 mod base_product;
+mod own;
 mod steady;
 pub mod unrun;
 
@@ -19,6 +20,8 @@ use crate::{
     runners::{self, Observed, Runner, TestCounts},
     written::Softened,
 };
+
+use own::OwnRuns;
 
 pub use base_product::{ProductRuns, ProductSays, base_product_may_say, goes_unnoticed, with_base_product};
 pub use steady::{RUNS_ON_TREE_MAX, RUNS_PER_CHECK, flaky, is_run_again, rests_on_names};
@@ -76,6 +79,8 @@ pub struct JudgedRun {
     pub silent: Option<Runner>,
     /// Whether a runner reported failures, and the command does not ask for them ([`runners::expected`]).
     pub red: bool,
+    /// Whether its command names no runner that is understood (`make test`): then any report in its output may be one.
+    pub names_no_runner: bool,
     /// What an observer heard of it, where there was one and the command asks for no failures.
     pub observed: Option<Observed>,
 }
@@ -87,7 +92,8 @@ impl JudgedRun {
         let counts = if whole { runners::counts(command, output) } else { None };
         let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
         let red = counts.as_ref().is_some_and(TestCounts::is_red) && !runners::expected(command);
-        Self { outcome: classify(end, expect, output), counts, silent, red, observed: None }
+        let names_no_runner = runners::names_none(command);
+        Self { outcome: classify(end, expect, output), counts, silent, red, names_no_runner, observed: None }
     }
 
     /// As it was heard by an observer as well: what was heard of its tests goes before what was printed of them.
@@ -212,6 +218,15 @@ impl CriterionJudgement {
 /// Judges a criterion by all runs of its check.
 #[must_use]
 pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
+    match OwnRuns::of(runs) {
+        Some(OwnRuns { first, base, composed }) => {
+            judge_own(Runs { first: &first, base: Some(&base), composed: composed.as_ref(), ..runs })
+        }
+        None => judge_own(runs),
+    }
+}
+
+fn judge_own(runs: Runs<'_>) -> CriterionJudgement {
     if runs.first.outcome.0 != Verdict::Pass {
         return CriterionJudgement::of(runs.first.outcome);
     }

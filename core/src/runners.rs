@@ -162,6 +162,13 @@ impl TestCounts {
         })
     }
 
+    /// Those of some runners.
+    #[must_use]
+    pub fn of(&self, wanted: impl Fn(Runner, &Tally) -> bool) -> Self {
+        let wanted = self.by_runner.iter().filter(|(runner, tally)| wanted(**runner, tally));
+        Self { by_runner: wanted.map(|(runner, tally)| (*runner, tally.clone())).collect() }
+    }
+
     /// Whether failures were reported, whatever the exit code was.
     #[must_use]
     pub fn is_red(&self) -> bool {
@@ -184,6 +191,16 @@ impl TestCounts {
     }
 }
 
+/// Whether a shell line names no runner.
+#[must_use]
+pub fn names_none(command: &str) -> bool {
+    named(&lines::words(command)).is_empty()
+}
+
+fn named(words: &[&str]) -> Vec<Runner> {
+    Runner::ALL.into_iter().filter(|runner| runner.is_named(words)).collect()
+}
+
 /// Reads the counts of a check from its shell line and its output. Where the line names runners only those are looked
 /// for; where it names none (`make test`), any is. `None`: no runner was understood.
 #[must_use]
@@ -191,7 +208,7 @@ pub fn counts(command: &str, output: &str) -> Option<TestCounts> {
     let text = lines::without_escapes(output);
     let lines: Vec<&str> = text.lines().collect();
     let words: Vec<&str> = lines::words(command);
-    let named: Vec<Runner> = Runner::ALL.into_iter().filter(|runner| runner.is_named(&words)).collect();
+    let named = named(&words);
     let looked_for = if named.is_empty() { Runner::ALL.to_vec() } else { named };
     let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
     let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();

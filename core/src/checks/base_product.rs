@@ -155,7 +155,7 @@ mod tests {
 
     fn nothing_ran() -> JudgedRun {
         let outcome = (Verdict::Fail, Some(CriterionReason::ExitCode));
-        JudgedRun { outcome, counts: None, silent: None, red: false, observed: None }
+        JudgedRun { outcome, counts: None, silent: None, red: false, names_no_runner: false, observed: None }
     }
 
     fn says(
