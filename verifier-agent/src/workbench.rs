@@ -25,6 +25,7 @@ use crate::{
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
     judge::About,
+    judged_before::{Attempts, JudgedBefore},
     mutants, place,
     runs::{Record, Runs},
     settings::VerifierSettings,
@@ -48,6 +49,8 @@ pub struct Findings {
     pub receipt: ChecklistReceipt,
     /// What the judge asks instead of judging; then the turn ends with that, and nothing else here counts.
     pub asks: Option<JudgeAsks>,
+    /// Whether runs of a check on one tree differed; a doubt says which.
+    pub flaky: bool,
     /// What the judge used up.
     pub metered: Option<Metered>,
     /// Markers in the judge's output that say nothing where they are.
@@ -62,6 +65,16 @@ pub struct VerifierWorkbench {
     settings: VerifierSettings,
     sandbox: Sandbox,
     base_runs: BaseRuns,
+    judged_before: JudgedBefore,
+}
+
+/// What a verification goes by besides its request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms<'a> {
+    /// What the judge may use up.
+    pub allowance: Option<Allowance>,
+    /// The attempts of whose trees the verdicts stand; `None`: everything is judged.
+    pub attempts: Option<Attempts<'a>>,
 }
 
 /// Hears in one line what is being done.
@@ -76,7 +89,7 @@ impl VerifierWorkbench {
         clear_stale(&settings.state_dir)?;
         let resolved = settings.state_dir.canonicalize();
         settings.state_dir = resolved.map_err(VerifyError::io("resolve", &settings.state_dir))?;
-        Ok(Self { settings, sandbox, base_runs: BaseRuns::default() })
+        Ok(Self { settings, sandbox, base_runs: BaseRuns::default(), judged_before: JudgedBefore::default() })
     }
 
     /// Tries the sandbox by running nothing much as a check, and says what keeps each promise to checks.
@@ -117,16 +130,16 @@ impl VerifierWorkbench {
         notes: Notes<'_>,
         desk: &dyn Desk,
     ) -> Result<Findings, VerifyError> {
-        self.verify_within(None, (name, request), mirror, notes, desk).await
+        self.verify_within(Terms::default(), (name, request), mirror, notes, desk).await
     }
 
-    /// As [`Self::verify`]; the judge may use up so much.
+    /// As [`Self::verify`], by these terms.
     ///
     /// # Errors
     /// As there.
     pub async fn verify_within(
         &self,
-        allowance: Option<Allowance>,
+        terms: Terms<'_>,
         (name, request): (&str, &VerificationRequest),
         mirror: &Mirror,
         notes: Notes<'_>,
@@ -136,13 +149,33 @@ impl VerifierWorkbench {
             Ok(base_tree) => base_tree,
             Err(why) => return Ok(Findings::refused(request, &why)),
         };
+        let before = terms.attempts.and_then(|attempts| self.judged_before.get(attempts, request));
+        if let Some(findings) = before {
+            notes("the tree was judged before");
+            return Ok(findings);
+        }
+        let findings = self.judged(terms.allowance, (name, request), (mirror, &base_tree), notes, desk).await?;
+        if let Some(attempts) = terms.attempts {
+            self.judged_before.put(attempts, request, &findings);
+        }
+        Ok(findings)
+    }
+
+    async fn judged(
+        &self,
+        allowance: Option<Allowance>,
+        (name, request): (&str, &VerificationRequest),
+        (mirror, base_tree): (&Mirror, &Oid),
+        notes: Notes<'_>,
+        desk: &dyn Desk,
+    ) -> Result<Findings, VerifyError> {
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
-        let changes = Box::pin(looked_at(mirror, &base_tree, request, &mut runs)).await?;
+        let changes = Box::pin(looked_at(mirror, base_tree, request, &mut runs)).await?;
         let subject = Subject {
             waypoint: &request.waypoint_id,
             tree: &request.tree,
-            base_tree: &base_tree,
+            base_tree,
             changes: &changes,
             mirror,
             base_runs: &self.base_runs,
@@ -274,7 +307,9 @@ async fn check(
 
 fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, mut record: Record) -> Findings {
     let Verdicts { criteria, doubts, asks } = verdicts;
-    let mut doubts: Vec<Doubt> = std::mem::take(&mut record.flaky).into_iter().chain(doubts).collect();
+    let flaky = std::mem::take(&mut record.flaky);
+    let is_flaky = !flaky.is_empty();
+    let mut doubts: Vec<Doubt> = flaky.into_iter().chain(doubts).collect();
     // A judge may have any number of them; the one below has its place.
     doubts.truncate(DOUBTS_MAX - 1);
     if record.left_running > 0 {
@@ -286,7 +321,19 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
     markers_ignored.truncate(IGNORED_MAX);
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
-    Findings { criteria, guards, violations, diff, doubts, receipt, asks, metered, markers_ignored, evidence }
+    Findings {
+        criteria,
+        guards,
+        violations,
+        diff,
+        doubts,
+        receipt,
+        asks,
+        flaky: is_flaky,
+        metered,
+        markers_ignored,
+        evidence,
+    }
 }
 
 /// What changed. Where something is run, the tree is checked out meanwhile: the first run of a check is nearly always on it.

@@ -33,8 +33,9 @@ use crate::{
     by_judge::{JudgeAsks, about},
     error::VerifyError,
     evidence::Evidence,
+    judged_before::Attempts,
     settings::VerifierSettings,
-    workbench::{Findings, VerifierWorkbench},
+    workbench::{Findings, Terms, VerifierWorkbench},
 };
 
 /// Why a verifier does not start.
@@ -128,11 +129,8 @@ impl VerifyWorker {
         };
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
-        match self
-            .workbench
-            .verify_within(job.turn.allowance, (&name, request), &mirror, &|note| job.note(note), &desk)
-            .await
-        {
+        let terms = Terms { allowance: job.turn.allowance, attempts: Some(Attempts::of(&job.turn)) };
+        match self.workbench.verify_within(terms, (&name, request), &mirror, &|note| job.note(note), &desk).await {
             Ok(findings) => Ok(findings),
             Err(error) if error.is_permanent() => Ok(refused(request, &error)),
             Err(error) => Err(WorkError::new("judge the tree", error)),

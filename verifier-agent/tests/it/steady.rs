@@ -1,5 +1,6 @@
-//! Runs that do not agree.
+//! Runs that do not agree, and trees that were judged before.
 
+use holdpoint_harness::ask::Nobody;
 use holdpoint_protocol::{
     artifact::{
         TreeTested::{Base, Handoff},
@@ -9,7 +10,7 @@ use holdpoint_protocol::{
     plan::{Check, EvidenceLevel},
     reason::CriterionReason as Reason,
 };
-use holdpoint_verifier_agent::Findings;
+use holdpoint_verifier_agent::{Attempts, Findings, Terms};
 
 use crate::support::{Rig, check, criterion, guard, of, only, tested};
 
@@ -110,5 +111,39 @@ async fn names_of_tests_that_differ_from_run_to_run_refuse_no_work() {
         assert_eq!((only(&findings), tested(&findings)), ((Pass, None), runs), "{name}: {:#?}", findings.criteria);
         let again = rig.check(&commit, UNITTEST).await;
         assert_eq!((only(&again), tested(&again)), ((Pass, None), vec![Handoff, Base]), "the base was looked at");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_hands_off_the_same_tree_gets_its_verdict_without_a_run() {
+    let rig = Rig::new(&[("a.txt", "a\n")]).await;
+    let judged = async |request: &VerificationRequest, interventions: u32| {
+        let attempts = Some(Attempts { flight: "f", interventions });
+        let heard = std::sync::Mutex::new(Vec::new());
+        let note = |text: &str| heard.lock().unwrap().push(text.to_owned());
+        let terms = Terms { attempts, ..Terms::default() };
+        let findings = rig.workbench.verify_within(terms, ("turn-1", request), &rig.mirror, &note, &Nobody);
+        let findings = Box::pin(findings).await.unwrap();
+        (findings, heard.into_inner().unwrap())
+    };
+    let red = rig.request(&rig.base, vec![criterion("only", check("grep -q b a.txt"))]).await;
+    let (first, _) = judged(&red, 0).await;
+    let (again, heard) = judged(&red, 0).await;
+    assert_eq!(heard, ["the tree was judged before"]);
+    assert_eq!((only(&again), &again.criteria), ((Fail, Some(Reason::ExitCode)), &first.criteria));
+    assert!(doubts(&again)[0].0.starts_with("an earlier attempt handed off the same tree"), "{:?}", again.doubts);
+    assert_eq!(again.receipt.checks[0].after, None, "a run of an earlier turn");
+    assert_eq!(again.evidence, first.evidence, "it is stored with this report as well");
+
+    let (_, heard) = judged(&red, 1).await;
+    assert_eq!(heard, ["criterion only, 1 of 1"], "a person had it tried again");
+    let other = rig.request(&rig.change(&[("a.txt", Some("b\n"))]).await, red.criteria.clone()).await;
+    assert_eq!(only(&judged(&other, 0).await.0), (Pass, None), "another tree");
+    let killed = rig.request(&rig.base, vec![criterion("only", check("kill -9 $$"))]).await;
+    let networked = vec![criterion("only", Check { network: true, ..check("false") })];
+    let networked = rig.request(&rig.base, networked).await;
+    for open in [killed, networked] {
+        judged(&open, 0).await;
+        assert_eq!(judged(&open, 0).await.1, ["criterion only, 1 of 1"], "another run may say more");
     }
 }

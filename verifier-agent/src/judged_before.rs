@@ -1,0 +1,101 @@
+//! Findings on trees of earlier attempts: the same tree gets the same verdict, and nothing runs again for it.
+//!
+//! What was settled is kept, and only while nobody but agents acted on the waypoint: a person who has it tried again may have
+//! changed what no tree shows.
+
+use std::{collections::VecDeque, sync::Mutex};
+
+use holdpoint_core::handed::DOUBTS_MAX;
+use holdpoint_protocol::{
+    Digest,
+    artifact::{CheckRun, ChecklistReceipt, Doubt, VerificationPurpose, VerificationRequest},
+    facts::Verdict,
+    turn::Turn,
+};
+
+use crate::workbench::Findings;
+
+/// Findings kept, the most recently used ones: those of a few waypoints.
+const FINDINGS_MAX: usize = 8;
+/// Bytes of evidence that findings may have to be kept: they are stored again with each report.
+const EVIDENCE_BYTES_MAX: usize = 16 << 20;
+
+/// Whose attempts they are: findings are kept for these alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempts<'a> {
+    /// The flight.
+    pub flight: &'a str,
+    /// How often people acted on the waypoint.
+    pub interventions: u32,
+}
+
+impl<'a> Attempts<'a> {
+    /// Those among which a turn is.
+    pub(crate) fn of(turn: &'a Turn) -> Self {
+        let interventions = turn.record.state.as_ref().map_or(0, |state| state.counters.interventions);
+        Self { flight: turn.flight.as_str(), interventions }
+    }
+}
+
+/// The findings of this process.
+#[derive(Debug, Default)]
+pub(crate) struct JudgedBefore(Mutex<VecDeque<(Digest, Findings)>>);
+
+impl JudgedBefore {
+    /// What was found of such a request, as findings on this one.
+    pub(crate) fn get(&self, attempts: Attempts<'_>, request: &VerificationRequest) -> Option<Findings> {
+        let key = key(attempts, request);
+        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let at = kept.iter().position(|(known, _)| *known == key)?;
+        let (key, findings) = kept.remove(at)?;
+        kept.push_back((key, findings.clone()));
+        Some(again(findings))
+    }
+
+    /// Keeps findings that another verification would only repeat.
+    pub(crate) fn put(&self, attempts: Attempts<'_>, request: &VerificationRequest, findings: &Findings) {
+        if !is_settled(request, findings) {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.push_back((key(attempts, request), findings.clone()));
+        while kept.len() > FINDINGS_MAX {
+            kept.pop_front();
+        }
+    }
+}
+
+/// What a verdict follows from: all of a request but its name, its time and the commit that has the tree.
+fn key(attempts: Attempts<'_>, request: &VerificationRequest) -> Digest {
+    let tree = (&request.base, &request.tree, &request.scope, &request.protected, &request.covenant);
+    let checks = (&request.criteria, &request.guards, &request.prepare, request.purpose);
+    let judge = (&request.clarifications, &request.tests, &request.gate, &request.judged);
+    let all = (attempts.flight, attempts.interventions, &request.waypoint_id, tree, checks, judge);
+    Digest::of(&serde_json::to_vec(&all).expect("plain data has a JSON form"))
+}
+
+/// Whether each verdict stands on the tree alone: none is open, no check asked the world outside, and its runs agreed.
+fn is_settled(request: &VerificationRequest, findings: &Findings) -> bool {
+    let of_criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
+    let mut checks = of_criteria.chain(request.guards.iter().map(|guard| &guard.check));
+    let mut reports = findings.criteria.iter().chain(&findings.guards);
+    let bytes: usize = findings.evidence.iter().map(|evidence| evidence.bytes.len()).sum();
+    request.purpose == VerificationPurpose::Handoff
+        && findings.asks.is_none()
+        && !findings.flaky
+        && !findings.doubts.iter().any(|doubt| doubt.blocking)
+        && !checks.any(|check| check.network)
+        && reports.all(|report| report.result.verdict != Verdict::Inconclusive)
+        && bytes <= EVIDENCE_BYTES_MAX
+}
+
+fn again(findings: Findings) -> Findings {
+    let Findings { mut doubts, receipt, .. } = findings;
+    let text = "an earlier attempt handed off the same tree: its verdict stands, and nothing was run again".to_owned();
+    doubts.insert(0, Doubt { blocking: false, text });
+    doubts.truncate(DOUBTS_MAX);
+    let checks = receipt.checks.into_iter().map(|run| CheckRun { after: None, ..run }).collect();
+    let receipt = ChecklistReceipt { checks, ..receipt };
+    // What its judge used up was reported then.
+    Findings { doubts, receipt, metered: None, ..findings }
+}
