@@ -44,6 +44,8 @@ const PAUSE_TO_LOOK: u32 = 10;
 /// Reports that are read for one look, and doubts of each that are shown; `holdpoint history` has all of them.
 const REPORTS_MAX: usize = 16;
 const DOUBTS_SHOWN: usize = 10;
+/// Things left out that are shown of one handoff.
+const LEFT_OUT_SHOWN: usize = 5;
 /// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
 const DISBELIEF: Duration = Duration::from_secs(20);
 
@@ -203,7 +205,7 @@ async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &Ne
         words::last_words(&history).iter().for_each(|line| screen.detail(line));
     }
     let up_to = if news.accepted { LeftOutKind::Elsewhere } else { LeftOutKind::Ignored };
-    words::left_out(&history, up_to).iter().for_each(|line| screen.detail(line));
+    words::left_out(&history, up_to).iter().take(LEFT_OUT_SHOWN).for_each(|line| screen.detail(line));
     for note in &news.notes {
         screen.detail(note);
     }

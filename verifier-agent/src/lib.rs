@@ -27,7 +27,6 @@ pub mod process;
 mod runs;
 pub mod settings;
 mod submodules;
-mod unrun;
 mod steady;
 mod unrun;
 mod work;

@@ -189,8 +189,9 @@ impl<B: Backend> Workbench<B> {
             }
             let (problem, can_start) = match &read {
                 Read::Asked(_) | Read::Good(_) => (None, false),
-                Read::Bad(_) | Read::Failed(_) if result.said.context_full => (Some(is_full()), false),
-                Read::Bad(problem) => (Some(problem.clone()), false),
+                Read::Bad(problem) if problem.of_files || !result.said.context_full => (Some(problem.clone()), false),
+                Read::Bad(_) => (Some(is_full()), false),
+                Read::Failed(_) if result.said.context_full => (Some(is_full()), false),
                 Read::Failed(failure) => of_bad_end(failure, &result, stall.is_stuck()),
             };
             let tried = EndedRun {

@@ -106,7 +106,12 @@ pub(super) async fn outcome(
     came: Came<WorkAnswer>,
     settled: bool,
 ) -> Result<BuildTurnOutcome, WorkspaceError> {
-    let unfinished = async || if settled { capture.unfinished().await } else { Ok((None, Vec::new())) };
+    let unfinished = async || {
+        if !settled {
+            return Ok((None, Vec::new()));
+        }
+        capture.unfinished().instrument(info_span!(target: TRACE, "capture")).await
+    };
     Ok(match came {
         Came::Asked(ProgramAsks { ask: Ask::Question(question), .. }) | Came::Good(WorkAnswer::Clarify(question)) => {
             BuildTurnOutcome::Clarify(question, unfinished().await?.0)

@@ -204,8 +204,7 @@ impl<B: Backend> Workbench<B> {
         };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         let capture = Capture { files, ..capture };
-        let outcome = Box::pin(outcome(&capture, came, settled));
-        let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
+        let outcome = Box::pin(outcome(&capture, came, settled)).await?;
         let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
         let talk = talk.and_then(|talk| self.backend.transcript(&task, &talk).map(|transcript| (talk, transcript)));
