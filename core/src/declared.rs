@@ -161,7 +161,7 @@ impl<'a> File<'a> {
             return Self { name, text: "", root: None, problems, warnings: Problems::default() };
         }
         let (text, whole) = match plan::text_of(bytes, &mut problems) {
-            Ok(text) => (text.strip_prefix('\u{feff}').unwrap_or(text), true),
+            Ok(text) => (text, true),
             Err(before) => (before, false),
         };
         let root = if whole { tree::load(text, kind, &mut problems) } else { None };

@@ -6,11 +6,12 @@
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`untaken`] when to hint at turns, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
-//! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
+//! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`bom`] is what some files begin with, [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
 //! shown of a red result, and [`commit`] how it goes into commits.
 
 pub mod attest;
 pub mod audit;
+pub mod bom;
 pub mod budget;
 pub mod canary;
 pub mod chain;

@@ -38,7 +38,7 @@ pub use schema::schema;
 pub use task::{PlanTask, of_task};
 pub use unjudged::{located, that_lack, that_want_network, without_check};
 
-use crate::workflows::ONE_GATE;
+use crate::{bom, workflows::ONE_GATE};
 use error::Problems;
 use tree::{FileKind, Position};
 
@@ -104,13 +104,13 @@ pub fn read_bytes(bytes: &[u8], file: &str, workflows: &[KnownWorkflow<'_>]) -> 
 pub fn glance(bytes: &[u8]) -> Option<Plan> {
     let mut problems = Problems::default();
     let text = text_of(bytes.get(..FILE_BYTES_MAX.min(bytes.len()))?, &mut problems).ok()?;
-    let root = tree::load(text.strip_prefix('\u{feff}').unwrap_or(text), &KIND, &mut problems)?;
+    let root = tree::load(text, &KIND, &mut problems)?;
     whole::read(&root, &mut problems)
 }
 
-/// A file's bytes as text; else the text before the first byte that is none, which is reported.
+/// A file's bytes as text, without a byte order mark; else the text before the first byte that is none, which is reported.
 pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'a str, &'a str> {
-    std::str::from_utf8(bytes).map_err(|error| {
+    std::str::from_utf8(bytes).map(bom::stripped).map_err(|error| {
         let before = std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
         let (line, column) =
             (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
@@ -125,7 +125,7 @@ pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'
 /// # Errors
 /// All problems of the file, in the order of their places; a text that is not YAML has only one.
 pub fn read(text: &str, file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<Plan, PlanErrors> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = bom::stripped(text);
     let mut problems = Problems::default();
     let plan = parse(text, workflows, &mut problems);
     match (plan, problems.is_empty()) {

@@ -79,7 +79,7 @@ impl HandoffRules {
             return Err(problems.finish(file, ""));
         }
         let (text, whole) = match text_of(bytes, &mut problems) {
-            Ok(text) => (text.strip_prefix('\u{feff}').unwrap_or(text), true),
+            Ok(text) => (text, true),
             Err(before) => (before, false),
         };
         let root = if whole { tree::load(text, &KIND, &mut problems) } else { None };

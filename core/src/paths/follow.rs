@@ -15,6 +15,7 @@ use super::{
     resolve,
     scripts::{INTERPRETERS, commands, programs_of, scripts_of},
 };
+use crate::bom;
 
 /// Steps from the shell line of a check to a file that is still read.
 const DEPTH_MAX: usize = 3;
@@ -96,7 +97,7 @@ impl<F: Fn(&str) -> bool> Follow<F> {
 
     /// Takes the text of the [wanted](Self::wanted) file; `None` if it has none that is read.
     pub fn read(&mut self, text: Option<&str>) {
-        let (Some(file), text) = (self.to_read.pop_front(), text.unwrap_or_default()) else { return };
+        let (Some(file), text) = (self.to_read.pop_front(), bom::stripped(text.unwrap_or_default())) else { return };
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let depth = file.depth + 1;
         self.beside(&file, folder, text);

@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::{file_name, test_path::in_test_folder};
+use crate::bom;
 
 /// The parts of `[package]` that are free. Not `build`, `autotests` and the like, nor `metadata`, where tools look.
 const CARGO_PACKAGE: &[&str] = &[
@@ -165,7 +166,7 @@ pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&
 type Table = Map<String, Value>;
 
 fn side(path: &str, text: Option<&str>) -> Option<Table> {
-    match text {
+    match text.map(bom::stripped) {
         None => Some(Table::new()),
         Some(text) if path.ends_with(".json") => serde_json::from_str(text).ok(),
         Some(text) if path.ends_with(".txt") => Some(entry_points(text)),
@@ -326,6 +327,12 @@ mod tests {
         ];
         for (path, base, new, steering) in table {
             assert_eq!(manifest_change_is_steering(path, Some(base), Some(new)), *steering, "{path}\n{new}");
+        }
+        // Editors of other systems begin with a mark and end lines with two characters.
+        for (path, text) in [("Cargo.toml", cargo), ("package.json", npm), ("pyproject.toml", python)] {
+            let foreign = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+            assert!(!manifest_change_is_steering(path, Some(text), Some(&foreign)), "{path}");
+            assert!(manifest_change_is_steering(path, Some(""), Some(&foreign)) == (path != "Cargo.toml"), "{path}");
         }
         assert!(!manifest_change_is_steering("Cargo.toml", None, Some(cargo)));
         assert!(!manifest_change_is_steering("Cargo.toml", Some(cargo), None));

@@ -55,7 +55,7 @@ fn test(node: &Node, problems: &mut Problems) -> Option<Json> {
 pub fn read_tests(bytes: &[u8], file: &str) -> Result<Vec<Json>, PlanErrors> {
     let mut problems = Problems::default();
     let text = match text_of(bytes, &mut problems) {
-        Ok(text) if text.len() <= FILE_BYTES_MAX => text.strip_prefix('\u{feff}').unwrap_or(text),
+        Ok(text) if text.len() <= FILE_BYTES_MAX => text,
         Ok(_) => {
             problems.add(tree::Position::START, "the file of tests is too large", "put some of them into the plan");
             return Err(problems.finish(file, ""));

@@ -9,6 +9,7 @@ use super::{
     path::At,
     tree,
 };
+use crate::bom;
 
 /// Every criterion without a check, in the plan's order. Without a judge their waypoints end `blocked` (`judge_missing`).
 #[must_use]
@@ -61,7 +62,7 @@ pub fn that_want_network(plan: &Plan) -> PlanProblems {
 /// What was found, at its lines in the plan's file.
 #[must_use]
 pub fn located(text: &str, file: &str, found: PlanProblems) -> PlanErrors {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = bom::stripped(text);
     let mut problems = Problems::default();
     if let Some(root) = tree::load(text, &KIND, &mut problems) {
         problems.locate(found, &root);

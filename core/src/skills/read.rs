@@ -51,8 +51,7 @@ fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t 
         problems.add(Position::START, message, "keep to what an agent needs, and name documents for the rest");
         return Err("");
     }
-    let text = plan::text_of(bytes, problems)?;
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    plan::text_of(bytes, problems)
 }
 
 fn skill(path: &str, text: &str, problems: &mut Problems) -> Option<Skill> {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use config::{Environment, File, FileFormat};
+use holdpoint_core::bom;
 use tracing_subscriber::EnvFilter;
 
 use super::{ByteSize, Config, MetricsConfig, NotifyConfig, agents::PROMPT_LEAST, home, presets};
@@ -113,8 +114,9 @@ impl Config {
         if let Some(path) = file {
             let text =
                 std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-            toml::from_str::<Self>(&text).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
-            builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
+            let text = bom::stripped(&text);
+            toml::from_str::<Self>(text).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+            builder = builder.add_source(File::from_str(text, FileFormat::Toml));
         }
         for (name, value) in variables {
             let source = variable(&name, value);
