@@ -115,20 +115,16 @@ impl PathRules {
     /// its literal name or begins, literally, in its steering folder.
     #[must_use]
     pub fn scope_names_steering(&self, path: &str) -> bool {
-        let named = |glob: &Glob| {
-            glob.literal_name() == Some(file_name(path)) || steering::in_steering_folder(glob.literal_prefix())
-        };
-        self.scope.iter().any(|glob| glob.matches(path) && named(glob))
+        let is_it = |name: &str| name == file_name(path);
+        self.scope.iter().any(|glob| glob.names(path, is_it, steering::in_steering_folder))
     }
 
     /// Whether a change of the test or fixture `path` is asked for: a glob of the scope matches it and either ends in
     /// its literal name or begins, literally, in its test folder.
     #[must_use]
     pub fn scope_names_test(&self, path: &str) -> bool {
-        let named = |glob: &Glob| {
-            glob.literal_name() == Some(file_name(path)) || test_path::in_test_folder(glob.literal_prefix())
-        };
-        self.scope.iter().any(|glob| glob.matches(path) && named(glob))
+        let is_it = |name: &str| name == file_name(path);
+        self.scope.iter().any(|glob| glob.names(path, is_it, test_path::in_test_folder))
     }
 }
 
@@ -136,9 +132,7 @@ impl PathRules {
     /// Whether the scope asks for tests and fixtures and for nothing else.
     #[must_use]
     pub fn scope_is_tests(&self) -> bool {
-        let tests = |glob: &Glob| {
-            glob.literal_name().is_some_and(test_path::is_test_name) || test_path::in_test_folder(glob.literal_prefix())
-        };
+        let tests = |glob: &Glob| glob.only_names(test_path::is_test_name, test_path::in_test_folder);
         !self.scope.is_empty() && self.scope.iter().all(tests)
     }
 }

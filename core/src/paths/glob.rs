@@ -1,17 +1,30 @@
 //! Globs over paths from the repository's root: `*` and `?` stay within a segment, `**` crosses them.
+//!
+//! Frameworks name folders `[slug]` and `{id}`, so brackets and braces are read both ways: as a pattern, and as they stand. Behind
+//! a `\` they only stand for themselves. Which reading was meant does not depend on the files that happen to be there.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use globset::{ErrorKind, GlobBuilder, GlobSet};
+use globset::{Error, ErrorKind, GlobBuilder, GlobSet};
 
 /// The longest glob in bytes. Longer ones are mistakes, and compiling them costs memory.
 const GLOB_BYTES_MAX: usize = 1_024;
 /// Characters that make a segment a pattern.
-const PATTERN: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+const PATTERN: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+/// Those of them that names of files have as well.
+const IN_NAMES: [char; 4] = ['[', ']', '{', '}'];
 
 /// A compiled glob.
 #[derive(Clone)]
 pub struct Glob {
+    text: String,
+    /// One, or two where it has brackets or braces.
+    readings: Vec<Reading>,
+}
+
+/// One way to read a glob.
+#[derive(Clone)]
+struct Reading {
     text: String,
     matcher: GlobSet,
 }
@@ -61,53 +74,114 @@ impl Glob {
         if text.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
             return Err(InvalidGlob::NeverMatches);
         }
-        let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-        // A set of one: its building says when a glob is too deep or too large, where a lone matcher's would panic.
-        let set = glob.and_then(|glob| GlobSet::builder().add(glob).build());
-        let matcher = set.map_err(|error| InvalidGlob::Syntax(syntax(error.kind())))?;
-        Ok(Self { text: text.to_owned(), matcher })
+        let syntax = |error: Error| InvalidGlob::Syntax(syntax(error.kind()));
+        let as_it_stands = match standing(text) {
+            Cow::Owned(escaped) => Some(Reading::new(escaped).map_err(syntax)?),
+            Cow::Borrowed(_) => None,
+        };
+        let as_pattern = match Reading::new(text.to_owned()) {
+            // `[user-id]` is no range: it can only be a name.
+            Err(error) if as_it_stands.is_some() && matches!(error.kind(), ErrorKind::InvalidRange(..)) => None,
+            other => Some(other.map_err(syntax)?),
+        };
+        Ok(Self { text: text.to_owned(), readings: as_pattern.into_iter().chain(as_it_stands).collect() })
     }
 
     /// Whether it matches a path.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
-        self.matcher.is_match(path)
+        self.readings.iter().any(|reading| reading.matches(path))
     }
 
     /// Whether it plainly matches all that `other` matches. No is no proof of the contrary.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        if self.text == other.text || self.text == "**" {
-            return true;
-        }
-        if other.is_literal() {
-            return self.matches(&other.text);
-        }
-        let below = |folder: &str| {
-            let rest = other.literal_prefix().strip_prefix(folder);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.text.strip_suffix("/**").is_some_and(|folder| !folder.contains(PATTERN) && below(folder))
+        self.text == other.text || other.readings.iter().all(|of| self.readings.iter().any(|own| own.covers(of)))
     }
 
     /// Whether it is a path and no pattern.
     #[must_use]
     pub fn is_literal(&self) -> bool {
-        !self.text.contains(PATTERN)
+        !self.text.contains(PATTERN) && !self.text.contains('\\')
     }
 
-    /// Its last segment, if that is a name and no pattern.
-    #[must_use]
-    pub fn literal_name(&self) -> Option<&str> {
-        self.text.rsplit('/').next().filter(|name| !name.contains(PATTERN))
+    /// Whether a reading of it that matches `path` satisfies both: `name`, its last segment if that is a name and no pattern, or
+    /// `folders`, its folders up to the first pattern (`src/tests` of `src/tests/**/*.rs`, nothing of `**/a`).
+    pub fn names(&self, path: &str, name: impl Fn(&str) -> bool, folders: impl Fn(&str) -> bool) -> bool {
+        self.readings.iter().any(|reading| reading.matches(path) && reading.says(&name, &folders))
     }
 
-    /// Its folders up to the first pattern: `src/tests` of `src/tests/**/*.rs`, nothing of `**/a`.
-    #[must_use]
-    pub fn literal_prefix(&self) -> &str {
-        let literal = self.text.find(PATTERN).map_or(self.text.as_str(), |at| &self.text[..at]);
-        literal.rsplit_once('/').map_or("", |(folders, _)| folders)
+    /// Whether every reading of it has such a last segment, or such folders, as [`Self::names`] has them.
+    pub(super) fn only_names(&self, name: impl Fn(&str) -> bool, folders: impl Fn(&str) -> bool) -> bool {
+        self.readings.iter().all(|reading| reading.says(&name, &folders))
     }
+}
+
+impl Reading {
+    fn new(text: String) -> Result<Self, Error> {
+        let glob = GlobBuilder::new(&text).literal_separator(true).backslash_escape(true).build()?;
+        // A set of one: its building says when a glob is too deep or too large, where a lone matcher's would panic.
+        let matcher = GlobSet::builder().add(glob).build()?;
+        Ok(Self { text, matcher })
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        self.matcher.is_match(path)
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        if self.text == other.text || self.text == "**" {
+            return true;
+        }
+        if let (path, true) = literal(&other.text) {
+            return self.matches(&path);
+        }
+        let below = |folder: &str| {
+            let folders = other.folders();
+            let rest = folders.strip_prefix(folder);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let folder = self.text.strip_suffix("/**").map(literal);
+        folder.is_some_and(|(folder, whole)| whole && below(&folder))
+    }
+
+    /// Its folders up to the first pattern.
+    fn folders(&self) -> String {
+        let (literal, _) = literal(&self.text);
+        literal.rsplit_once('/').map_or_else(String::new, |(folders, _)| folders.to_owned())
+    }
+
+    fn says(&self, name: impl Fn(&str) -> bool, folders: impl Fn(&str) -> bool) -> bool {
+        let last = self.text.rsplit('/').next().map(literal);
+        last.is_some_and(|(last, whole)| whole && name(&last)) || folders(&self.folders())
+    }
+}
+
+/// A glob with its brackets and braces as they stand; borrowed where it has none.
+fn standing(text: &str) -> Cow<'_, str> {
+    let (mut escaped, mut changed, mut behind) = (String::with_capacity(text.len() + 8), false, false);
+    for c in text.chars() {
+        if !behind && IN_NAMES.contains(&c) {
+            escaped.push('\\');
+            changed = true;
+        }
+        behind = !behind && c == '\\';
+        escaped.push(c);
+    }
+    if changed { Cow::Owned(escaped) } else { Cow::Borrowed(text) }
+}
+
+/// The beginning of a glob that is no pattern, without its `\`, and whether that is all of it.
+fn literal(text: &str) -> (String, bool) {
+    let (mut plain, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => plain.extend(chars.next()),
+            c if PATTERN.contains(&c) => return (plain, false),
+            c => plain.push(c),
+        }
+    }
+    (plain, true)
 }
 
 /// What is wrong with a glob, in a line: errors of the regular expression it becomes have several, with a drawing.

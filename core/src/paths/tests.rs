@@ -77,10 +77,49 @@ fn globs_stay_within_segments_unless_they_say_otherwise() {
     for bad in ["", "/src", "src/", "./src", "a/../b", "a//b", "src/[a", "{a", &"a".repeat(2_000)] {
         assert!(Glob::new(bad).is_err(), "{bad}");
     }
-    let glob = Glob::new("src/tests/**/x.rs").unwrap();
-    assert_eq!((glob.literal_prefix(), glob.literal_name()), ("src/tests", Some("x.rs")));
-    let glob = Glob::new("**/*.rs").unwrap();
-    assert_eq!((glob.literal_prefix(), glob.literal_name()), ("", None));
+}
+
+#[test]
+fn brackets_and_braces_are_a_pattern_and_stand_for_themselves_as_well() {
+    let table = [
+        ("app/[slug]/**", "app/[slug]/page.tsx", true),
+        ("app/[slug]/**", "app/s/page.tsx", true),
+        ("app/[slug]/**", "app/[other]/page.tsx", false),
+        ("app/[...path]/page.tsx", "app/[...path]/page.tsx", true),
+        ("app/[[...path]]/*", "app/[[...path]]/page.tsx", true),
+        ("app/{id}/**", "app/{id}/page.tsx", true),
+        ("app/{id}/**", "app/id/page.tsx", true),
+        ("{{cookiecutter.name}}/*.py", "{{cookiecutter.name}}/a.py", true),
+        ("app/[user-id]/**", "app/[user-id]/page.tsx", true),
+        ("app/[user-id]/**", "app/u/page.tsx", false),
+        ("app/\\[slug\\]/**", "app/[slug]/page.tsx", true),
+        ("app/\\[slug\\]/**", "app/s/page.tsx", false),
+        ("a/[*]/b", "a/*/b", true),
+    ];
+    for (glob, path, matches) in table {
+        assert_eq!(Glob::new(glob).unwrap().matches(path), matches, "{glob} {path}");
+    }
+    let protected = rules(&["app/[slug]/**"], &["legal/[lang]/**"]);
+    assert_eq!(broken(&protected, "app/[slug]/page.tsx"), None);
+    assert_eq!(broken(&protected, "legal/[lang]/page.tsx"), Some(ViolationKind::Protected));
+}
+
+#[test]
+fn a_scope_names_a_test_whose_name_or_folder_has_brackets() {
+    for (scope, path, named) in [
+        ("app/[id].test.tsx", "app/[id].test.tsx", true),
+        ("app/\\[id\\].test.tsx", "app/[id].test.tsx", true),
+        ("app/[id].test.tsx", "app/i.test.tsx", false),
+        ("app/[id]/__tests__/**", "app/[id]/__tests__/a.tsx", true),
+        ("app/[id]/**", "app/[id]/__tests__/a.tsx", false),
+        ("{src,a/tests/b}/**", "src/x_test.py", false),
+        ("src/tests/**/x.rs", "src/tests/a/x.rs", true),
+        ("**/*.rs", "tests/x.rs", false),
+    ] {
+        assert_eq!(rules(&[scope], &[]).scope_names_test(path), named, "{scope} {path}");
+    }
+    assert!(rules(&["tests/[id]/**"], &[]).scope_is_tests());
+    assert!(!rules(&["tests/[id]/**", "app/[id]/__tests__/**"], &[]).scope_is_tests(), "the pattern says little");
 }
 
 #[test]
@@ -387,7 +426,7 @@ proptest! {
     #[test]
     fn any_text_is_a_glob_or_is_refused(text in "(?s).{0,60}", path in ".{0,40}") {
         if let Ok(glob) = Glob::new(&text) {
-            let _ = (glob.matches(&path), glob.literal_name(), glob.literal_prefix());
+            let _ = (glob.matches(&path), glob.names(&path, |_| false, |_| false));
         }
     }
 
