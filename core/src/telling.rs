@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::reason::CriterionReason;
+use holdpoint_protocol::{plan::Check, reason::CriterionReason};
 
 /// Lines behind the first one that says what is wrong: most tools put the place and the values there.
 const CONTEXT: usize = 3;
@@ -109,6 +109,58 @@ pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
     chosen.into_iter().filter_map(|at| lines.get(at).copied()).collect()
 }
 
+/// Words of programs that could not write because the tree is read-only.
+const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "[errno 30]", "os error 30"];
+/// Words of programs that reached no network.
+const NO_NETWORK: [&str; 16] = [
+    "name resolution",
+    "could not resolve",
+    "name or service not known",
+    "no such host",
+    "failed to lookup address",
+    "getaddrinfo",
+    "eai_again",
+    "enotfound",
+    "unknownhostexception",
+    "network is unreachable",
+    "enetunreach",
+    "no route to host",
+    "connection refused",
+    "econnrefused",
+    "failed to establish a new connection",
+    "network unreachable",
+];
+/// Words of programs that found no room on the disk.
+const NO_ROOM: [&str; 5] = ["no space left on device", "enospc", "os error 28", "[errno 28]", "disk quota exceeded"];
+
+/// What in the plan would help a check that was red, by what it printed: it wants what checks do not have unless they ask. Nothing
+/// where it asked for it.
+#[must_use]
+pub fn lacks(check: &Check, output: &str) -> Option<&'static str> {
+    if !check.writes_tree && says_one_of(output, &READ_ONLY) {
+        return Some("it writes into the tree, which is read-only for checks: give it `writes_tree: true`");
+    }
+    if !check.network && says_one_of(output, &NO_NETWORK) {
+        return Some(
+            "it wants a network, and checks have none: give it `network: true`, or let `prepare` fetch what it needs",
+        );
+    }
+    None
+}
+
+/// Whether a program says in its output that the disk is full.
+#[must_use]
+pub fn says_no_room(output: &str) -> bool {
+    says_one_of(output, &NO_ROOM)
+}
+
+fn says_one_of(output: &str, words: &[&str]) -> bool {
+    output.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        words.iter().any(|word| line.contains(word))
+    })
+}
+
 /// Whether a tool says in this line that something is wrong.
 fn is_error(line: &str) -> bool {
     const BEGINS: [&str; 13] =
@@ -182,6 +234,32 @@ mod tests {
             assert!(shown.contains(&says) && shown.len() <= 6, "{shown:?}");
             assert_eq!(shown.last(), Some(&"1 failed in 0.1s"));
         }
+    }
+
+    #[test]
+    fn a_check_that_lacks_what_it_may_ask_for_is_helped_once() {
+        let plain = crate::plan::read(
+            "plan: p\nwaypoints: [{id: w, goal: g, criteria: [{id: c, check: x}]}]",
+            "plan.yaml",
+            crate::plan::BUILT_IN_WORKFLOWS,
+        );
+        let check = plain.unwrap().waypoints[0].criteria[0].check.clone().unwrap();
+        for (output, helps) in [
+            ("touch: cannot touch 'out': Read-only file system", "writes_tree"),
+            ("Error: EROFS: read-only file system, open 'coverage/x'", "writes_tree"),
+            ("OSError: [Errno 30] Read-only file system: '.coverage'", "writes_tree"),
+            ("curl: (6) Could not resolve host: example.org", "network"),
+            ("npm error code EAI_AGAIN", "network"),
+            ("dial tcp: lookup proxy.golang.org: no such host", "network"),
+            ("ConnectionRefusedError: [Errno 111] Connection refused", "network"),
+        ] {
+            let helped = lacks(&check, &format!("1 failed\n{output}\n"));
+            assert!(helped.is_some_and(|hint| hint.contains(helps)), "{output}: {helped:?}");
+            let asked = Check { network: true, writes_tree: true, ..check.clone() };
+            assert_eq!(lacks(&asked, output), None, "{output}");
+        }
+        assert_eq!(lacks(&check, "assertion failed: 1 == 2"), None);
+        assert!(says_no_room("tar: write error: No space left on device") && !says_no_room("no space in the test"));
     }
 
     #[test]

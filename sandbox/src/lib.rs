@@ -11,7 +11,7 @@
 //! - [`observer`]: watching one program of a sandboxed command, and hearing how it really ended.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
 //! - [`beside`]: a program that one of ours speaks with inside the sandbox.
-//! - [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
+//! - [`room`]: whether a disk is nearly full. [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
 
 pub mod beside;
 mod error;
@@ -23,6 +23,7 @@ mod platform;
 pub mod process;
 mod profile;
 mod property;
+pub mod room;
 mod sandbox;
 pub mod service;
 pub mod shim;

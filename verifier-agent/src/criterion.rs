@@ -240,7 +240,7 @@ fn recalled(runs: &mut Runs<'_>, named: Named<'_>, known: BaseRun) -> Ran {
     let run = CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
     runs.record.ran(run.clone(), known.evidence);
     let (tail, ending) = (String::new(), String::new());
-    Ran { run, read: known.read, tail, ending, unprepared: false, red_before: Vec::new() }
+    Ran { run, read: known.read, tail, ending, lacks: None, unprepared: false, red_before: Vec::new() }
 }
 
 /// Whether a check runs no test of the base: its runner was understood on the tree under review, and neither the base

@@ -8,11 +8,12 @@ mod record;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    io::ErrorKind,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use holdpoint_core::{checks::JudgedRun, runners::Observed};
+use holdpoint_core::{checks::JudgedRun, runners::Observed, telling};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
     ask::{self, Ask, AskLine, Desk, Inside, PrintListener},
@@ -36,6 +37,7 @@ use holdpoint_runtime::{
 use holdpoint_sandbox::{
     Command, Ended, ProgramInput, RunOutcome, Sandbox, Tap,
     observer::{ObserverListener, ObserverReport},
+    room,
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
@@ -99,6 +101,8 @@ pub(crate) struct Ran {
     pub(crate) tail: String,
     /// How it ended, in words.
     pub(crate) ending: String,
+    /// What its plan could give it that it lacked, in words.
+    pub(crate) lacks: Option<&'static str>,
     /// It was not the check that ran but `prepare`, and it failed.
     pub(crate) unprepared: bool,
     /// What runs of it on the same tree printed that were red before this one.
@@ -138,6 +142,8 @@ struct Left {
     places: Places,
     /// What observers heard; `None`: there were none.
     told: Option<Vec<ObserverReport>>,
+    /// The disk that it wrote to was nearly full when it ended.
+    no_room: bool,
 }
 
 /// A turn's workbench in use: its folder, the trees that are ready, and the record so far.
@@ -237,7 +243,13 @@ impl<'a> Runs<'a> {
             read = read.observed(command, observed::all(command, told, &left.places));
         }
         tell(&span, args.tree.tested, &left.outcome, &read);
-        Ok(self.noted(Some(args.id), command, args.tree, left, read))
+        let red = read.outcome.0 != Verdict::Pass;
+        let printed = if red { evidence::text(&left.outcome) } else { String::new() };
+        if left.no_room && telling::says_no_room(&printed) {
+            return Err(VerifyError::io("run a check in", &ready.place.tree)(ErrorKind::StorageFull.into()));
+        }
+        let ran = self.noted(Some(args.id), command, args.tree, left, read);
+        Ok(Ran { lacks: telling::lacks(args.check, &printed), ..ran })
     }
 
     /// Runs a check on a tree that no other run needs, and removes the tree.
@@ -402,11 +414,12 @@ impl<'a> Runs<'a> {
         } else {
             (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
+        let no_room = room::is_nearly_full(&scratch);
         // No later run uses it, and copies of big trees add up. Folders that stay go with the turn.
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
-        Ok(Left { outcome, tail, asked, places, told })
+        Ok(Left { outcome, tail, asked, places, told, no_room })
     }
 
     /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.
@@ -489,6 +502,6 @@ impl<'a> Runs<'a> {
         };
         self.record.ran(run.clone(), evidence);
         let ending = evidence::ending(outcome.ended);
-        Ran { run, read, tail, ending, unprepared: false, red_before: Vec::new() }
+        Ran { run, read, tail, ending, lacks: None, unprepared: false, red_before: Vec::new() }
     }
 }

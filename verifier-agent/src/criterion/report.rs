@@ -43,6 +43,7 @@ pub(super) fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
         Some(CriterionReason::Timeout) => {
             Some(format!("the check did not end within {} s", named.check.timeout.duration().as_secs()))
         }
+        Some(_) if ran.lacks.is_some() => ran.lacks.map(str::to_owned),
         Some(_) if !ran.red_before.is_empty() => Some(format!(
             "the check was red in each of {} runs on the same tree: {}",
             ran.red_before.len() + 1,

@@ -7,16 +7,16 @@
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use nix::dir::{Dir, OwningIter};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
-use nix::sys::statvfs::statvfs;
 
 use super::held::BLOCK;
+use crate::room::{floor, space};
 
 /// The clock of file times runs in steps of at most this.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
@@ -28,10 +28,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 const ENTRY_BYTES: u64 = 4 << 10;
 /// Folders below each other that are looked into. Each level keeps two files open.
 const DEPTH_MAX: usize = 200;
-/// A disk with less than this is nearly full: the smaller of the two.
-const NEARLY_FULL_BYTES: u64 = 512 << 20;
-const NEARLY_FULL_PART: u64 = 100;
-
 /// What is known of the disk.
 pub(super) struct Disk {
     roots: Vec<PathBuf>,
@@ -70,7 +66,7 @@ impl Disk {
         let devices = roots.iter().filter_map(|root| Some(root.metadata().ok()?.dev())).collect();
         let floors = roots.iter().filter_map(|root| {
             let (free, size) = space(root)?;
-            let floor = NEARLY_FULL_BYTES.min(size / NEARLY_FULL_PART);
+            let floor = floor(size);
             (free > floor).then(|| (root.clone(), floor))
         });
         let floors = floors.collect();
@@ -111,14 +107,6 @@ impl Disk {
     fn nearly_full(&self) -> bool {
         self.floors.iter().any(|(root, floor)| space(root).is_some_and(|(free, _)| free < *floor))
     }
-}
-
-/// Free bytes, and all bytes. `None`: this file system does not say.
-fn space(at: &Path) -> Option<(u64, u64)> {
-    let found = statvfs(at).ok()?;
-    let unit = found.fragment_size();
-    let size = found.blocks().checked_mul(unit).filter(|size| *size > 0)?;
-    Some((found.blocks_available().checked_mul(unit)?, size))
 }
 
 const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
