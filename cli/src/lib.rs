@@ -12,12 +12,13 @@
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
-//! - `preflight`, `ready`, `branch`, `progress`: what `run` does before, after and during a flight; `skills`: what its base knows of the
-//!   work.
+//! - `preflight`, `ready`, `branch`, `progress`: what `run` does before, after and during a flight; `base_tree` and `skills`: what its
+//!   base has for the work.
 
 mod agent_check;
 mod archive;
 mod args;
+mod base_tree;
 mod bounded;
 mod branch;
 mod client;

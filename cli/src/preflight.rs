@@ -17,10 +17,12 @@ use holdpoint_sandbox::Sandbox;
 
 use crate::{
     args::{TaskFlags, Work},
+    base_tree::BaseTree,
     bounded, branch, declared,
     failure::{Failure, chain},
     flight_id, output, program,
     ready::{Planned, Ready},
+    skills::Skills,
     state::StateDir,
 };
 
@@ -137,7 +139,15 @@ pub(crate) fn unjudged(plan: &Plan, judge: bool, file: Option<&Path>) -> Vec<Str
 }
 
 /// What was found in a plan, each in a line; with its place where the plan is a file.
-fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
+pub(crate) fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
+/// What of a plan's base is worth a warning: patterns that protect nothing, and documents and skills that nobody gets.
+pub(crate) async fn base_warnings(ready: &Ready, file: Option<&Path>) -> Result<Vec<String>, Failure> {
+    let tree = BaseTree::of(ready).await?;
+    let mut warnings = tree.warnings(&ready.plan, file);
+    warnings.extend(Skills::of(&tree).await.problems);
+    Ok(warnings)
+}
+
     match file.and_then(|file| in_file(&found, file)) {
         Some(errors) => errors.errors.iter().map(PlanError::in_a_line).collect(),
         None => found.problems.into_iter().map(|problem| format!("{}; {}", problem.message, problem.hint)).collect(),

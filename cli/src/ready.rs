@@ -23,7 +23,7 @@ const NOT_NOW: u16 = 409;
 const NOT_THERE: u16 = 404;
 
 /// The covenant's place unless the plan says otherwise.
-const COVENANT: &str = "AGENTS.md";
+pub(crate) const COVENANT: &str = "AGENTS.md";
 
 /// A plan and the commit that it starts from.
 #[derive(Debug)]

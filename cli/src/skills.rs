@@ -6,23 +6,19 @@ use std::collections::BTreeMap;
 use holdpoint_core::{
     gates::Workflow,
     map::{self, MapFile},
-    paths::SKILLS_FOLDER,
     plan::PlanError,
     shown,
     skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill},
     workflows,
 };
 use holdpoint_protocol::{ids::WaypointId, plan::Waypoint};
-use holdpoint_workspace::{EntryMode, RepoPath, TreeEntry, WorkspaceError};
+use holdpoint_workspace::WorkspaceError;
 use serde::Serialize;
 
-use crate::{failure::chain, ready::Ready};
+use crate::{base_tree::BaseTree, failure::chain, ready::Ready};
 
 /// Problems that are listed one by one.
 const PROBLEMS_MAX: usize = 10;
-
-/// How deep a link is that stands for a folder of skills, or for one skill's: `docs/skills`, `docs/skills/NAME`.
-const LINK_DEPTH_MAX: usize = 2;
 
 /// The skills of a plan's base.
 pub(crate) struct Skills {
@@ -42,9 +38,9 @@ pub(crate) struct Applied {
 
 impl Skills {
     /// Those of the base. That they cannot be read is a problem like others: flights go on without skills.
-    pub(crate) async fn of(ready: &Ready) -> Self {
+    pub(crate) async fn of(tree: &BaseTree<'_>) -> Self {
         let mut found = Self { skills: Vec::new(), problems: Vec::new() };
-        if let Err(error) = found.look(ready).await {
+        if let Err(error) = found.look(tree).await {
             found.problems.push(format!("the skills of the base cannot be read: {}", chain(&error)));
         }
         if let Some(more) = found.problems.len().checked_sub(PROBLEMS_MAX).filter(|more| *more > 0) {
@@ -54,27 +50,21 @@ impl Skills {
         found
     }
 
-    async fn look(&mut self, Ready { repo, base, .. }: &Ready) -> Result<(), WorkspaceError> {
-        let folder = RepoPath::new(SKILLS_FOLDER).expect("it is a path");
-        let mut paths = Vec::new();
-        for (mode, path) in repo.list_folder(base, &folder).await? {
-            let Some(name) = path.as_str() else { continue };
-            match mode {
-                EntryMode::File | EntryMode::Executable if skills::is_skill(name) => paths.push(path),
-                // One that leads to skills, or in the place of one.
-                EntryMode::Symlink | EntryMode::Gitlink if skills::is_skill(name) || path.depth() <= LINK_DEPTH_MAX => {
-                    self.refuse(name, "it is a link");
-                }
-                _ => {}
+    async fn look(&mut self, tree: &BaseTree<'_>) -> Result<(), WorkspaceError> {
+        let named = skills::among(tree.files().map(|file| file.path), tree.links());
+        for link in tree.linked().filter(|link| skills::may_be_skills(link)) {
+            let leads = tree.links().resolve(link);
+            let is_below = |path: &str| path.strip_prefix(leads.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            if leads == link || !tree.files().any(|file| file.path == leads || is_below(file.path)) {
+                self.refuse(link, "it is a link to nothing in the repository");
             }
         }
-        for path in paths.iter().skip(LOOKED_AT_MAX) {
-            self.refuse(path.as_str().unwrap_or_default(), &format!("{LOOKED_AT_MAX} skills come before it"));
+        for name in named.keys().skip(LOOKED_AT_MAX) {
+            self.refuse(name, &format!("{LOOKED_AT_MAX} skills come before it"));
         }
-        for path in paths.iter().take(LOOKED_AT_MAX) {
-            let name = path.as_str().unwrap_or_default();
-            match repo.file_at(base, path, FILE_BYTES_MAX).await {
-                Ok(bytes) => match skills::read(name, &bytes.unwrap_or_default()) {
+        for (name, file) in named.iter().take(LOOKED_AT_MAX) {
+            match tree.read(file, FILE_BYTES_MAX).await {
+                Ok(bytes) => match skills::read(name, &bytes) {
                     Ok(skill) => self.skills.push(skill),
                     Err(found) => self.problems.extend(found.errors.first().map(PlanError::in_a_line)),
                 },
@@ -92,13 +82,8 @@ impl Skills {
     }
 
     /// What each applies to, of the waypoints whose workflow has a turn that makes work.
-    pub(crate) async fn applied(&self, ready: &Ready) -> Result<Vec<Applied>, WorkspaceError> {
-        let Ready { plan, workflows, repo, base } = ready;
-        if self.skills.is_empty() {
-            return Ok(Vec::new());
-        }
-        let tree = repo.list_tree(base).await?;
-        let files: Vec<MapFile<'_>> = tree.iter().filter_map(TreeEntry::as_map_file).collect();
+    pub(crate) fn applied(&self, Ready { plan, workflows, .. }: &Ready, tree: &BaseTree<'_>) -> Vec<Applied> {
+        let files: Vec<MapFile<'_>> = tree.files().collect();
         let makes: Vec<String> =
             workflows::flown(plan, workflows).filter(Workflow::makes_work).map(|workflow| workflow.name).collect();
         let mut applied: BTreeMap<&str, Vec<WaypointId>> =
@@ -117,7 +102,7 @@ impl Skills {
                 applied.entry(&skill.path).or_default().push(id.clone());
             }
         }
-        Ok(applied.into_iter().map(|(path, waypoints)| Applied { path: path.to_owned(), waypoints }).collect())
+        applied.into_iter().map(|(path, waypoints)| Applied { path: path.to_owned(), waypoints }).collect()
     }
 }
 

@@ -7,14 +7,14 @@ mod read;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use holdpoint_protocol::{plan::Criterion, reason::ReasonCode};
 
 use crate::{
     map::{MapFile, language},
-    paths::{Glob, SKILLS_FOLDER},
+    paths::{Glob, Links, SKILLS_FOLDER},
 };
 
 pub use read::read;
@@ -97,6 +97,28 @@ pub fn is_skill(path: &str) -> bool {
         Some((_, file)) => file == "SKILL.md",
         None => inside.ends_with(".md") && inside != "README.md",
     }
+}
+
+/// Whether something in this place would be a skill, a folder of one, or the folder of all: `docs/skills`, `docs/skills/NAME`.
+#[must_use]
+pub fn may_be_skills(path: &str) -> bool {
+    let inside = path.strip_prefix(SKILLS_FOLDER).map(|rest| rest.strip_prefix('/').unwrap_or(rest));
+    is_skill(path) || inside.is_some_and(|inside| !inside.contains('/') && !inside.contains('.'))
+}
+
+/// The skills among these files of a tree, by name, each with the file that it is: another one where a link leads to it.
+#[must_use]
+pub fn among<'a>(files: impl IntoIterator<Item = &'a str>, links: &Links) -> BTreeMap<String, &'a str> {
+    let linked = links.touch(SKILLS_FOLDER);
+    let mut found = BTreeMap::new();
+    for file in files {
+        if is_skill(file) {
+            found.insert(file.to_owned(), file);
+        } else if linked && let Some(name) = links.names(file).into_iter().find(|name| is_skill(name)) {
+            found.insert(name, file);
+        }
+    }
+    found
 }
 
 /// The paths that work is about: files of its focus ([`crate::map::focus`]), and what its scope names that is not there yet. Work

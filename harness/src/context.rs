@@ -4,17 +4,18 @@
 //! - [`RepositoryContext`]: what is laid out and pushed with the prompt; `skills`: of it, the skill packs.
 //! - [`pull`]: slices that a program asks for by name, over its line.
 //!
-//! Everything is read from git's objects, never from a working tree. It is the repository's words: shown in blocks, bounded,
-//! and never to a verifier. `holdpoint_core::map` decides what a map says.
+//! Everything is read from git's objects, never from a working tree; a link counts as the file of the same tree that it leads to.
+//! It is the repository's words: shown in blocks, bounded, and never to a verifier. `holdpoint_core::map` decides what a map says.
 
 pub mod pull;
 mod skills;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use holdpoint_core::{
     guides,
     map::{self, LogLine, MapFile, Outline},
+    paths::Links,
     skills::{paths, words},
 };
 use holdpoint_outline::{OutlineHelper, SourceFile};
@@ -22,7 +23,7 @@ use holdpoint_protocol::{reason::ReasonCode, turn::BuildRequest};
 use holdpoint_workspace::{Mirror, ObjectId, RepoPath, TreeEntry, WorkspaceError};
 
 use self::pull::Repository;
-use holdpoint_runtime::{mirror::from_wire, telemetry::ErrorChain};
+use holdpoint_runtime::{mirror::from_wire, path_rules, telemetry::ErrorChain};
 
 /// Bytes of all covenants together that are shown, and of all skills.
 const GUIDES_BYTES_MAX: usize = 24 << 10;
@@ -130,10 +131,10 @@ impl RepositoryContext {
         let map = map::map(start.as_str(), &files, &focus, &outlines, &log);
         let on_base = if base == start { entries.clone() } else { mirror.list_tree(base).await? };
         let focused: Vec<&str> = focus.iter().filter_map(|at| files.get(*at)).map(|file| file.path).collect();
-        let guides = guides_of(mirror, covenant, &on_base, &focused).await?;
-        let skills = skills::attached(mirror, &on_base, &paths(&files, &focus, scope), words, *reason).await?;
-        let is_there = |path: &str| on_base.iter().any(|entry| entry.path.as_str() == Some(path));
-        let source = guides::source(sources, is_there).map(str::to_owned);
+        let documents = Documents::of(mirror, &on_base).await?;
+        let guides = guides_of(mirror, covenant, &documents, &focused).await?;
+        let skills = skills::attached(mirror, &documents, &paths(&files, &focus, scope), words, *reason).await?;
+        let source = guides::source(sources, |path| documents.find(path).is_some()).map(str::to_owned);
         Ok(Self { map, guides, skills, source, outlines })
     }
 
@@ -141,6 +142,27 @@ impl RepositoryContext {
     #[must_use]
     pub fn repository<'a>(&'a self, mirror: &'a Mirror, start: ObjectId) -> Repository<'a> {
         Repository::new(mirror, start, &self.outlines)
+    }
+}
+
+/// The files of a commit by their names, links inside of its tree followed.
+struct Documents<'a> {
+    files: BTreeMap<&'a str, &'a TreeEntry>,
+    links: Links,
+}
+
+impl<'a> Documents<'a> {
+    async fn of(mirror: &Mirror, entries: &'a [TreeEntry]) -> Result<Self, WorkspaceError> {
+        let files = entries.iter().filter_map(named).map(|(file, entry)| (file.path, entry)).collect();
+        let links = path_rules::links(mirror, entries).await?;
+        Ok(Self { files, links })
+    }
+
+    /// The file that a name leads to.
+    fn find(&self, name: &str) -> Option<(&'a str, &'a TreeEntry)> {
+        let found =
+            self.files.get_key_value(name).or_else(|| self.files.get_key_value(self.links.resolve(name).as_str()));
+        found.map(|(path, entry)| (*path, *entry))
     }
 }
 
@@ -205,21 +227,20 @@ async fn log(
 async fn guides_of(
     mirror: &Mirror,
     covenant: &str,
-    on_base: &[TreeEntry],
+    documents: &Documents<'_>,
     focus: &[&str],
 ) -> Result<Vec<Guide>, WorkspaceError> {
-    let named: Vec<(MapFile<'_>, &TreeEntry)> =
-        on_base.iter().filter_map(named).filter(|(file, _)| file.bytes <= GUIDE_BYTES_READ_MAX).collect();
-    let paths: BTreeSet<&str> = named.iter().map(|(file, _)| file.path).collect();
-    let chosen = guides::guides(covenant, &paths, focus);
-    let oid = |path: &&str| named.iter().find(|(file, _)| file.path == *path).map(|(_, entry)| entry.oid.clone());
-    let oids: Vec<ObjectId> = chosen.iter().filter_map(oid).collect();
+    let fits = |entry: &TreeEntry| entry.bytes.is_some_and(|bytes| bytes <= GUIDE_BYTES_READ_MAX);
+    let find = |name: &str| documents.find(name).filter(|(_, entry)| fits(entry)).map(|(path, _)| path);
+    let chosen = guides::guides(covenant, find, focus);
+    let oids: Vec<ObjectId> =
+        chosen.iter().filter_map(|guide| documents.files.get(guide.file)).map(|entry| entry.oid.clone()).collect();
     let cap = usize::try_from(GUIDE_BYTES_READ_MAX).unwrap_or(usize::MAX).saturating_mul(oids.len());
     let texts = mirror.read_blobs(&oids, cap).await?;
     let mut left = GUIDES_BYTES_MAX;
     let mut guides = Vec::new();
-    for (path, text) in chosen.into_iter().zip(texts) {
-        guides.push(Guide::within(&mut left, path, &String::from_utf8_lossy(&text)));
+    for (guide, text) in chosen.into_iter().zip(texts) {
+        guides.push(Guide::within(&mut left, &guide.name, &String::from_utf8_lossy(&text)));
     }
     Ok(guides)
 }

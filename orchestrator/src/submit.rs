@@ -20,9 +20,10 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     clock,
     mirror::{from_wire, to_wire},
+    path_rules,
     telemetry::ErrorChain,
 };
-use holdpoint_workspace::{Mirror, RepoPath};
+use holdpoint_workspace::{Mirror, TreeEntry};
 
 use crate::{
     books::{Books, outgoing},
@@ -214,15 +215,17 @@ enum IndexError {
     Blob(#[from] BlobError),
 }
 
-/// The digest of the covenant's text on the base; of no bytes where there is none (FLY-19).
+/// The digest of the covenant's text on the base, wherever in its tree a link leads; of no bytes where there is none (FLY-19).
 async fn covenant(
     mirror: &Mirror,
     tree: &holdpoint_workspace::ObjectId,
     path: &str,
 ) -> Result<Digest, holdpoint_workspace::WorkspaceError> {
-    let Ok(path) = RepoPath::new(path.as_bytes()) else { return Ok(Digest::of(b"")) };
     let entries = mirror.list_tree(tree).await?;
-    let Some(entry) = entries.iter().find(|e| e.path == path) else { return Ok(Digest::of(b"")) };
+    let links = path_rules::links(mirror, &entries).await?;
+    let file = links.resolve(path);
+    let is_file = |entry: &&TreeEntry| entry.as_map_file().is_some_and(|entry| entry.path == file);
+    let Some(entry) = entries.iter().find(is_file) else { return Ok(Digest::of(b"")) };
     Ok(Digest::of(&mirror.read_blob(&entry.oid, COVENANT_LEN_MAX).await?))
 }
 
@@ -287,6 +290,7 @@ mod tests {
         let repo = dir.path().join("repo");
         std::fs::create_dir_all(repo.join("docs")).unwrap();
         std::fs::write(repo.join("docs/RULES.md"), "Be kind.\n").unwrap();
+        std::os::unix::fs::symlink("docs/RULES.md", repo.join("CLAUDE.md")).unwrap();
         let by = ["-c", "user.name=U", "-c", "user.email=u@localhost"];
         for args in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "-m", "first"]] {
             Tool::new("git").args(by).args(args).dir(&repo).run_ok().await.unwrap();
@@ -301,7 +305,9 @@ mod tests {
         let mirror = Mirror::open_or_create(&folder, base.format(), InputLimits::default()).await.unwrap();
         mirror.import(Import { bundle: &bundle.path, ref_name: &bundle.ref_name, base: None }).await.unwrap();
         let tree = mirror.tree_of(&base).await.unwrap();
-        for (path, text) in [("docs/RULES.md", "Be kind.\n"), ("AGENTS.md", ""), ("docs", "")] {
+        for (path, text) in
+            [("docs/RULES.md", "Be kind.\n"), ("CLAUDE.md", "Be kind.\n"), ("AGENTS.md", ""), ("docs", "")]
+        {
             assert_eq!(covenant(&mirror, &tree, path).await.unwrap(), Digest::of(text.as_bytes()), "{path}");
         }
     }

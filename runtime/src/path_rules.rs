@@ -16,7 +16,7 @@ use crate::mirror::{path_changes, wire_path};
 const MANIFEST_LEN_MAX: usize = 4 << 20;
 
 /// The longest text of a symlink, in bytes: what a kernel takes.
-const LINK_LEN_MAX: usize = 4096;
+const LINK_LEN_MAX: u64 = 4096;
 
 /// What the rules of one waypoint are made from.
 #[derive(Debug, Clone, Default)]
@@ -109,14 +109,32 @@ async fn scripts(
     Ok(follow.into_scripts())
 }
 
-/// The symlinks of a tree.
-async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, WorkspaceError> {
-    let mut links = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.mode == EntryMode::Symlink).take(LINKS_MAX) {
-        let text = mirror.read_blob(&entry.oid, LINK_LEN_MAX).await?;
-        links.push((wire_path(&entry.path), String::from_utf8_lossy(&text).into_owned()));
-    }
-    Ok(Links::new(links))
+/// The symlinks of a tree that count: of too many those nearest to its root, and none that no system has.
+#[must_use]
+pub fn symlinks(entries: &[TreeEntry]) -> Vec<&TreeEntry> {
+    let fits = |entry: &&TreeEntry| entry.bytes.is_some_and(|bytes| bytes <= LINK_LEN_MAX);
+    let mut found: Vec<&TreeEntry> =
+        entries.iter().filter(|entry| entry.mode == EntryMode::Symlink).filter(fits).collect();
+    found.sort_by_key(|entry| entry.path.depth());
+    found.truncate(LINKS_MAX);
+    found
+}
+
+/// Where these symlinks lead, each by its text.
+#[must_use]
+pub fn leads(symlinks: &[&TreeEntry], texts: &[Vec<u8>]) -> Links {
+    let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+    Links::new(symlinks.iter().zip(texts).map(|(entry, bytes)| (wire_path(&entry.path), text(bytes))))
+}
+
+/// Where the symlinks of a tree lead.
+///
+/// # Errors
+/// Git fails.
+pub async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, WorkspaceError> {
+    let symlinks = symlinks(entries);
+    let oids: Vec<ObjectId> = symlinks.iter().map(|entry| entry.oid.clone()).collect();
+    Ok(leads(&symlinks, &mirror.read_blobs(&oids, usize::MAX).await?))
 }
 
 /// Changed manifests whose test or script parts changed.

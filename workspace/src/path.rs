@@ -64,6 +64,22 @@ impl RepoPath {
         self.0.split(|byte| *byte == b'/')
     }
 
+    /// Where it leads if its first `depth` names are a link with this text; `None`: outside of the tree, or to its root.
+    pub(crate) fn led(&self, depth: usize, text: &[u8]) -> Option<Self> {
+        if text.starts_with(b"/") {
+            return None;
+        }
+        let mut names: Vec<&[u8]> = self.names().take(depth.saturating_sub(1)).collect();
+        for name in text.split(|byte| *byte == b'/').chain(self.names().skip(depth)) {
+            match name {
+                b"" | b"." => {}
+                b".." => drop(names.pop()?),
+                name => names.push(name),
+            }
+        }
+        Self::new(names.join(&b'/')).ok()
+    }
+
     /// How many folders the entry is below the root: 0 for one in the root.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -101,6 +117,21 @@ mod tests {
         let path = RepoPath::new(b"dir/new\nline \xff \"q\" \xc3\xa4".to_vec()).unwrap();
         assert_eq!(path.to_string(), "dir/new\\nline \\xff \"q\" ä");
         assert_eq!((path.depth(), path.as_str()), (1, None));
+    }
+
+    #[test]
+    fn a_link_leads_to_a_path_of_the_same_tree_or_nowhere() {
+        let led = |path: &str, depth, text: &str| {
+            let led = RepoPath::new(path).unwrap().led(depth, text.as_bytes());
+            led.map(|path| path.as_str().unwrap().to_owned())
+        };
+        assert_eq!(led("AGENTS.md", 1, "CLAUDE.md").as_deref(), Some("CLAUDE.md"));
+        assert_eq!(led("a/b/c.md", 2, "../x/./y").as_deref(), Some("x/y/c.md"));
+        for (path, depth, text) in
+            [("a", 1, "/etc/passwd"), ("a", 1, "../a"), ("a/b", 2, ".."), ("a", 1, ".git/config")]
+        {
+            assert_eq!(led(path, depth, text), None, "{path} {text}");
+        }
     }
 
     #[test]

@@ -38,12 +38,6 @@ impl EntryMode {
         }
     }
 
-    /// The one with these octal digits.
-    pub(crate) fn of_octal(digits: &[u8]) -> Option<Self> {
-        let all = [Self::File, Self::Executable, Self::Symlink, Self::Gitlink];
-        all.into_iter().find(|mode| mode.octal().as_bytes() == digits)
-    }
-
     /// What it is apart from the right to be executed: git compares contents of the same kind only.
     pub(crate) fn kind(self) -> Self {
         if self == Self::Executable { Self::File } else { self }

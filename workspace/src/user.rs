@@ -22,7 +22,7 @@ use crate::objects::Objects;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::{RepoPath, escaped};
 use crate::scratch::Scratch;
-use crate::tree::{EntryMode, TreeEntry, tree_path};
+use crate::tree::{TreeEntry, tree_path};
 
 /// Bytes of a `.gitattributes` that are read for its filters' names: people write kilobytes.
 const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
@@ -127,7 +127,7 @@ impl UserRepo {
         text.trim_end().parse().map(Some).map_err(|_| unexpected("rev-parse", &stdout))
     }
 
-    /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
+    /// The bytes of the file at `path` in `commit`, links inside of its tree followed; `None` if no file is there.
     ///
     /// # Errors
     /// The commit is not there, or the file has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
@@ -142,6 +142,15 @@ impl UserRepo {
 
     /// All entries of a commit's tree, folders not counted, in git's order.
     ///
+    /// The bytes of a blob.
+    ///
+    /// # Errors
+    /// No such blob, or it has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
+    pub async fn read_blob(&self, oid: &ObjectId, cap: usize) -> Result<Vec<u8>, WorkspaceError> {
+        let oid = oid.clone();
+        self.objects.with(move |odb| odb.blob(&oid, cap)).await
+    }
+
     /// # Errors
     /// No such commit; more entries than a handoff may have.
     pub async fn list_tree(&self, commit: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
@@ -186,27 +195,6 @@ impl UserRepo {
         let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
         let output = self.git("config").args(["--local", "--get-regexp", keys]).run().await?;
         Ok(output.code == Some(0))
-    }
-
-    /// What is in a folder of a commit and below, by path; of a folder that is not there, nothing.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub async fn list_folder(
-        &self,
-        commit: &ObjectId,
-        folder: &RepoPath,
-    ) -> Result<Vec<(EntryMode, RepoPath)>, WorkspaceError> {
-        let listing = self.git("ls-tree").args(["-r", "-z", "--full-tree", "--format=%(objectmode) %(path)"]);
-        let listing = listing.arg(commit).arg("--").arg(folder.as_path()).long().run_ok().await?;
-        let lines = listing.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        lines
-            .map(|line| {
-                let (mode, path) = line.split_at_checked(7).ok_or_else(|| unexpected("ls-tree", line))?;
-                let mode = EntryMode::of_octal(mode.trim_ascii_end()).ok_or_else(|| unexpected("ls-tree", line))?;
-                Ok((mode, tree_path(path)?))
-            })
-            .collect()
     }
 
     /// The filters that attributes of the commit's tree name (Git LFS, git-crypt): files under them are stored otherwise than in a working

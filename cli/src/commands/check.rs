@@ -1,13 +1,17 @@
 //! `check`: everything that `run` would refuse, without flying.
 
-use holdpoint_core::workflows;
+use holdpoint_core::{
+    plan::{self, PatternMatches},
+    shown, workflows,
+};
 use holdpoint_runtime::config::Config;
 use serde::Serialize;
 
 use super::run::{BUILDERS_DEFAULT, nothing_named, refuse_own_fleet};
 use crate::{
     args::{CheckArgs, Work},
-    failure::{Exit, Failure, chain},
+    base_tree::BaseTree,
+    failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
     preflight::{self, Cleared},
@@ -19,6 +23,8 @@ use crate::{
 
 /// Waypoints that are named of one skill.
 const NAMED_MAX: usize = 10;
+/// Patterns that are shown to people.
+const PATTERNS_SHOWN: usize = 40;
 
 /// The result; its JSON form is what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -31,6 +37,8 @@ struct Report {
     waypoints: usize,
     criteria: usize,
     guards: usize,
+    /// What the patterns of `scope` and `protected` match on the base.
+    patterns: Vec<PatternMatches>,
     /// The skill packs of the base, and the waypoints whose builders get them.
     skills: Vec<Applied>,
     /// What would not keep `run` from flying, but the flight from ending well.
@@ -49,14 +57,11 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         Some(remote) => elsewhere(&args, plan, &remote).await?,
         None => here(&args, plan).await?,
     };
-    let found = Skills::of(&ready).await;
-    let skills = match found.applied(&ready).await {
-        Ok(skills) => skills,
-        Err(error) => {
-            warnings.push(format!("what skills apply to is not known: {}", chain(&error)));
-            Vec::new()
-        }
-    };
+    let tree = BaseTree::of(&ready).await?;
+    let found = Skills::of(&tree).await;
+    let skills = found.applied(&ready, &tree);
+    let patterns = plan::matches_on(&ready.plan, &tree.paths());
+    warnings.extend(tree.warnings(&ready.plan, args.plan.as_deref()));
     warnings.extend(found.problems);
     let Ready { plan, base, .. } = ready;
     let report = Report {
@@ -66,6 +71,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         criteria: plan.waypoints.iter().map(|waypoint| waypoint.criteria.len()).sum(),
         guards: plan.guards.len(),
         plan: plan.plan,
+        patterns,
         skills,
         warnings,
     };
@@ -77,9 +83,24 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         output::out(&format!(
             "{plan} can be flown from {base}: waypoints {waypoints}, criteria {criteria}, guards {guards}"
         ));
+        report.patterns.iter().take(PATTERNS_SHOWN).for_each(|pattern| output::out(&in_a_line(pattern)));
+        if let Some(more) = report.patterns.len().checked_sub(PATTERNS_SHOWN).filter(|more| *more > 0) {
+            output::out(&format!("and {more} more patterns: --json has them"));
+        }
         report.skills.iter().for_each(|skill| output::out(&skill.in_a_line(NAMED_MAX)));
     }
     Ok(Exit::Success)
+}
+
+/// A pattern, and what it matches.
+fn in_a_line(PatternMatches { list, waypoint, pattern, paths, examples }: &PatternMatches) -> String {
+    let of = waypoint.as_ref().map(|waypoint| format!(" of {waypoint}")).unwrap_or_default();
+    let more = if *paths > examples.len() { ", …" } else { "" };
+    let matched = match paths {
+        0 => "no path yet".to_owned(),
+        _ => format!("{}, {}{more}", output::counted(*paths, "path"), examples.join(", ")),
+    };
+    shown::line(&format!("{}{of} {pattern}: {matched}", list.key())).into_owned()
 }
 
 /// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
@@ -118,4 +139,27 @@ async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(
     let judge = config.agents.verifier.judge.is_some();
     let warnings = preflight::unjudged(&ready.plan, judge, args.plan.as_deref());
     Ok((ready, warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_core::plan::PatternList;
+
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_line_with_how_many_paths_it_matches_and_which() {
+        let of = |waypoint: Option<&str>, paths, examples: &[&str]| {
+            in_a_line(&PatternMatches {
+                list: PatternList::Scope,
+                waypoint: waypoint.map(|id| id.parse().unwrap()),
+                pattern: "app/[id]/**".to_owned(),
+                paths,
+                examples: examples.iter().map(|path| (*path).to_owned()).collect(),
+            })
+        };
+        assert_eq!(of(Some("w"), 0, &[]), "scope of w app/[id]/**: no path yet");
+        assert_eq!(of(None, 1, &["app/[id]/a"]), "scope app/[id]/**: 1 path, app/[id]/a");
+        assert_eq!(of(None, 9, &["a", "b\n"]), "scope app/[id]/**: 9 paths, a, b\\n, …");
+    }
 }

@@ -28,7 +28,6 @@ use crate::{
     notify::Notifier,
     output, preflight, progress,
     reload::{Files, Watcher},
-    skills::Skills,
     state::StateDir,
     target::Remote,
     view,
@@ -207,7 +206,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
-    preflight::warn(&Skills::of(&ready).await.problems);
+    preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;
     let work = async {

@@ -16,7 +16,6 @@ use crate::{
     failure::{Exit, Failure},
     output, preflight,
     ready::{Planned, Ready},
-    skills::Skills,
     state::StateDir,
     target::{Remote, Target},
 };
@@ -30,7 +29,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     let fleet = fleet_facts(&config, &ready, is_local, work.file())?;
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
-    preflight::warn(&Skills::of(&ready).await.problems);
+    preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
         output::json(&json!({"flight": flight}));

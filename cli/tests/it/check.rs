@@ -141,7 +141,7 @@ fn skills_of_the_base_are_listed_with_their_waypoints_and_others_are_warned_of()
     ] {
         fs::write(lab.path("repo/docs/skills").join(name), text).unwrap();
     }
-    for (to, name) in [("do.md", "link.md"), ("tools", "elsewhere")] {
+    for (to, name) in [("do.md", "link.md"), ("tools", "elsewhere"), ("/etc/passwd", "out.md"), ("none", "gone")] {
         std::os::unix::fs::symlink(to, lab.path("repo/docs/skills").join(name)).unwrap();
     }
     let answer = checked(&lab, &["--builder", "true", "--json"]);
@@ -162,8 +162,8 @@ fn skills_of_the_base_are_listed_with_their_waypoints_and_others_are_warned_of()
     );
     for warning in [
         "warning: docs/skills/broken.md:2:11: unknown key `stak` in `applies`; did you mean `stack`?\n",
-        "warning: docs/skills/elsewhere: it is a link, so no agent gets it\n",
-        "warning: docs/skills/link.md: it is a link, so no agent gets it\n",
+        "warning: docs/skills/gone: it is a link to nothing in the repository, so no agent gets it\n",
+        "warning: docs/skills/out.md: it is a link to nothing in the repository, so no agent gets it\n",
         "warning: docs/skills/long.md: it is larger than 24 KiB, so no agent gets it\n",
     ] {
         assert!(answer.stderr.contains(warning), "{warning} in {}", answer.stderr);
@@ -171,4 +171,90 @@ fn skills_of_the_base_are_listed_with_their_waypoints_and_others_are_warned_of()
     let report = checked(&lab, &["--builder", "true", "--json"]).json();
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(4));
     assert_eq!(report["skills"][0], serde_json::json!({"path": "docs/skills/do.md", "waypoints": ["one"]}));
+}
+
+#[test]
+fn patterns_say_what_they_match_on_the_base_and_one_that_protects_nothing_is_warned_of() {
+    let lab = Lab::new();
+    let repo = lab.path("repo");
+    for folder in ["app/[slug]", "legal/[lang]"] {
+        fs::create_dir_all(repo.join(folder)).unwrap();
+        fs::write(repo.join(folder).join("page.tsx"), "1\n").unwrap();
+    }
+    crate::lab::git(&repo, &["add", "."]);
+    crate::lab::git(&repo, &["commit", "--quiet", "--message", "Pages"]);
+    let scoped = PLAN.replace("    goal: Do it\n", "    goal: Do it\n    scope: ['app/[slug]/**', 'new/**']\n");
+    let lists = "protected:\n  - legal/[lang]/**\n  - leagl/**\n";
+    fs::write(lab.path("plan.yaml"), format!("{scoped}{lists}")).unwrap();
+
+    let answer = checked(&lab, &["--builder", "true"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let lines: Vec<&str> = answer.stdout.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "protected legal/[lang]/**: 1 path, legal/[lang]/page.tsx",
+            "protected leagl/**: no path yet",
+            "scope of one app/[slug]/**: 1 path, app/[slug]/page.tsx",
+            "scope of one new/**: no path yet",
+        ]
+    );
+    let warning = "warning: plan.yaml:11:5: `leagl/**` protects nothing: it matches no path on the base; ";
+    assert!(answer.stderr.contains(warning), "{}", answer.stderr);
+    let report = checked(&lab, &["--builder", "true", "--json"]).json();
+    assert_eq!(report["patterns"][2]["paths"], 1);
+    assert_eq!(report["patterns"][2]["waypoint"], "one");
+    assert_eq!(report["patterns"][0]["examples"], serde_json::json!(["legal/[lang]/page.tsx"]));
+}
+
+#[test]
+fn documents_that_a_plan_counts_on_and_nobody_gets_are_warned_of() {
+    let lab = Lab::new();
+    let repo = lab.path("repo");
+    fs::create_dir(repo.join("web")).unwrap();
+    for (to, name) in [("../nowhere.md", "AGENTS.md"), ("../../shared/AGENTS.md", "web/AGENTS.md")] {
+        std::os::unix::fs::symlink(to, repo.join(name)).unwrap();
+    }
+    crate::lab::git(&repo, &["add", "."]);
+    crate::lab::git(&repo, &["commit", "--quiet", "--message", "Links"]);
+    fs::write(lab.path("plan.yaml"), format!("{PLAN}sources: [docs/spec.md]\n")).unwrap();
+    let answer = checked(&lab, &["--builder", "true"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    for warning in [
+        "warning: AGENTS.md is a link to no file of the repository, so no agent gets it",
+        "warning: web/AGENTS.md is a link to no file of the repository, so no agent gets it",
+        "warning: none of the documents in `sources` is on the base",
+    ] {
+        assert!(answer.stderr.contains(warning), "{warning} in {}", answer.stderr);
+    }
+    fs::write(lab.path("plan.yaml"), format!("{PLAN}covenant: RULES.md\n")).unwrap();
+    let answer = checked(&lab, &["--builder", "true"]);
+    assert!(answer.stderr.contains("warning: the covenant RULES.md is not on the base"), "{}", answer.stderr);
+}
+
+#[test]
+fn a_plan_and_declarations_with_a_byte_order_mark_are_read() {
+    let lab = Lab::new();
+    let repo = lab.path("repo");
+    let project = "\u{feff}workflows:\r\n  - name: own\r\n    gates: [{gate: build, role: builder}, {gate: verify, role: verifier}]\r\n";
+    fs::write(repo.join("project.yaml"), project).unwrap();
+    crate::lab::git(&repo, &["add", "."]);
+    crate::lab::git(&repo, &["commit", "--quiet", "--message", "Workflow"]);
+    fs::write(lab.path("plan.yaml"), format!("\u{feff}{PLAN}workflow: own\n").replace('\n', "\r\n")).unwrap();
+    fs::write(lab.path("odd.toml"), "\u{feff}[agents.builder]\r\ncommand = 'true'\r\n").unwrap();
+    let answer = checked(&lab, &["--config", "odd.toml"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+}
+
+#[test]
+fn a_red_guard_that_lacks_what_it_may_ask_for_is_helped() {
+    let lab = Lab::new();
+    for (check, hint) in [
+        ("echo x > made", "`writes_tree: true`"),
+        ("python3 -c \"import socket; socket.create_connection(('example.org', 80))\"", "`network: true`"),
+    ] {
+        let guard = format!("{PLAN}guards:\n  - id: lint\n    check: |\n      {check}\n");
+        fs::write(lab.path("plan.yaml"), guard).unwrap();
+        checked(&lab, &["--builder", "true"]).refuses(2, &["guard lint is red", hint]);
+    }
 }

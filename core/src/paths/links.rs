@@ -40,6 +40,12 @@ impl Links {
         path
     }
 
+    /// Whether a link is on the way to `folder`, in its place, or in it.
+    #[must_use]
+    pub fn touch(&self, folder: &str) -> bool {
+        self.0.iter().any(|(link, _)| renamed(link, folder, "").is_some() || renamed(folder, link, "").is_some())
+    }
+
     /// `path` and every other name it has through links.
     #[must_use]
     pub fn names(&self, path: &str) -> BTreeSet<String> {
@@ -80,6 +86,14 @@ mod tests {
         assert_eq!(names, ["check.sh", "lib/tools/real.sh", "tools/real.sh"]);
         assert_eq!(links.resolve("check.sh"), "lib/tools/real.sh");
         assert_eq!(links.names("etc").len(), 1);
+    }
+
+    #[test]
+    fn a_link_touches_the_folders_that_it_leads_to_and_is_in() {
+        let links = links(&[("docs/skills", "../.claude/skills"), ("a/b", "c")]);
+        for (folder, touched) in [("docs/skills", true), ("docs/skills/x", true), ("a", true), ("docs/skill", false)] {
+            assert_eq!(links.touch(folder), touched, "{folder}");
+        }
     }
 
     #[test]

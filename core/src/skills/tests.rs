@@ -6,6 +6,25 @@ fn skill(path: &str, applies: &str) -> Skill {
         .unwrap()
 }
 
+#[test]
+fn a_skill_is_found_by_its_name_and_where_a_link_leads() {
+    let links = |list: &[(&str, &str)]| Links::new(list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())));
+    let files = ["docs/skills/a.md", ".claude/skills/b/SKILL.md", "web/notes.md"];
+    let of = |list| among(files, &links(list)).into_iter().collect::<Vec<_>>();
+    assert_eq!(of(&[]), [("docs/skills/a.md".to_owned(), files[0])]);
+    let linked = of(&[("docs/skills/b", "../../.claude/skills/b"), ("docs/skills/n.md", "../../web/notes.md")]);
+    let names: Vec<_> = linked.iter().map(|(name, file)| (name.as_str(), *file)).collect();
+    assert_eq!(
+        names,
+        [("docs/skills/a.md", files[0]), ("docs/skills/b/SKILL.md", files[1]), ("docs/skills/n.md", files[2])]
+    );
+    assert_eq!(among([files[1]], &links(&[("docs/skills", "../.claude/skills")])).into_values().next(), Some(files[1]));
+    assert!(
+        among([files[2]], &links(&[("docs/skills/x.md", "/etc/passwd"), ("docs/skills/y.md", "../../../y")]))
+            .is_empty()
+    );
+}
+
 fn problems(text: &str) -> Vec<String> {
     let errors = read("docs/skills/x.md", text.as_bytes()).unwrap_err().errors;
     errors.iter().map(|e| format!("{}:{}: {} | {}", e.line, e.column, e.message, e.hint)).collect()

@@ -7,37 +7,39 @@ use holdpoint_core::{
 use holdpoint_protocol::reason::ReasonCode;
 use holdpoint_workspace::{Mirror, ObjectId, TreeEntry, WorkspaceError};
 
-use super::{GUIDES_BYTES_MAX, Guide, named};
+use super::{Documents, GUIDES_BYTES_MAX, Guide};
 
 /// The skills that apply to work on these paths, with these words, whose last attempt came to this; until their bytes are used up.
 /// Those that cannot be read are left out, with a warning.
 pub(super) async fn attached(
     mirror: &Mirror,
-    on_base: &[TreeEntry],
+    documents: &Documents<'_>,
     paths: &[&str],
     words: &str,
     reason: Option<ReasonCode>,
 ) -> Result<Vec<Guide>, WorkspaceError> {
-    let mut found: Vec<_> = on_base.iter().filter_map(named).filter(|(file, _)| skills::is_skill(file.path)).collect();
+    let named = skills::among(documents.files.keys().copied(), &documents.links);
+    let entry = |(name, file): (String, &str)| Some((name, *documents.files.get(file)?));
+    let mut found: Vec<(String, &TreeEntry)> = named.into_iter().filter_map(entry).collect();
     if found.len() > LOOKED_AT_MAX {
         tracing::warn!(skills = found.len(), bound = LOOKED_AT_MAX, "a repository has more skills than are looked at");
         found.truncate(LOOKED_AT_MAX);
     }
-    found.retain(|(file, _)| {
-        let fits = file.bytes <= FILE_BYTES_MAX as u64;
+    found.retain(|(name, entry)| {
+        let fits = entry.bytes.is_some_and(|bytes| bytes <= FILE_BYTES_MAX as u64);
         if !fits {
-            tracing::warn!(skill = file.path, bytes = file.bytes, "a skill is too large, and left out");
+            tracing::warn!(skill = name, bytes = entry.bytes, "a skill is too large, and left out");
         }
         fits
     });
     let oids: Vec<ObjectId> = found.iter().map(|(_, entry)| entry.oid.clone()).collect();
     let texts = mirror.read_blobs(&oids, FILE_BYTES_MAX * oids.len()).await?;
-    let read = found.iter().zip(texts).filter_map(|((file, _), bytes)| {
+    let read = found.iter().zip(texts).filter_map(|((name, _), bytes)| {
         let warn = |errors: &PlanErrors| {
             let problem = errors.errors.first().map(|error| error.message.as_str());
-            tracing::warn!(skill = file.path, problem, "a skill cannot be read, and is left out");
+            tracing::warn!(skill = name, problem, "a skill cannot be read, and is left out");
         };
-        skills::read(file.path, &bytes).inspect_err(warn).ok()
+        skills::read(name, &bytes).inspect_err(warn).ok()
     });
     let skills: Vec<Skill> = read.collect();
     let relevant = skills::relevant(&skills, &Covered::by(&skills, paths), words, reason);

@@ -14,6 +14,11 @@ use crate::oid::ObjectId;
 use crate::path::RepoPath;
 use crate::tree::EntryMode;
 
+/// Links one behind the other that are followed to a file.
+const LINKS_MAX: usize = 8;
+/// The longest text of a link, in bytes: what a kernel takes.
+const LINK_BYTES_MAX: usize = 4096;
+
 /// Objects that are open for one piece of work.
 pub(crate) struct Odb {
     pub(super) objects: Objects,
@@ -21,7 +26,7 @@ pub(crate) struct Odb {
 }
 
 impl Objects {
-    /// The bytes of the file at `path` in a commit; `None` if no file is there (nothing, a link, a folder).
+    /// The bytes of the file at `path` in a commit, links inside of its tree followed; `None` if no file is there.
     ///
     /// # Errors
     /// The commit is not there; the file has more than `cap` bytes ([`WorkspaceError::BlobOverCap`]).
@@ -100,9 +105,29 @@ impl Odb {
     /// The bytes of the file at `path` in a commit; `None` if no file is there (nothing, a link, a folder).
     fn file_at(&self, commit: &ObjectId, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, WorkspaceError> {
         let no_commit = || WorkspaceError::NoSuchObject { kind: "commit", oid: commit.clone() };
-        let mut at = to_gix(&self.commit(commit)?.ok_or_else(no_commit)?.tree)?;
-        let mut names = path.names().peekable();
-        while let Some(name) = names.next() {
+        let root = to_gix(&self.commit(commit)?.ok_or_else(no_commit)?.tree)?;
+        let mut path = path.clone();
+        for _ in 0..=LINKS_MAX {
+            match self.step(root, &path)? {
+                Some((EntryMode::File | EntryMode::Executable, oid, _)) => return self.blob(&oid, cap).map(Some),
+                Some((EntryMode::Symlink, oid, depth)) => {
+                    let Some(next) = path.led(depth, &self.blob(&oid, LINK_BYTES_MAX)?) else { return Ok(None) };
+                    path = next;
+                }
+                Some((EntryMode::Gitlink, ..)) | None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is at `path` below a tree, with how many names lead to it: all of them, or as many as lead to a link on the way.
+    fn step(
+        &self,
+        root: gix_hash::ObjectId,
+        path: &RepoPath,
+    ) -> Result<Option<(EntryMode, ObjectId, usize)>, WorkspaceError> {
+        let (mut at, mut names) = (root, path.names().enumerate().peekable());
+        while let Some((depth, name)) = names.next() {
             let bytes = self.contents(&at)?;
             let mut rest = &bytes[..];
             let found = loop {
@@ -114,11 +139,11 @@ impl Odb {
             };
             at = gix_hash::ObjectId::from_bytes_or_panic(found.id);
             match found.mode {
-                None if names.peek().is_some() => {}
-                Some(EntryMode::File | EntryMode::Executable) if names.peek().is_none() => {
-                    return self.blob(&from_gix(&at)?, cap).map(Some);
+                None => {}
+                Some(mode) if mode == EntryMode::Symlink || names.peek().is_none() => {
+                    return Ok(Some((mode, from_gix(&at)?, depth + 1)));
                 }
-                _ => return Ok(None),
+                Some(_) => return Ok(None),
             }
         }
         Ok(None)

@@ -36,7 +36,6 @@ use crate::{
     program,
     ready::Ready,
     reload::{Files, Watcher, flown},
-    skills::Skills,
     state::{FlightRecord, Lock, StateDir, Submission},
 };
 
@@ -54,7 +53,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     let Cleared { ready, config, flight, state } =
         Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
-    preflight::warn(&Skills::of(&ready).await.problems);
+    preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,
