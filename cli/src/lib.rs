@@ -8,7 +8,7 @@
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
 //! - `console`: the fleet as the pages of the console see it.
-//! - `bounded`: reading files that may be of any size.
+//! - `places`: refusing paths that are not text; `bounded`: reading files that may be of any size.
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
@@ -36,6 +36,7 @@ mod notify;
 mod observe;
 mod output;
 mod people;
+mod places;
 mod preflight;
 mod program;
 mod progress;
@@ -62,6 +63,9 @@ use holdpoint_runtime::process;
 pub fn main() -> ExitCode {
     let json = std::env::args_os().any(|arg| arg == "--json");
     let cli = match args::Cli::try_parse() {
+    if let Err(failure) = places::check() {
+        return failure.report(json).into();
+    }
         Ok(cli) => cli,
         Err(error) => return usage(&args::unknown::explained(error), json),
     };

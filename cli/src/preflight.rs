@@ -20,7 +20,7 @@ use crate::{
     base_tree::BaseTree,
     bounded, branch, declared,
     failure::{Failure, chain},
-    flight_id, output, program,
+    flight_id, output, places, program,
     ready::{Planned, Ready},
     skills::Skills,
     state::StateDir,
@@ -69,6 +69,8 @@ pub(crate) fn may_reload(plan: &Plan, declared: &[WorkflowSpec]) -> bool {
 
 /// Reads a plan file; all its problems at once. It may name what the repository declares on the commit that it stands on.
 async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
+    // Where it really is: its folder is opened to agents.
+    places::check_path("the plan's path", &path.canonicalize().unwrap_or_else(|_| path.to_owned()))?;
     let bytes = bounded::read(path, plan::FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
@@ -138,8 +140,6 @@ pub(crate) fn unjudged(plan: &Plan, judge: bool, file: Option<&Path>) -> Vec<Str
     warnings
 }
 
-/// What was found in a plan, each in a line; with its place where the plan is a file.
-pub(crate) fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
 /// What of a plan's base is worth a warning: patterns that protect nothing, and documents and skills that nobody gets.
 pub(crate) async fn base_warnings(ready: &Ready, file: Option<&Path>) -> Result<Vec<String>, Failure> {
     let tree = BaseTree::of(ready).await?;
@@ -148,6 +148,8 @@ pub(crate) async fn base_warnings(ready: &Ready, file: Option<&Path>) -> Result<
     Ok(warnings)
 }
 
+/// What was found in a plan, each in a line; with its place where the plan is a file.
+pub(crate) fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
     match file.and_then(|file| in_file(&found, file)) {
         Some(errors) => errors.errors.iter().map(PlanError::in_a_line).collect(),
         None => found.problems.into_iter().map(|problem| format!("{}; {}", problem.message, problem.hint)).collect(),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use holdpoint_core::{engine::evidence_expected, shown, telling};
-use holdpoint_harness::ask::Nobody;
+use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
 use holdpoint_protocol::{
     artifact::{CriterionReport, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
     facts::Verdict,
@@ -73,8 +73,7 @@ async fn findings(
     config.agent.state_dir = dir.join("state");
     std::fs::create_dir_all(&config.agent.state_dir).map_err(|error| failed(&error))?;
     config.agents.verifier.deny_paths.extend(ready.repo.places().await?);
-    let settings =
-        VerifierSettings::from_config(&config, &std::env::vars().collect()).map_err(|(_, error)| failed(&error))?;
+    let settings = VerifierSettings::from_config(&config, &own_environment()).map_err(|(_, error)| failed(&error))?;
     let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
     let workbench =
         VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;

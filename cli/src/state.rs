@@ -19,7 +19,7 @@ pub(crate) use flights::{FlightRecord, Submission};
 pub(crate) use lock::Lock;
 pub(crate) use slot::Slot;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, places};
 
 /// Hex digits of the git folder's digest in the folder's name.
 const NAME_DIGITS: usize = 12;
@@ -94,7 +94,9 @@ pub(crate) fn root() -> Result<PathBuf, Failure> {
     };
     let absolute = std::path::absolute(&named).map_err(|source| unusable("find", &named, &source))?;
     // What the sandbox hides is hidden by its real path. A folder that is not there yet has no links in its last part.
-    Ok(absolute.canonicalize().unwrap_or(absolute))
+    let real = absolute.canonicalize().unwrap_or(absolute);
+    places::check_path("the state folder", &real)?;
+    Ok(real)
 }
 
 /// The repository's name for people, and a digest that distinguishes equal names.

@@ -64,6 +64,12 @@ pub enum WorkspaceError {
         /// The folder.
         dir: PathBuf,
     },
+    /// A place of the repository cannot be written down: records and configuration are text.
+    #[error("the path of a folder of the repository is not UTF-8: {path:?}")]
+    NotText {
+        /// The path.
+        path: PathBuf,
+    },
     /// The repository has no commit yet, so there is nothing to work on.
     #[error("the repository in {} has no commits yet", dir.display())]
     NoCommits {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_sandbox::{ToolError, ToolOutput};
 
-pub use branch::{BranchState, BranchUpdate};
+pub use branch::{BranchState, BranchUpdate, CommitStanding};
 
 use crate::bundle::{self, Bundle, SNAPSHOT_REF};
 use crate::error::WorkspaceError;
@@ -43,7 +43,8 @@ impl UserRepo {
     /// The repository that `dir` is in: a working tree, a linked one, a bare repository, or a folder inside.
     ///
     /// # Errors
-    /// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`], [`WorkspaceError::NotARepository`], [`WorkspaceError::NoCommits`].
+    /// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`], [`WorkspaceError::NotARepository`], [`WorkspaceError::NotText`],
+    /// [`WorkspaceError::NoCommits`].
     pub async fn open(dir: &Path) -> Result<Self, WorkspaceError> {
         require_git().await?;
         let not_a_repository = || WorkspaceError::NotARepository { dir: dir.to_owned() };
@@ -60,6 +61,7 @@ impl UserRepo {
             other => other?,
         };
         let repo = Self::from_answer(dir, &answer).ok_or_else(|| unexpected("rev-parse", &answer))?;
+        [&repo.dir, &repo.git_dir].into_iter().try_for_each(|place| in_text(place))?;
         if repo.is_empty().await? { Err(WorkspaceError::NoCommits { dir: repo.dir }) } else { Ok(repo) }
     }
 
@@ -140,8 +142,6 @@ impl UserRepo {
         self.objects.file_at(commit, path, cap).await
     }
 
-    /// All entries of a commit's tree, folders not counted, in git's order.
-    ///
     /// The bytes of a blob.
     ///
     /// # Errors
@@ -151,6 +151,8 @@ impl UserRepo {
         self.objects.with(move |odb| odb.blob(&oid, cap)).await
     }
 
+    /// All entries of a commit's tree, folders not counted, in git's order.
+    ///
     /// # Errors
     /// No such commit; more entries than a handoff may have.
     pub async fn list_tree(&self, commit: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
@@ -226,4 +228,9 @@ fn filters_in(attributes: &str) -> impl Iterator<Item = String> + '_ {
     let rules = attributes.lines().filter(|line| !line.trim_start().starts_with('#'));
     let said = rules.flat_map(|line| line.split_whitespace().skip(1));
     said.filter_map(|said| said.strip_prefix(FILTER_ATTRIBUTE)).map(|name| escaped(name.as_bytes()))
+}
+
+/// Refuses a place of the repository that is not UTF-8.
+fn in_text(place: &Path) -> Result<(), WorkspaceError> {
+    place.to_str().map(drop).ok_or_else(|| WorkspaceError::NotText { path: place.to_owned() })
 }

@@ -56,6 +56,11 @@ impl From<workspace::WorkspaceError> for Failure {
                 message,
                 "name a repository with --repo DIR, or make one with `git init`",
             ),
+            WorkspaceError::NotText { .. } => Self::usage(
+                "not_utf8",
+                message,
+                "rename or move the folder: Holdpoint keeps paths as text; `git worktree list` shows linked ones",
+            ),
             WorkspaceError::NoCommits { .. } => {
                 Self::usage("no_commits", message, "commit something first: a flight starts from a commit")
             }

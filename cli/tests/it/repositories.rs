@@ -29,6 +29,36 @@ fn a_shallow_clone_is_refused_before_anything_starts() {
 }
 
 #[test]
+fn a_folder_whose_path_is_no_text_is_refused_in_words_before_anything_starts() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let lab = Lab::new();
+    let odd = lab.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::rename(lab.path("repo"), odd.join("repo")).unwrap();
+    std::os::unix::fs::symlink(odd.join("repo"), lab.path("repo")).unwrap();
+    for command in ["check", "run"] {
+        let args = [command, "plan.yaml", "--repo", "repo", "--builder", "true"];
+        lab.run(&args).refuses(2, &["is not UTF-8: \"", "caf\\xE9", "rename or move the folder"]);
+        without_traces(&lab);
+    }
+    std::fs::remove_file(lab.path("repo")).unwrap();
+    std::fs::rename(odd.join("repo"), lab.path("repo")).unwrap();
+    for variable in ["HOLDPOINT_STATE_DIR", "TMPDIR", "HOME", "HOLDPOINT__AGENT__STATE_DIR"] {
+        let args = ["run", "plan.yaml", "--repo", "repo", "--builder", "true"];
+        lab.run_with(&args, &[(variable, &odd)]).refuses(2, &[variable, "is not UTF-8: \""]);
+        without_traces(&lab);
+    }
+    std::os::unix::fs::symlink(lab.path("plan.yaml"), odd.join("plan.yaml")).unwrap();
+    let linked = lab.path("linked");
+    std::os::unix::fs::symlink(&odd, &linked).unwrap();
+    std::fs::rename(lab.path("plan.yaml"), odd.join("real.yaml")).unwrap();
+    lab.run(&["check", "linked/real.yaml", "--repo", "repo"]).refuses(2, &["the plan's path is not UTF-8: \""]);
+    // What nothing of it uses may be anything.
+    std::fs::rename(odd.join("real.yaml"), lab.path("plan.yaml")).unwrap();
+    lab.run_with(&["check", "plan.yaml", "--repo", "repo"], &[("LESSOPEN", &odd)]).refuses(0, &[]);
+}
+
+#[test]
 fn an_unborn_branch_is_refused_and_a_named_base_is_not_needed_to_be_checked_out() {
     let lab = Lab::new();
     git(&lab.path("repo"), &["checkout", "--quiet", "--orphan", "fresh"]);

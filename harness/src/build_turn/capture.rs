@@ -133,7 +133,7 @@ impl Capture<'_> {
             fits
         });
         if !left_out.is_empty() {
-            tracing::info!(number = left_out.len(), first = left_out[0], "some of the files cannot be kept");
+            tracing::info!(number = left_out.len(), first = left_out.first(), "some of the files cannot be kept");
         }
         Ok((kept, left_out))
     }

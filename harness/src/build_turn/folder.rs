@@ -350,23 +350,23 @@ mod tests {
     #[tokio::test]
     async fn of_an_interrupted_turn_the_clone_stays_for_one_that_starts_from_the_same() {
         let temp = tempfile::tempdir().unwrap();
-        for crashes in [false, true] {
+        for (waypoint, crashes) in [("w2", false), ("w3", true)] {
             let folders = TurnFolders::open(temp.path()).await.unwrap();
-            let folder = at_work(&folders, "w1");
+            let folder = at_work(&folders, waypoint);
             assert!(folder.left().is_none());
             let own = folder.own();
             if crashes {
-                std::mem::forget(folder)
+                std::mem::forget(folder);
             } else {
-                drop(folder)
+                drop(folder);
             }
             drop(folders);
             let folders = TurnFolders::open(temp.path()).await.unwrap();
             assert!(!own.exists(), "nothing else stays");
-            let next = again(&folders, "w1", "base");
-            assert_eq!(std::fs::read_to_string(next.left().unwrap().join("half")).unwrap(), "w1", "{crashes}");
+            let next = again(&folders, waypoint, "base");
+            assert_eq!(std::fs::read_to_string(next.left().unwrap().join("half")).unwrap(), waypoint);
             drop(next);
-            assert!(again(&folders, "w1", "base").left().is_some(), "one that did not even begin costs nothing");
+            assert!(again(&folders, waypoint, "base").left().is_some(), "one that did not even begin costs nothing");
         }
         let folders = TurnFolders::open(temp.path()).await.unwrap();
         drop(at_work(&folders, "w1"));

@@ -198,10 +198,8 @@ impl<B: Backend> Workbench<B> {
         write(&output, &printed)?;
         // Files that something still runs on may change while they are read, but for a copy of them.
         let is_copied = matches!(&came, Came::Asked(ProgramAsks { kept: true, .. }));
-        let files = match is_copied || (!result.tree_ended && keep().await) {
-            true => Files::Copy(copied(&folder)),
-            false => capture.files,
-        };
+        let is_copied = is_copied || (!result.tree_ended && keep().await);
+        let files = if is_copied { Files::Copy(copied(&folder)) } else { capture.files };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         let capture = Capture { files, ..capture };
         let outcome = Box::pin(outcome(&capture, came, settled)).await?;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{UserRepo, ref_name};
+use super::{UserRepo, in_text, ref_name};
 use crate::error::WorkspaceError;
 use crate::git::unexpected;
 use crate::limits::InputLimits;
@@ -75,13 +75,38 @@ impl UserRepo {
         let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
         let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
         let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
-        Ok([self.git_dir().to_owned(), self.dir().to_owned()].into_iter().chain(trees).collect())
+        let places: Vec<PathBuf> =
+            [self.git_dir().to_owned(), self.dir().to_owned()].into_iter().chain(trees).collect();
+        places.iter().try_for_each(|place| in_text(place))?;
+        Ok(places)
     }
 
     /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
     async fn refs_at(&self, full: &str, name: &str) -> Result<Found, WorkspaceError> {
         let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));
         let patterns: Vec<String> = std::iter::once(full.to_owned()).chain(parents).collect();
+    pub async fn standing(&self, commit: &ObjectId, but: &str) -> Result<CommitStanding, WorkspaceError> {
+        if self.try_resolve(commit.as_str()).await?.is_none() {
+            return Ok(CommitStanding::Gone);
+        }
+        if let Some(head) = self.try_resolve("HEAD").await?
+            && self.is_ancestor(commit, &head).await?
+        {
+            return Ok(CommitStanding::InHistory);
+        }
+        let git = self.git("for-each-ref").args(["--format=%(refname)", "--contains"]).arg(commit);
+        let git = git.args(["refs/heads", "refs/remotes", "refs/tags"]);
+        let listing = git.output_cap(crate::limits::LISTING_OUTPUT_BYTES).long().run_ok().await?;
+        let but = format!("refs/heads/{but}");
+        let others = listing.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let kept = others.into_iter().any(|name| !name.starts_with(but.as_bytes()));
+        Ok(if kept { CommitStanding::InHistory } else { CommitStanding::LeftBehind })
+    }
+
+    /// Everywhere this repository is: its git directory and all of its working trees.
+    ///
+    /// # Errors
+    /// Git fails; [`WorkspaceError::NotText`].
         let git = self.git("for-each-ref").arg("--format=%(objectname) %(symref) %(refname)").args(&patterns);
         let listing = git.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
         let mut found = Found::Nothing;
