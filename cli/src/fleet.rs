@@ -1,9 +1,11 @@
 //! A local fleet: a broker that all commands of a repository share, and the processes that one command needs.
 //!
-//! The processes end with the command that started them, also when it is killed; the broker ends with its last user.
+//! The processes end with the command that started them, also when it is killed; the broker ends with its last user, by way of its
+//! keeper where that was killed.
 
 mod broker;
 mod child;
+mod keeper;
 mod leftovers;
 mod logs;
 mod recruit;
@@ -15,6 +17,8 @@ use holdpoint_bus::{Bus, ConnectArgs};
 use holdpoint_protocol::ids::{AgentName, RoleId, role};
 use holdpoint_runtime::{config::Config, fresh, telemetry};
 use tokio::{sync::mpsc, time::Instant};
+
+pub use keeper::maybe_run as maybe_keep_broker;
 
 pub(crate) use broker::{BrokerLease, find_server, known_broker};
 pub(crate) use recruit::Recruiter;

@@ -56,16 +56,17 @@ use std::{
 use clap::Parser as _;
 
 use failure::{Exit, Failure};
+pub use fleet::maybe_keep_broker;
 use holdpoint_runtime::process;
 
 /// Reads the arguments, runs the command and gives its exit code. A sandbox shim must have been served before.
 #[must_use]
 pub fn main() -> ExitCode {
     let json = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match args::Cli::try_parse() {
     if let Err(failure) = places::check() {
         return failure.report(json).into();
     }
+    let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&args::unknown::explained(error), json),
     };

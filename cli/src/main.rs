@@ -8,13 +8,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // First of all, before any thread: this executable is also the shim of its own sandbox, what agents ask with, what outlines
-    // source files, and what
-    // evaluates conditions of gates.
+    // source files, what evaluates conditions of gates, and what ends a broker that nobody uses.
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_sandbox::observer::maybe_run();
     holdpoint_harness::ask::maybe_run();
     holdpoint_harness::acp::maybe_run();
     holdpoint_outline::maybe_run();
     holdpoint_conditions::maybe_run();
+    holdpoint_cli::maybe_keep_broker();
     holdpoint_cli::main()
 }

@@ -46,6 +46,12 @@ impl StateDir {
         Ok(Self { root, dir })
     }
 
+    /// The folder that was made here.
+    pub(crate) fn at(dir: PathBuf) -> Self {
+        let root = dir.parent().unwrap_or(&dir).to_owned();
+        Self { root, dir }
+    }
+
     /// Makes the folder, open to this user only.
     pub(crate) fn ensure(&self) -> Result<(), Failure> {
         for dir in ["", "flights", "processes", "agents", "orchestrator", "logs"] {

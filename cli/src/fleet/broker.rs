@@ -1,7 +1,8 @@
 //! The one broker of a repository's local fleets, shared by all commands of its user.
 //!
 //! A process that starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the
-//! end stops the broker. It runs detached, so that it outlives the command that happened to start it.
+//! end stops the broker. It runs detached, so that it outlives the command that happened to start it; its keeper ends it where no
+//! command was left to do so.
 
 mod room;
 
@@ -24,6 +25,7 @@ use holdpoint_sandbox::{ProcessId, service::Lifetime};
 use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::Instant};
 
+use super::keeper;
 use crate::{
     failure::{Failure, chain},
     state::{FlightRecord, Lock, StateDir, unusable, write_private},
@@ -36,7 +38,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// How long a broker that runs may take to answer, and an ended one's port to be free again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take to end in order.
-const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 /// Bytes of a store that a server which was ended at once reads again when it starts: 64 MiB take it some 60 ms.
 const REREAD_BYTES_MAX: u64 = 64 << 20;
@@ -46,13 +48,13 @@ const ARCHIVIST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// What is kept of a broker that was started: `broker.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+pub(super) struct Known {
     url: String,
-    process: ProcessId,
+    pub(super) process: ProcessId,
 }
 
 impl Known {
-    fn load(state: &StateDir) -> Option<Self> {
+    pub(super) fn load(state: &StateDir) -> Option<Self> {
         // A damaged file is as good as none: the broker is restarted.
         serde_json::from_slice(&std::fs::read(state.path("broker.json")).ok()?).ok()
     }
@@ -103,8 +105,8 @@ pub(crate) fn known_broker(state: &StateDir) -> Option<String> {
     Known::load(state).filter(|known| known.process.alive()).map(|known| known.url)
 }
 
-/// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and
-/// the next one's end stops the broker.
+/// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and then the
+/// broker's keeper ends it.
 #[derive(Debug)]
 pub(crate) struct BrokerLease {
     state: StateDir,
@@ -355,11 +357,14 @@ async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
     let local = LocalBroker::start(spec).await?;
     let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;
     let known = Known { url: local.broker.url(), process };
-    known.save(state).map_err(|_| BrokerError::Io {
-        path: state.path("broker.json"),
-        source: std::io::ErrorKind::WriteZero.into(),
-    })?;
-    Ok(known)
+    let unkept = |source| BrokerError::Io { path: state.path("broker.json"), source };
+    let kept = known.save(state).map_err(|_| unkept(std::io::ErrorKind::WriteZero.into()));
+    let kept = kept.and_then(|()| keeper::start(state).map_err(|error| unkept(std::io::Error::other(error))));
+    if kept.is_err() {
+        // Nobody would end it.
+        let _ = process.kill();
+    }
+    kept.map(|()| known)
 }
 
 /// A server that will do: as `HOLDPOINT_NATS_SERVER` says, next to this program in a build folder, or in `PATH`.

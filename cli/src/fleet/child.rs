@@ -97,10 +97,13 @@ impl Child {
 /// This executable again, with these arguments.
 pub(super) fn spec(args: Vec<OsString>, mut env: Vec<(OsString, OsString)>, log: PathBuf) -> ServiceSpec {
     env.push((CONTROL_PIPE.into(), "1".into()));
+    ServiceSpec { program: own_program(), args, env, dir: None, log, lifetime: Lifetime::BoundByPipe }
+}
+
+/// This executable. A file that was replaced since can still be started through the kernel's name for it.
+pub(super) fn own_program() -> PathBuf {
     let own = std::env::current_exe().ok().filter(|path| path.is_file());
-    // A file that was replaced since can still be started through the kernel's name for it.
-    let program = own.unwrap_or_else(|| "/proc/self/exe".into());
-    ServiceSpec { program, args, env, dir: None, log, lifetime: Lifetime::BoundByPipe }
+    own.unwrap_or_else(|| "/proc/self/exe".into())
 }
 
 async fn keep(

@@ -7,6 +7,11 @@ use holdpoint_sandbox::ProcessId;
 use super::{Lock, StateDir, unusable, write_private};
 use crate::failure::Failure;
 
+/// The folders that have places.
+const FOLDERS: [&str; 2] = ["orchestrator", "agents"];
+/// What the files end with that say which process works in a place.
+const ENDING: &str = "process";
+
 /// A place that is ours until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -34,6 +39,14 @@ impl Slot {
         }
     }
 
+    /// Whether a process works in any place of this state folder.
+    pub(crate) fn any_used(state: &StateDir) -> bool {
+        let files = FOLDERS.iter().flat_map(|below| fs::read_dir(state.path(below)).into_iter().flatten().flatten());
+        let mut processes =
+            files.map(|file| file.path()).filter(|file| file.extension().is_some_and(|end| end == ENDING));
+        processes.any(|file| fs::read(file).is_ok_and(|bytes| is_alive(&bytes)))
+    }
+
     /// Notes who works in it. A process that outlives the command that started it keeps its place as long as it lives.
     pub(crate) fn used_by(&self, process: Option<ProcessId>) -> Result<(), Failure> {
         let text = process.map(|process| serde_json::to_vec(&process).expect("two numbers")).unwrap_or_default();
@@ -41,17 +54,21 @@ impl Slot {
     }
 
     fn process_file(&self) -> PathBuf {
-        self.lock.path().with_extension("process")
+        self.lock.path().with_extension(ENDING)
     }
 }
 
 fn still_used(lock: &Lock) -> Result<bool, Failure> {
-    let path = lock.path().with_extension("process");
+    let path = lock.path().with_extension(ENDING);
     match fs::read(&path) {
-        Ok(bytes) => Ok(serde_json::from_slice::<ProcessId>(&bytes).is_ok_and(|process| process.alive())),
+        Ok(bytes) => Ok(is_alive(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(unusable("read", &path, &source)),
     }
+}
+
+fn is_alive(process: &[u8]) -> bool {
+    serde_json::from_slice::<ProcessId>(process).is_ok_and(|process| process.alive())
 }
 
 #[cfg(test)]
@@ -78,7 +95,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = state(&dir);
         let one = Slot::take(&state, "agents", "builder").unwrap();
+        assert!(!Slot::any_used(&state));
         one.used_by(ProcessId::current()).unwrap();
+        assert!(Slot::any_used(&state));
         drop(one);
         let two = Slot::take(&state, "agents", "builder").unwrap();
         assert_eq!(two.number, 2);

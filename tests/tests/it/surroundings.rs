@@ -2,9 +2,11 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
+use holdpoint_sandbox::ProcessId;
 use nix::sys::signal::Signal;
 
 use holdpoint_tests::{
@@ -149,6 +151,26 @@ fn of_two_fleets_the_one_that_stays_is_found() {
     first.running.signal(Signal::SIGKILL);
     first.running.finish();
     world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]).expect(3);
+}
+
+#[test]
+fn however_a_command_ends_its_broker_its_processes_and_their_programs_are_gone() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(PLAN);
+    // The world's path is an argument of everything that runs in it.
+    let own = world.program("own.sh", "touch \"$HOME/began-own\"; exec sleep 600.25");
+    for signal in [Signal::SIGKILL, Signal::SIGHUP] {
+        let running = world.start(&world.run_args(&["--builder", &own]));
+        eventually("the builder's program", || (!began(&world.path("state")).is_empty()).then_some(()));
+        running.signal(signal);
+        assert_eq!(running.finish().code, -1);
+        eventually("the broker's end", || world.broker().is_none().then_some(()));
+        let sleeping = || !ProcessId::all_with_argument(OsStr::new("600.25")).is_empty();
+        eventually("the program's end", || (!sleeping()).then_some(()));
+        let keeps = || !ProcessId::all_with_argument(world.state_folder().unwrap().as_os_str()).is_empty();
+        eventually("the keeper's end", || (!keeps()).then_some(()));
+        std::fs::remove_dir_all(world.path("state")).unwrap();
+    }
 }
 
 #[test]
