@@ -13,10 +13,10 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 use holdpoint_runtime::mirror::from_wire;
-use holdpoint_workspace::{BranchState, BranchUpdate, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError};
+use holdpoint_workspace::{BranchState, BranchUpdate, CommitStanding, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError};
 use tokio::time::Instant;
 
-use crate::{archive::Unpacked, client::Client, failure::Failure, people::works::AttemptWork};
+use crate::{archive::Unpacked, client::Client, failure::Failure, output, people::works::AttemptWork};
 
 /// How long a broker may not know what the rest of its cluster has stored.
 const BEHIND_MAX: Duration = Duration::from_secs(30);
@@ -35,7 +35,11 @@ pub(crate) async fn check(repo: &UserRepo, id: &FlightId) -> Result<(), Failure>
 /// Refuses a branch that is not on the flight's way, as far as the flight has come: nothing could be written to it in
 /// the end.
 pub(crate) async fn check_fits(repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
-    let Some(tip) = tip(repo, &flight.branch).await? else { return Ok(()) };
+    let tip = tip(repo, &flight.branch).await?;
+    if let Some(note) = left_behind(repo, flight).await? {
+        output::err(&note);
+    }
+    let Some(tip) = tip else { return Ok(()) };
     let landed = flight.landings.iter().map(|landing| &landing.tip).chain([&flight.head]);
     let known = landed.map(from_wire).any(|landed| landed == tip);
     if known || repo.is_ancestor(&tip, &from_wire(&flight.base)).await? {
@@ -55,9 +59,35 @@ async fn tip(repo: &UserRepo, branch: &str) -> Result<Option<holdpoint_workspace
     }
 }
 
+/// What to say where the commit that a flight began from was amended or rebased away meanwhile; `None`: it was not. Refuses one that
+/// is gone, as nothing can be written on it.
+pub(crate) async fn left_behind(repo: &UserRepo, flight: &FlightView) -> Result<Option<String>, Failure> {
+    let base = from_wire(&flight.base);
+    let own = flight::branch(&flight.flight);
+    let all_own = own.strip_suffix(flight.flight.as_str()).unwrap_or(&own);
+    match repo.standing(&base, all_own).await? {
+        CommitStanding::InHistory => Ok(None),
+        CommitStanding::LeftBehind => Ok(Some(format!(
+            "note: no branch has the commit {base} in its history any more, on which the flight {} stands: it was amended or \
+             rebased; `git rebase --onto HEAD {base} {}` brings the work to where you are",
+            flight.flight, flight.branch
+        ))),
+        CommitStanding::Gone => {
+            let message = format!(
+                "the commit {base}, on which the flight {} stands, is not in the repository any more: it was amended or \
+                 rebased, and git has removed it",
+                flight.flight
+            );
+            let hint = "fetch it from another clone (`git fetch OTHER COMMIT`), then `holdpoint fetch FLIGHT` writes the branch";
+            Err(Failure::usage("base_gone", message, hint))
+        }
+    }
+}
+
 /// Creates the branch or moves it forward to the flight's head. Several commands may do that at once.
 pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::WriteBranch);
+    left_behind(repo, flight).await?;
     let dir = tempfile::tempdir().map_err(|error| {
         Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
     })?;

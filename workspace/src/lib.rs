@@ -41,4 +41,4 @@ pub use mirror::{
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;
 pub use tree::{EntryMode, TreeEntry};
-pub use user::{BranchState, BranchUpdate, UserRepo};
+pub use user::{BranchState, BranchUpdate, CommitStanding, UserRepo};

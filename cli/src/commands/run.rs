@@ -184,6 +184,7 @@ impl<'a> Following<'a> {
         let ended = (!begun.is_some_and(is_over)).then(clock::now);
         if anything_landed(&view) {
             branch::write(self.client, self.repo, &view).await?;
+            branch::left_behind(self.repo, &view).await?.iter().for_each(|note| output::err(note));
         }
         let for_people = self.result == Wanted::Words;
         let cost = if for_people { cost::in_a_line(self.client, self.flight).await } else { None };

@@ -58,6 +58,7 @@ pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
             let view = find::known(client, flight).await?;
             if anything_landed(&view) {
                 branch::write(client, &repo, &view).await?;
+                branch::left_behind(&repo, &view).await?.iter().for_each(|note| output::err(note));
             }
             Ok(view)
         })

@@ -33,6 +33,17 @@ pub enum BranchState {
     },
 }
 
+/// How a commit stands in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitStanding {
+    /// A branch or a tag has it in its history, or `HEAD` has.
+    InHistory,
+    /// It is there, and nothing has it in its history any more: it was amended, rebased away, or its branch is deleted.
+    LeftBehind,
+    /// It is not there: git has removed what was left behind.
+    Gone,
+}
+
 /// A branch to be created or moved forward.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchUpdate<'a> {
@@ -67,24 +78,10 @@ impl UserRepo {
         })
     }
 
-    /// Everywhere this repository is: its git directory and all of its working trees.
+    /// How a commit stands here, where the history of branches whose name begins with `but` does not count.
     ///
     /// # Errors
     /// Git fails.
-    pub async fn places(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
-        let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
-        let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
-        let places: Vec<PathBuf> =
-            [self.git_dir().to_owned(), self.dir().to_owned()].into_iter().chain(trees).collect();
-        places.iter().try_for_each(|place| in_text(place))?;
-        Ok(places)
-    }
-
-    /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
-    async fn refs_at(&self, full: &str, name: &str) -> Result<Found, WorkspaceError> {
-        let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));
-        let patterns: Vec<String> = std::iter::once(full.to_owned()).chain(parents).collect();
     pub async fn standing(&self, commit: &ObjectId, but: &str) -> Result<CommitStanding, WorkspaceError> {
         if self.try_resolve(commit.as_str()).await?.is_none() {
             return Ok(CommitStanding::Gone);
@@ -107,6 +104,20 @@ impl UserRepo {
     ///
     /// # Errors
     /// Git fails; [`WorkspaceError::NotText`].
+    pub async fn places(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
+        let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
+        let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
+        let places: Vec<PathBuf> =
+            [self.git_dir().to_owned(), self.dir().to_owned()].into_iter().chain(trees).collect();
+        places.iter().try_for_each(|place| in_text(place))?;
+        Ok(places)
+    }
+
+    /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
+    async fn refs_at(&self, full: &str, name: &str) -> Result<Found, WorkspaceError> {
+        let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));
+        let patterns: Vec<String> = std::iter::once(full.to_owned()).chain(parents).collect();
         let git = self.git("for-each-ref").arg("--format=%(objectname) %(symref) %(refname)").args(&patterns);
         let listing = git.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
         let mut found = Found::Nothing;

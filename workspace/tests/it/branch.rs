@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use holdpoint_sandbox::Tool;
-use holdpoint_workspace::{BranchState, BranchUpdate, HANDOFF_REF, InputRefusal, ObjectId, UserRepo, WorkspaceError};
+use holdpoint_workspace::{
+    BranchState, BranchUpdate, CommitStanding, HANDOFF_REF, InputRefusal, ObjectId, UserRepo, WorkspaceError,
+};
 
 use crate::support::{Workbench, bytes_of, commit_all, executable, git, oid, put};
 
@@ -223,4 +225,22 @@ async fn hooks_of_the_repository_do_not_run() {
     assert!(!canary.exists());
     git(&workbench.repo, &["branch", "other"]).await;
     assert!(canary.exists(), "the hook would have run");
+}
+
+#[tokio::test]
+async fn a_commit_that_was_amended_is_left_behind_and_gone_once_git_removes_it() {
+    let workbench = Workbench::new().await;
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    let standing = async || user.standing(&workbench.base, "holdpoint/").await.unwrap();
+    assert_eq!(standing().await, CommitStanding::InHistory);
+    git(&workbench.repo, &["commit", "--quiet", "--amend", "--message", "Better"]).await;
+    git(&workbench.repo, &["branch", "holdpoint/flight", workbench.base.as_str()]).await;
+    assert_eq!(standing().await, CommitStanding::LeftBehind, "a flight's own branch does not count");
+    git(&workbench.repo, &["tag", "kept", workbench.base.as_str()]).await;
+    assert_eq!(standing().await, CommitStanding::InHistory);
+    git(&workbench.repo, &["tag", "--delete", "kept"]).await;
+    git(&workbench.repo, &["branch", "--quiet", "-D", "holdpoint/flight"]).await;
+    git(&workbench.repo, &["reflog", "expire", "--expire=now", "--all"]).await;
+    git(&workbench.repo, &["gc", "--quiet", "--prune=now"]).await;
+    assert_eq!(standing().await, CommitStanding::Gone);
 }
