@@ -106,26 +106,10 @@ impl Seen {
         }
     }
 
-    /// Asks each flight that is not asked yet; those that cannot be asked now keep no other from it.
-    async fn ask<R>(
-        &mut self,
-        flights: Vec<FlightId>,
-        reload: impl AsyncFn(&FlightId) -> Result<R, Failure>,
-    ) -> (Vec<R>, Vec<Failure>) {
-        let (mut all, mut failures) = (Vec::new(), Vec::new());
-        for flight in flights {
-            if self.asked.contains(&flight) {
-                continue;
-            }
-            match reload(&flight).await {
-                Ok(reloaded) => {
-                    self.asked.insert(flight);
-                    all.push(reloaded);
-                }
-                Err(failure) => failures.push(failure),
-            }
-        }
-        (all, failures)
+    /// The flights that are not asked yet.
+    fn unasked(&self, mut flights: Vec<FlightId>) -> Vec<FlightId> {
+        flights.retain(|flight| !self.asked.contains(flight));
+        flights
     }
 }
 
@@ -159,11 +143,18 @@ impl Watch {
             Some(flight) => vec![flight.clone()],
             None => open_flights(&self.client).await?,
         };
-        let (client, recruiter) = (&self.client, self.recruiter.as_ref());
-        let asking = async |flight: &FlightId| reload(client, flight, &declared, Why::Watch, recruiter).await;
-        let (reloaded, failures) = self.seen.ask(flights, asking).await;
-        for reloaded in reloaded.iter().filter(|reloaded| reloaded.is_news()) {
-            reloaded.lines().iter().for_each(|line| output::err(line));
+        let mut failures = Vec::new();
+        // A flight that cannot be asked now keeps no other from it.
+        for flight in self.seen.unasked(flights) {
+            match reload(&self.client, &flight, &declared, Why::Watch, self.recruiter.as_ref()).await {
+                Ok(reloaded) => {
+                    if reloaded.is_news() {
+                        reloaded.lines().iter().for_each(|line| output::err(line));
+                    }
+                    self.seen.asked.insert(flight);
+                }
+                Err(failure) => failures.push(failure),
+            }
         }
         Ok(failures)
     }
@@ -229,22 +220,15 @@ mod tests {
         assert!(!seen.is_news(of("b")), "what the files say does not get better by itself");
     }
 
-    #[tokio::test]
-    async fn a_flight_that_cannot_be_asked_now_keeps_no_other_from_it_and_is_asked_again_alone() {
+    #[test]
+    fn a_flight_that_could_not_be_asked_is_asked_again_alone_until_the_contents_change() {
         let flights = || ["a", "b", "c"].map(|name| name.parse().unwrap()).to_vec();
-        let (mut seen, asked) = (Seen::new(None), std::cell::RefCell::new(Vec::new()));
-        let look = async |seen: &mut Seen, failing: &str| {
-            let asking = async |flight: &FlightId| {
-                asked.borrow_mut().push(flight.to_string());
-                if flight.as_str() == failing { Err(passing()) } else { Ok(()) }
-            };
-            seen.ask(flights(), asking).await.1.len()
-        };
-        assert_eq!(look(&mut seen, "a").await, 1);
-        assert_eq!(look(&mut seen, "").await, 0);
-        assert_eq!(*asked.borrow(), ["a", "b", "c", "a"]);
+        let mut seen = Seen::new(None);
+        let first: Vec<FlightId> = seen.unasked(flights());
+        assert_eq!(first, flights());
+        seen.asked.extend(first.into_iter().skip(1));
+        assert_eq!(seen.unasked(flights()), flights()[..1]);
         assert!(!seen.is_news(Some(Digest::of(b"other"))));
-        assert_eq!(look(&mut seen, "").await, 0, "other contents are for all flights");
-        assert_eq!(asked.borrow().len(), 7);
+        assert_eq!(seen.unasked(flights()), flights(), "other contents are for all flights");
     }
 }
