@@ -355,8 +355,8 @@ fn unfiltered(paths: &[(RepoPath, String)]) -> String {
     let has_lfs = paths.iter().any(|(_, filter)| filter == lfs::FILTER);
     let instead = if has_lfs { ", or write a Git LFS pointer where the filter is lfs" } else { "" };
     format!(
-        "not stored as the filter in .gitattributes stores it, which is not run on files of others: {}; leave these paths as the base has \
-         them{instead}; a person who has the filter can change them",
+        "{}: not stored as the filter in .gitattributes stores it, and no filter is run on files of others; leave these paths as the base \
+         has them{instead}; a person who has the filter can change them",
         named.join(", ")
     )
 }

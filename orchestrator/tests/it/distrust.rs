@@ -34,6 +34,19 @@ async fn a_diff_is_computed_from_the_objects_whatever_builder_and_verifier_say()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn work_that_a_filter_would_have_stored_otherwise_is_refused_whoever_made_it() {
+    let world = World::start().await;
+    world.submit(&PLAN.replace("scope: [a]", "scope: [a, .gitattributes]")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "in the clear\n"), (".gitattributes", "a filter=lock\n")]).await;
+    builder.hand_off(&turn, BuildArtifact::KIND, &builder.built(&turn, Some(work))).await;
+    let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
+    let remediation = waypoint.remediation.unwrap();
+    assert!(remediation.contains("a (filter=lock): not stored"), "{remediation}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_receipt_is_foreign_by_its_senders_key_whatever_it_says_of_itself() {
     let world = World::start().await;
     world.submit(PLAN).await;

@@ -36,7 +36,9 @@ fn an_odd_repository_is_flown_like_any_other() {
     }
     symlink("nowhere", repo.join("dangling")).unwrap();
     symlink("/absolute", repo.join("absolute")).unwrap();
-    world.write("repo/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    symlink("nowhere", repo.join(".gitignore")).unwrap();
+    world.write("repo/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n*.bat text eol=crlf\n");
+    world.write("repo/run.bat", "a\r\n");
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n";
     // Without the filter's program installed, git takes the pointer as it is.
     world.write("repo/big.bin", pointer);
@@ -65,6 +67,7 @@ fn an_odd_repository_is_flown_like_any_other() {
     assert_eq!(fs::read_link(out.join("dangling")).unwrap(), Path::new("/elsewhere"));
     assert_eq!(fs::read_link(out.join("absolute")).unwrap(), Path::new("/absolute"));
     assert_eq!(world.git(&["show", &format!("{branch}:dos.txt")]), "a\r\nb\r\nmore\n");
+    assert_eq!(world.git(&["show", &format!("{branch}:run.bat")]), "a\nmore\n");
     assert_eq!(world.git(&["show", &format!("{branch}:big.bin")]), pointer);
     assert!(world.git(&["ls-tree", &branch, "plain"]).starts_with("100755"));
     assert!(world.git(&["ls-tree", &branch, "sub"]).starts_with("160000"));

@@ -1,5 +1,5 @@
-//! What attributes of a tree say, for calls of git that have no working tree: git reads them in a folder that has the tree's
-//! `.gitattributes` and nothing else. Which of them count, and what they mean, git alone knows.
+//! Attributes of a tree, for calls of git that have no working tree: git reads them in a folder that has the tree's `.gitattributes` and
+//! nothing else. Git alone knows which of them count, and what they mean.
 
 use std::path::{Path, PathBuf};
 

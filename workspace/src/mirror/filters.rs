@@ -17,8 +17,8 @@ type Filtered = (RepoPath, ObjectId, String);
 
 impl Mirror {
     /// Refuses a tree (or commit) whose paths under a filter are not stored as that filter leaves them. The attributes of the base and
-    /// of the work both count, so that no work takes a path out of its filter. What the base stores under the filter is stored well,
-    /// also under another name; so are Git LFS pointers, and empty files, of which a filter leaves nothing.
+    /// of the work both count, so that no work takes a path out of its filter. Content that the base stores under the filter is stored
+    /// well, also under another name; so are Git LFS pointers, and empty files, of which a filter leaves nothing.
     ///
     /// # Errors
     /// [`InputRefusal::Unfiltered`]; a tree is not here; git fails.

@@ -1,4 +1,4 @@
-//! What attributes make of files on their way out and back: the same as with git in a repository that is trusted, but for filters.
+//! Attributes convert files on their way out and back as git does in a repository that is trusted, but for filters.
 
 use std::path::Path;
 
@@ -305,8 +305,8 @@ async fn a_refusal_says_what_its_maker_can_do() {
     let WorkspaceError::Refused(refusal) = error else { panic!("{error:?}") };
     assert_eq!(
         refusal.to_string(),
-        "not stored as the filter in .gitattributes stores it, which is not run on files of others: a.bin (filter=lfs), vault/b \
-         (filter=lock); leave these paths as the base has them, or write a Git LFS pointer where the filter is lfs; a person who has the \
+        "a.bin (filter=lfs), vault/b (filter=lock): not stored as the filter in .gitattributes stores it, and no filter is run on files \
+         of others; leave these paths as the base has them, or write a Git LFS pointer where the filter is lfs; a person who has the \
          filter can change them"
     );
 }
