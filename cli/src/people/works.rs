@@ -45,8 +45,8 @@ impl FromStr for AttemptName {
     }
 }
 
-/// How far a work came. The later one of these is the better one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// How far a work came.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
     /// It was not taken, as after the end of its turn.
     Late(AgentName),
