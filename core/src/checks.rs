@@ -18,6 +18,7 @@ use regex::Regex;
 
 use crate::{
     runners::{self, Observed, Runner, TestCounts},
+    telling,
     written::Softened,
 };
 
@@ -62,7 +63,7 @@ pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> CheckOut
         (None, Some(0)) if expect.is_none_or(|expect| expect.is_match(output)) => (Verdict::Pass, None),
         (None, Some(0)) => (Verdict::Fail, Some(Reason::ExpectUnmatched)),
         (None, Some(1..EXIT_NOT_JUDGED)) => (Verdict::Fail, Some(Reason::ExitCode)),
-        (None, Some(126 | 127)) => inconclusive(Reason::NotExecutable),
+        (None, Some(code)) if telling::is_not_run(code) => inconclusive(Reason::NotExecutable),
         (None, Some(_)) => inconclusive(Reason::ExitCode),
         (Some(_), _) | (None, None) => inconclusive(Reason::Signal),
     }

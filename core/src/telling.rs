@@ -69,6 +69,12 @@ pub fn signal(number: i32) -> String {
     signal_name(number).map_or_else(|| format!("signal {number}"), |name| format!("{name} (signal {number})"))
 }
 
+/// Whether shells exit with this code where they cannot run a program.
+#[must_use]
+pub fn is_not_run(code: i32) -> bool {
+    matches!(code, 126 | 127)
+}
+
 /// When shells exit with a code by themselves, as a subordinate clause; `None`: a program chose the code. A program may choose
 /// the others as well, so this never says that a shell did.
 #[must_use]

@@ -31,10 +31,6 @@ use handed::handed;
 /// How long a judge may take: a model that reads a whole tree needs minutes.
 pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// Exit codes by which a shell says that a program cannot be executed, or is not there.
-const CANNOT_EXECUTE: i32 = 126;
-const NOT_FOUND: i32 = 127;
-
 /// What a judge gets on standard input, as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct Question<'a> {
@@ -343,13 +339,10 @@ pub(crate) fn read(
 fn verdict(ended: Ended, answer: &[u8]) -> Judged {
     let reason = match ended {
         Ended::Exited(0) => return read_answer(answer),
-        Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
-            let note = format!("the judge {}", telling::exited(code));
-            return Judged::inconclusive(Some(CriterionReason::NotExecutable), note);
-        }
         Ended::Exited(code) => {
-            let note = format!("the judge {}", telling::exited(code));
-            return Judged::inconclusive(Some(CriterionReason::ExitCode), note);
+            let not_run = telling::is_not_run(code);
+            let reason = if not_run { CriterionReason::NotExecutable } else { CriterionReason::ExitCode };
+            return Judged::inconclusive(Some(reason), format!("the judge {}", telling::exited(code)));
         }
         Ended::Signalled(_) => CriterionReason::Signal,
         Ended::TimedOut => CriterionReason::Timeout,

@@ -36,9 +36,6 @@ use crate::{
 
 /// Where an envelope's `data` says in words what was done.
 const SUMMARY_KEYS: [&str; 4] = ["summary", "reason", "guidance", "findings"];
-/// Exit codes by which a shell says that a program cannot be executed, or is not there.
-const CANNOT_EXECUTE: i32 = 126;
-const NOT_FOUND: i32 = 127;
 
 /// What a program's end and output say.
 #[derive(Debug, Clone, PartialEq)]
@@ -241,7 +238,7 @@ pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
             Some((ReasonCode::AgentFailed, what.to_owned()))
         }
         Ended::Exited(0) => None,
-        Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
+        Ended::Exited(code) if telling::is_not_run(code) => {
             let program = named(&result.command);
             Some((ReasonCode::NotExecutable, format!("the program {program} {}", telling::exited(code))))
         }
