@@ -42,6 +42,7 @@ async fn a_snapshot_that_cannot_be_looked_at_now_is_nobodys_fault_and_is_taken_l
     let world = World::start().await;
     let submit = world.submission(PLAN, None).await;
     let mirrors = world.path("orchestrator/mirrors");
+    std::fs::create_dir_all(mirrors.parent().unwrap()).unwrap();
     std::fs::write(&mirrors, "in the way").unwrap();
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
