@@ -356,10 +356,10 @@ async fn mirrors_that_were_used_at_the_same_time_go_without_another_flight() {
         held.push(mirrors.ensure(&fleet.bus, &flight(&format!("held{number}")), &bundles).await.unwrap());
     }
     let in_folder = || std::fs::read_dir(fleet.shop.path("mirrors")).unwrap().count();
-    mirrors.prune();
+    mirrors.prune().await;
     assert_eq!(in_folder(), HELD, "none goes that is used");
     drop(held);
-    mirrors.prune();
+    mirrors.prune().await;
     wait_until(|| in_folder() == 16).await;
 }
 
