@@ -83,9 +83,9 @@ pub struct Append<'a> {
     pub key: &'a JournalKey,
     /// The kind of the entry, which is part of its subject.
     pub kind: &'a EntryKind,
-    /// What must not have moved.
+    /// The journals that must not have moved.
     pub fence: Fence,
-    /// The last sequence of that on which the entry was decided; 0 for an empty journal.
+    /// Their last sequence on which the entry was decided; 0 for an empty journal.
     pub expected: Sequence,
     /// The entry.
     pub entry: Outgoing,

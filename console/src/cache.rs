@@ -1,6 +1,6 @@
 //! What was read, for all pages together: however many are open, a fleet is asked once.
 //!
-//! What was asked of it is read to the end in a task, though the page that wanted it may have gone: the next one finds it.
+//! Every question is asked to the end in a task, though the page that wanted it may have gone: the next one finds it.
 
 use std::{
     collections::HashMap,
@@ -303,7 +303,7 @@ async fn renewed<T: Send + Sync + 'static>(
     .await
 }
 
-/// What this comes to. It is finished also if nobody waits for it any more.
+/// Runs this to its end, also if nobody waits for it any more.
 async fn finished<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     match tokio::spawn(work).await {
         Ok(done) => done,

@@ -145,7 +145,7 @@ impl FlightState {
         self.landed.wide().map(on).collect()
     }
 
-    /// What has to stand still while an entry is appended to this journal.
+    /// The journals that must not move before an entry is appended to this one.
     ///
     /// That accepted work lands is an entry of the flight, and that something else becomes of it one of its waypoint. So that only
     /// one of them can be, both stand on all journals of the flight.

@@ -144,7 +144,7 @@ pub(crate) struct State {
     track: landing::Track,
     /// What became of the acts that came lately.
     acts: acts::Standings,
-    /// What is due and failed when it was tried.
+    /// Things that are due and failed when they were tried.
     setbacks: setbacks::Setbacks,
     /// Deadlines that wait for answers that came in time.
     waits: in_time::Waits,

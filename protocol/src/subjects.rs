@@ -64,7 +64,7 @@ impl JournalKey {
     }
 }
 
-/// What must not have moved since an entry was decided.
+/// The journals that must not have moved since an entry was decided.
 ///
 /// In a cluster the broker keeps two appends apart only if they are fenced by the same filter: entries that compete for the same
 /// place in a journal have the same fence.

@@ -1,6 +1,6 @@
 //! Work that blocks, on threads of its own: those of everything else go on meanwhile.
 
-/// What this comes to.
+/// Runs this there.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,

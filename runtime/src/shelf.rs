@@ -96,7 +96,7 @@ mod tests {
             let at = SystemTime::UNIX_EPOCH + Duration::from_secs(n as u64);
             File::options().write(true).open(folder.join(LAST_USED)).unwrap().set_modified(at).unwrap();
         }
-        // What is in it is written again.
+        // It is used again.
         shelf.touch("a").unwrap();
         shelf.prune(|folder| {
             let may_go = !folder.ends_with("b");

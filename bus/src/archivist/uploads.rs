@@ -61,7 +61,7 @@ impl Archivist {
 
 impl Uploads {
     /// Whether every upload was heard since it began to listen: the connection was never lost, none came faster than they were taken,
-    /// and there were not too many. What was missed once stays missed.
+    /// and there were not too many. An upload that was missed stays missed.
     pub fn is_whole(&mut self) -> bool {
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
         self.is_whole = self.is_whole && heard < HEARD_MAX && self.lost.as_mut().now_or_never().is_none();

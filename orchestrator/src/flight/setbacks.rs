@@ -1,4 +1,4 @@
-//! What is due and could not be done: each is tried again by itself, so that it holds up nothing else.
+//! Things that are due and could not be done: each is tried again by itself, so that it holds up nothing else.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use super::RETRY_DELAY;
 /// The longest pause before something is tried again. The first is [`RETRY_DELAY`], and each is twice the one before.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// What failed when it was tried last.
+/// Things that failed when they were tried last.
 #[derive(Debug, Default)]
 pub(super) struct Setbacks(HashMap<Due, Setback>);
 
@@ -36,7 +36,7 @@ impl Setbacks {
         self.0.remove(due);
     }
 
-    /// Forgets what is not due any more. An opening that is put off is not, while others go before it.
+    /// Forgets those that are not due any more. An opening that is put off is not, while others go before it.
     pub(super) fn keep(&mut self, due: &[Due], now: Instant) {
         self.0.retain(|failed, setback| due.contains(failed) || matches!(failed, Due::Open(_)) && now < setback.again);
     }
