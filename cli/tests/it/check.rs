@@ -236,7 +236,7 @@ fn documents_that_a_plan_counts_on_and_nobody_gets_are_warned_of() {
 fn a_plan_and_declarations_with_a_byte_order_mark_are_read() {
     let lab = Lab::new();
     let repo = lab.path("repo");
-    let project = "\u{feff}workflows:\r\n  - name: own\r\n    gates: [{gate: build, role: builder}, {gate: verify, role: verifier}]\r\n";
+    let project = "\u{feff}workflows:\r\n  - name: own\r\n    gates: [{id: build, role: builder}, {id: verify, role: verifier, canReject: true}]\r\n";
     fs::write(repo.join("project.yaml"), project).unwrap();
     crate::lab::git(&repo, &["add", "."]);
     crate::lab::git(&repo, &["commit", "--quiet", "--message", "Workflow"]);
