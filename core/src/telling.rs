@@ -118,7 +118,7 @@ pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
 /// Words of programs that could not write because the tree is read-only.
 const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "[errno 30]", "os error 30"];
 /// Words of programs that reached no network.
-const NO_NETWORK: [&str; 16] = [
+const NO_NETWORK: [&str; 17] = [
     "name resolution",
     "could not resolve",
     "name or service not known",
@@ -132,6 +132,7 @@ const NO_NETWORK: [&str; 16] = [
     "enetunreach",
     "no route to host",
     "connection refused",
+    "couldn't connect to server",
     "econnrefused",
     "failed to establish a new connection",
     "network unreachable",
