@@ -241,8 +241,7 @@ fn a_bad_glob_is_refused_and_one_that_explodes_too() {
     let long = "a".repeat(1_025);
     let braces = "{".repeat(500) + "a" + &"}".repeat(500);
     let choices = "{a,b}".repeat(300);
-    let globs =
-        ["/src", "src/", "../x", "a/../b", "./a", "a//b", "[", "{a", "a}", "a\\", "[b-a]", &long, &braces, &choices];
+    let globs = ["/src", "src/", "../x", "a/../b", "./a", "a//b", "[", "{a", "a}", "a\\", &long, &braces, &choices];
     for key in ["scope", "protected"] {
         let in_waypoint = |glob: &str| with(&format!("    {key}: ['{glob}']"));
         assert_values_refused(in_waypoint, &globs, &format!("7:{}", 8 + key.len()), "is not a glob");
