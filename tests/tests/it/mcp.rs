@@ -149,7 +149,7 @@ request '{"jsonrpc":"2.0","id":2,"method":"tools/list"}' 2
 request '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_task","arguments":{}}}' 3
 request '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"ask","arguments":{"question":" "}}}' 4
 request '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"ask","arguments":{"question":"Which colour?","options":["red","blue"],"patience":600}}}' 5
-request '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"complete","arguments":{"outcome":"complete","summary":"s"}}}' 6
+request '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"complete","arguments":{"outcome":"complete","summary":"s \ud83d"}}}' 6
 request '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"status","arguments":{}}}' 7
 request '{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"context","arguments":{"part":"goal"}}}' 8
 request '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"plan","arguments":{"targets":["result"]}}}' 9

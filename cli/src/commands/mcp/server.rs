@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    lines,
     offer::Offer,
     reply::{Refusal, Reply, result},
 };
@@ -28,6 +29,8 @@ use crate::{
 
 /// The longest message of a client, in bytes. A completion with everything at its bound, written with escapes, is shorter.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
+/// What is read ahead of a client, in bytes.
+const PIPE_BYTES: usize = 64 << 10;
 /// Calls that wait for their turn.
 const WAITING_MAX: usize = 32;
 
@@ -89,7 +92,9 @@ fn speak(server: Server) -> Result<oneshot::Receiver<Result<(), Failure>>, Failu
     let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let (say, ended) = oneshot::channel();
     let spoken = async {
-        let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
+        let (lines, mended) = tokio::io::duplex(PIPE_BYTES);
+        tokio::spawn(lines::mended(tokio::io::stdin(), mended, MESSAGE_BYTES_MAX));
+        let transport = AsyncRwTransport::new_server(lines, tokio::io::stdout());
         match server.serve(transport.with_max_line_length(MESSAGE_BYTES_MAX)).await {
             // How it ended makes no difference: nobody is there any more.
             Ok(running) => drop(running.waiting().await),
