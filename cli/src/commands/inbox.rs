@@ -32,7 +32,7 @@ pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
     } else if items.is_empty() {
         output::out("nothing waits for a person");
     } else {
-        items.iter().for_each(|item| output::out(&words::item(item)));
+        words::items(&items).iter().for_each(|item| output::out(item));
     }
     if !args.json {
         notices.iter().for_each(|notice| output::out(&words::notice(notice)));

@@ -7,6 +7,7 @@ use holdpoint_protocol::{
     artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
     facts::{LeftOut, LeftOutKind},
     ids::{AgentName, FlightId, WaypointId},
+    reason::ReasonCode,
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
     workflow::{ByOutcome, GateContext},
@@ -23,6 +24,23 @@ use crate::{
 const QUESTION_LINES_MAX: usize = 40;
 /// The end of an agent's last words that is shown.
 const LAST_WORDS_LINES: usize = 5;
+
+/// Items of the inbox. Works of a flight that are held because the same agents cannot work are one: they wait for one thing.
+pub(crate) fn items(all: &[InboxItem]) -> Vec<String> {
+    let same = |one: &InboxItem, other: &InboxItem| {
+        let of = |item: &InboxItem| (item.kind, item.reason_code, item.flight.clone(), item.remediation.clone());
+        one.reason_code == Some(ReasonCode::NotExecutable) && of(one) == of(other)
+    };
+    let is_first = |(at, one): &(usize, &InboxItem)| !all.iter().take(*at).any(|before| same(before, one));
+    let shown = all.iter().enumerate().filter(is_first).map(|(at, one)| {
+        let others = all.iter().skip(at + 1).filter(|other| same(one, other));
+        let commands = others.filter(|other| other.actions.contains(&Verb::Retry));
+        let commands =
+            commands.map(|other| format!("\n    > {}", command(Verb::Retry, &other.flight, &other.waypoint)));
+        std::iter::once(item(one)).chain(commands).collect()
+    });
+    shown.collect()
+}
 
 /// An item of the inbox: what, where, since when, and the lines of [`details`].
 pub(crate) fn item(item: &InboxItem) -> String {
@@ -326,6 +344,33 @@ pub(crate) mod tests {
     fn a_long_question_is_cut() {
         let long = InboxItem { question: Some("x\n".repeat(1_000)), ..question() };
         assert!(item(&long).lines().count() < QUESTION_LINES_MAX + 10);
+    }
+
+    #[test]
+    fn works_that_are_held_because_the_same_agents_cannot_work_are_one_item() {
+        let held = |waypoint: &str, remediation: &str| InboxItem {
+            kind: InboxKind::Held,
+            waypoint: waypoint.parse().unwrap(),
+            reason_code: Some(ReasonCode::NotExecutable),
+            remediation: Some(remediation.to_owned()),
+            question: None,
+            actions: vec![Verb::Retry, Verb::Cancel],
+            ..question()
+        };
+        let all = [
+            held("a", "no credit"),
+            held("b", "no credit"),
+            question(),
+            held("c", "no program"),
+            held("d", "no credit"),
+        ];
+        let shown = items(&all);
+        assert_eq!(shown.len(), 3);
+        assert_eq!(shown[0].matches("no credit").count(), 1);
+        let commands =
+            ["a", "b", "d"].map(|waypoint| shown[0].contains(&format!("> holdpoint retry {waypoint} --flight f")));
+        assert_eq!(commands, [true; 3], "{}", shown[0]);
+        assert!(shown[2].contains("no program") && !shown[2].contains("retry a"));
     }
 
     #[test]
