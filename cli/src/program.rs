@@ -3,6 +3,7 @@
 //! Agents run in a clone of their own. A path into the repository stays relative, because the clone has it and the
 //! user's own tree is out of an agent's reach.
 
+pub(crate) mod login;
 mod lookup;
 
 use std::path::{Component, Path, PathBuf};

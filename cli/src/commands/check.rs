@@ -4,10 +4,14 @@ use holdpoint_core::{
     plan::{self, PatternMatches},
     shown, workflows,
 };
-use holdpoint_runtime::config::Config;
+use holdpoint_harness::backend::command::own_environment;
+use holdpoint_runtime::config::{Config, presets::PresetName};
 use serde::Serialize;
 
-use super::run::{BUILDERS_DEFAULT, nothing_named, refuse_own_fleet};
+use super::{
+    doctor,
+    run::{BUILDERS_DEFAULT, nothing_named, refuse_own_fleet},
+};
 use crate::{
     args::{CheckArgs, Work},
     base_tree::BaseTree,
@@ -15,6 +19,7 @@ use crate::{
     fleet::{find_server, known_broker},
     output,
     preflight::{self, Cleared},
+    program::login::Login,
     ready::{Planned, Ready},
     rehearsal,
     skills::{Applied, Skills},
@@ -115,6 +120,7 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     let doubts = if args.no_try { Vec::new() } else { Box::pin(rehearsal::try_base(&ready, &config)).await? };
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
     warnings.extend(doubts);
+    warnings.extend(unready(&config, !args.no_try).await);
     if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
@@ -129,6 +135,24 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
         warnings.push(format!("`run` will refuse it: {}", lacking.message()));
     }
     Ok((ready, warnings))
+}
+
+/// What keeps the named coding agents from working, as far as that can be tried without cost.
+async fn unready(config: &Config, tries: bool) -> Vec<String> {
+    let (own_env, mut told) = (own_environment(), Vec::new());
+    let mut seen: Vec<&str> = Vec::new();
+    for (_, program) in config.agents.programs() {
+        let Some(preset) = program.preset.map(PresetName::preset) else { continue };
+        told.extend(Login::of(preset, program, &own_env).and_then(|login| login.problem(preset)));
+        if tries && !seen.contains(&preset.program) {
+            seen.push(preset.program);
+            let started = Box::pin(doctor::agents::version(config, preset)).await;
+            told.extend(started.err().map(|problem| format!("{} cannot work: {problem}", preset.program)));
+        }
+    }
+    told.sort();
+    told.dedup();
+    told
 }
 
 /// On a fleet elsewhere, which is only connected to.

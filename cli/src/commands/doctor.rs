@@ -1,6 +1,6 @@
 //! `doctor`: what this machine has of what is needed, part by part, and what to do about the rest.
 
-mod agents;
+pub(super) mod agents;
 
 use std::{
     path::Path,

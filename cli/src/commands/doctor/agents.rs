@@ -1,6 +1,6 @@
 //! Which coding agents are here, and whether they start where turns run: in the sandbox.
 //!
-//! An agent that is missing makes no machine unfit. Whether one has a key, and its provider answers, is not tried.
+//! An agent that is missing makes no machine unfit. Whether its provider answers is not tried.
 
 use holdpoint_harness::backend::{
     CommandBackend, CommandSettings, command::own_environment, installed, sessions::Sessions,
@@ -13,6 +13,8 @@ use holdpoint_runtime::config::{
 use holdpoint_sandbox::Sandbox;
 use serde::Serialize;
 
+use crate::program::login::Login;
+
 /// One coding agent.
 #[derive(Debug, Serialize)]
 pub(super) struct AgentPart {
@@ -24,10 +26,20 @@ pub(super) struct AgentPart {
     pub(super) version: Option<String>,
     /// Whether it starts in the sandbox; `null` where it is not here.
     pub(super) starts: Option<bool>,
+    /// How it logs in where turns run; `null` where nobody here knows.
+    pub(super) login: Option<Login>,
     /// Which variables with keys and the like would be passed on: names only.
     pub(super) passes: Vec<String>,
     /// Why it does not start.
     pub(super) problem: Option<String>,
+}
+
+impl AgentPart {
+    /// What a person should know of its login.
+    fn login_problem(&self) -> Option<String> {
+        let preset = PRESETS.iter().find(|preset| preset.program == self.name)?;
+        self.login?.problem(preset)
+    }
 }
 
 /// Looks at every preset.
@@ -49,6 +61,7 @@ async fn part(config: &Config, preset: &Preset) -> AgentPart {
         found: found.as_ref().map(|file| file.display().to_string()),
         version: None,
         starts: None,
+        login: Login::of(preset, &configured(preset), &own_env),
         passes: passes.collect(),
         problem: None,
     };
@@ -62,17 +75,24 @@ async fn part(config: &Config, preset: &Preset) -> AgentPart {
     part
 }
 
-async fn version(config: &Config, preset: &Preset) -> Result<String, String> {
-    let own_env = own_environment();
+/// The preset as a builder has it.
+fn configured(preset: &Preset) -> ProgramConfig {
     let builder = ProgramConfig { command: Some(preset.program.to_owned()), ..ProgramConfig::default() };
     let mut agents = AgentsConfig { builder, ..AgentsConfig::default() };
+    let own_env = own_environment();
     apply(&mut agents, |name| own_env.get(name).cloned());
+    agents.builder
+}
+
+/// Has the program of a preset say its version in the sandbox.
+pub(in crate::commands) async fn version(config: &Config, preset: &Preset) -> Result<String, String> {
+    let own_env = own_environment();
     let dir = tempfile::tempdir().map_err(|error| format!("cannot make a folder to try it in: {error}"))?;
     let turn = dir.path().join("turn");
     std::fs::create_dir(&turn).map_err(|error| format!("cannot make a folder to try it in: {error}"))?;
     let settings = CommandSettings {
         role: role::id(role::BUILDER),
-        program: agents.builder,
+        program: configured(preset),
         home: dir.path().join("home"),
         sessions: Sessions::new(dir.path().join("sessions")),
         hidden: Vec::new(),
@@ -92,5 +112,6 @@ pub(super) fn lines(part: &AgentPart) -> Vec<String> {
     lines.extend(problem.as_ref().map(|problem| format!("      {problem}")));
     let keys = if passes.is_empty() { "none".to_owned() } else { passes.join(", ") };
     lines.push(format!("      variables it gets from yours: {keys}"));
+    lines.extend(part.login_problem().map(|problem| format!("      {problem}")));
     lines
 }
