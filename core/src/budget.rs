@@ -10,7 +10,7 @@ pub mod price;
 
 use holdpoint_protocol::{
     artifact::Metered,
-    budget::{Allowance, Amounts, Limits, Unmetered, micro_usd},
+    budget::{Allowance, Amounts, Limits, micro_usd},
     ids::WaypointId,
     plan::{FlightBudget, Plan, TurnBudget, Waypoint},
     state::WaypointState,
@@ -61,21 +61,24 @@ pub fn is_limited(plan: &Plan, waypoint: &Waypoint) -> bool {
     !(of_flight(&plan.budget).is_none() && of_turn(&waypoint.budget).is_none() && total.is_none())
 }
 
-/// What a turn with this allowance counts as, and whether something that is limited was not reported. Without a report it
-/// counts as all that it was allowed: nobody can say that it used up less.
+/// What a turn with this allowance counts as, and whether something that is limited was not reported. What is not known counts as
+/// all that was allowed: nobody can say that it was less.
 #[must_use]
 pub fn counted(allowance: &Allowance, metered: Option<&Metered>) -> (Amounts, bool) {
-    let Allowance { limits, unmetered, .. } = allowance;
+    let limits = allowance.limits;
     let Some(metered) = metered else { return (limits.amounts(), false) };
     let reported = metered.reported();
-    let missing =
-        reported.to_list().into_iter().zip(limits.to_list()).any(|(it, limit)| it.is_none() && limit.is_some());
-    let mut used = reported.to_list();
-    if *unmetered == Unmetered::Refuse {
-        for (used, limit) in used.iter_mut().zip(limits.to_list()) {
-            *used = used.or(limit);
-        }
-    }
+    let known = |reported: Option<u64>| reported.filter(|_| !metered.incomplete);
+    // Output and time are measured, whatever a program says.
+    let measured = [false, false, false, true, true];
+    let counted =
+        reported.to_list().into_iter().zip(limits.to_list()).zip(measured).map(|((reported, limit), measured)| {
+            if measured || limit.is_none() || known(reported).is_some() { reported } else { reported.max(limit) }
+        });
+    let missing = Limits { output_bytes: None, wall_ms: None, ..limits }.to_list().into_iter().zip(reported.to_list());
+    let missing = missing.into_iter().any(|(limit, reported)| limit.is_some() && known(reported).is_none());
+    let mut used = limits.to_list();
+    used.iter_mut().zip(counted).for_each(|(used, counted)| *used = counted);
     (Limits::from_list(used).amounts(), missing)
 }
 

@@ -37,7 +37,7 @@ pub struct Sum {
     pub turns: u32,
     /// Together.
     pub used: Amounts,
-    /// Those of them that reported neither tokens nor cost.
+    /// Those of them whose cost is not known, or not all of it.
     pub unmetered: u32,
     /// Those of them whose cost is an estimate from a configured price, altogether or in part.
     pub estimated: u32,
@@ -148,7 +148,7 @@ impl Sum {
         self.turns += 1;
         self.used = self.used.plus(report.metered.reported().amounts());
         let reported = report.metered.reported();
-        self.unmetered += u32::from(reported.tokens.is_none() && reported.cost_micro_usd.is_none());
+        self.unmetered += u32::from(reported.cost_micro_usd.is_none() || report.metered.incomplete);
         self.estimated += u32::from(report.metered.estimated);
         self.claimed += u32::from(report.foreign);
     }

@@ -60,7 +60,10 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return escalate(reason, "answer the question: `holdpoint inbox` shows it");
     }
     if facts.criteria.iter().any(|c| c.reason == Some(CriterionReason::NoJudge)) {
-        return escalate(ReasonCode::JudgeMissing, "give the criterion a check, or run with a judge (--judge)");
+        return escalate(
+            ReasonCode::JudgeMissing,
+            "give the criterion a check, or run with a judge that can work (--judge); `holdpoint history` has its words",
+        );
     }
     if facts.safety_broken {
         return rollback(facts, ReasonCode::Safety, "look at what the agent's program did before you run it again");

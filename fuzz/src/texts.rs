@@ -11,7 +11,7 @@ use holdpoint_core::{
 use holdpoint_harness::{
     backend::{
         BackendResult,
-        markers::{self, MARKERS_MAX, Scanner, TEXT_BYTES_MAX},
+        markers::{self, Contract, MARKERS_MAX, Scanner, TEXT_BYTES_MAX},
     },
     build_turn::answer as answers,
     dialect::{self, Dialect},
@@ -133,10 +133,10 @@ pub fn scripts(data: &[u8]) {
 /// What a program prints, whole and in pieces: the first byte says how it is cut.
 pub fn markers(data: &[u8]) {
     let Some((first, output)) = data.split_first() else { return };
-    let whole = markers::read(output, b"", "");
+    let whole = markers::read(output, b"", "", Contract::default());
     let mut scanner = Scanner::default();
     output.chunks(usize::from(*first).max(1)).for_each(|piece| scanner.push(piece));
-    let cut = scanner.finish();
+    let cut = scanner.finish(Contract::default());
     // The final object may call as well.
     assert!(cut.help.is_none() || whole.help.is_some());
     let cut = markers::Found { help: whole.help.clone(), ..cut };
@@ -145,7 +145,7 @@ pub fn markers(data: &[u8]) {
     assert!(kinds.iter().all(|count| *count <= MARKERS_MAX));
     let completions = whole.markers.completions.iter().map(|completion| &completion.text);
     assert!(completions.chain(&whole.markers.stages).all(|text| text.len() <= TEXT_BYTES_MAX));
-    let _ = markers::read(b"", output);
+    let _ = markers::read(b"", output, "", Contract::default());
 }
 
 /// How the program ended in the first byte, then what it printed on both streams with a NUL between them.

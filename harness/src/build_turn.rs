@@ -7,7 +7,10 @@
 //!   `task`: what a program is given; `capture`: what it left in its files; `outcome`: what came of the turn, with them.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
-//! - `unusable`: pure; how files that cannot be handed off are put right. `talk`: the conversation that goes along with a question, and with its answer.
+//! - `unusable`: pure; how files that cannot be handed off are put right.
+//! - `standing`: a refusal of the model's provider that stands for more turns than one.
+//! - `ledger`: what the runs of a turn used up, kept by the turn.
+//! - `talk`: the conversation that goes along with a question, and with its answer.
 //! - [`by_hand`]: what a person left who took over a turn.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, workbench, upload, handoff. [`process`]: the agent.
 
@@ -18,10 +21,12 @@ pub(crate) mod exchanged;
 pub mod folder;
 mod handoff;
 mod hazards;
+mod ledger;
 mod outcome;
 pub mod output;
 pub mod process;
 mod so_far;
+pub(crate) mod standing;
 mod talk;
 pub(crate) mod task;
 pub mod unsure;

@@ -4,7 +4,8 @@
 //! and says what the agent [`Said`]; markers, envelopes, questions, calls for help, failures and metering read that and
 //! never the raw stream. In the dialect `plain` the agent's words are the standard output itself.
 //!
-//! Pure, and bounded whatever a program prints: a line that is too long or no JSON is passed over, and texts are cut.
+//! Pure, and bounded whatever a program prints: a line that is too long or breaks off is passed over, and texts are cut. What else is wrong
+//! with a line is replaced ([`lenient`]): half a character costs nobody the cost, the question or the call for help next to it.
 //! Nothing here judges: whether a session may go on, a pause is made or a turn fails is for others to decide. Metered
 //! amounts are the program's own word.
 
@@ -17,12 +18,12 @@ mod lines;
 mod said;
 mod words;
 
-use serde::de::IgnoredAny;
+use holdpoint_core::lenient;
 use serde_json::Value;
 
 pub use heard::DialectListener;
 pub use holdpoint_runtime::config::Dialect;
-pub use said::{AgentUsage, Continuation, Limited, Said};
+pub use said::{AgentUsage, Continuation, ProviderRefusal, RefusalKind, Said};
 
 pub(crate) use lines::{LINE_BYTES_MAX, Line, Lines};
 pub(crate) use said::is_session;
@@ -106,23 +107,18 @@ fn take(line: Line<'_>, said: &mut Said, state: &mut State) {
         return;
     };
     let is_event = |value: &Value| value.get("type").is_some_and(Value::is_string);
-    match serde_json::from_slice::<Value>(line).ok().filter(is_event) {
-        Some(event) => match state {
+    match lenient::value(line) {
+        Some(event) if is_event(&event) => match state {
             State::Claude(state) => state.take(&event, said),
             State::Codex(state) => state.take(&event, said),
             State::Acp(state) => state.take(&event, said),
             State::Plain => {}
         },
         // An event that broke off is nobody's words.
-        None if broke_off(line) => said.unread = said.unread.saturating_add(1),
+        None if line.starts_with(b"{\"") => said.unread = said.unread.saturating_add(1),
         // A script around the program may print as well, and says what it says.
-        None => words::plain(&mut said.text, line),
+        Some(_) | None => words::plain(&mut said.text, line),
     }
-}
-
-/// Whether a line is the beginning of a JSON object, and no more of one.
-fn broke_off(line: &[u8]) -> bool {
-    line.starts_with(b"{\"") && serde_json::from_slice::<IgnoredAny>(line).is_err()
 }
 
 /// A text of an event.
@@ -132,7 +128,19 @@ fn text<'a>(event: &'a Value, path: &str) -> Option<&'a str> {
 
 /// A count in an event; 0 where it has none.
 fn count(event: &Value, name: &str) -> u64 {
-    event.get(name).and_then(Value::as_u64).unwrap_or_default()
+    event.get(name).map_or(0, |value| value.as_u64().or_else(|| value.as_f64().and_then(rounded)).unwrap_or_default())
+}
+
+/// Dollars as millionths; `None` for what is no amount.
+fn micro_usd(dollars: f64) -> Option<u64> {
+    rounded(dollars * 1_000_000.0)
+}
+
+/// A number as a count; `None` for what is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+fn rounded(number: f64) -> Option<u64> {
+    let number = number.round();
+    (number >= 0.0 && number < u64::MAX as f64).then_some(number as u64)
 }
 
 #[cfg(test)]

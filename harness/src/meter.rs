@@ -33,6 +33,7 @@ pub struct RunMeter(Arc<Watched>);
 struct Watched {
     limits: Limits,
     price: Option<Price>,
+    since: Instant,
     until: Option<Instant>,
     /// `None`: it prints nothing that can be read while it runs.
     reader: Option<Mutex<DialectReader>>,
@@ -49,7 +50,8 @@ impl RunMeter {
         let reader = (!dialect.is_plain()).then(|| Mutex::new(DialectReader::new(dialect, before)));
         let until = limits.wall_ms.map(|wall| Instant::now() + Duration::from_millis(wall));
         let (printed, reached) = (AtomicU64::new(0), AtomicBool::new(limits.is_used_up()));
-        Self(Arc::new(Watched { limits, price, until, reader, printed, reached, wake: Notify::new() }))
+        let since = Instant::now();
+        Self(Arc::new(Watched { limits, price, since, until, reader, printed, reached, wake: Notify::new() }))
     }
 
     /// The program printed this.
@@ -70,6 +72,16 @@ impl RunMeter {
         if watched.limits.is_reached(used) {
             self.reach();
         }
+    }
+
+    /// What the run used up so far, as far as it is known.
+    #[must_use]
+    pub fn so_far(&self) -> Metered {
+        let watched = &*self.0;
+        let reader = watched.reader.as_ref().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner));
+        let said = reader.map(|reader| reader.said().clone().priced(watched.price)).unwrap_or_default();
+        let metered = metered(&said, watched.since.elapsed(), watched.printed.load(Ordering::Relaxed));
+        Metered { incomplete: true, ..metered }
     }
 
     /// Whether a limit was reached.
@@ -135,16 +147,24 @@ fn reports_all() -> Limits {
 #[must_use]
 pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
     let Said { usage, cost_micro_usd, estimated, tool_calls, .. } = said;
+    let least = said.used_nothing().then_some(0);
     Metered {
         wall: wall.into(),
         output_bytes,
-        tokens: usage.as_ref().map(AgentUsage::total),
+        tokens: usage.as_ref().map(AgentUsage::total).or(least),
         usage: usage.map(Into::into),
         cost_usd: None,
-        cost_micro_usd: *cost_micro_usd,
+        cost_micro_usd: cost_micro_usd.or(least),
         estimated: *estimated,
-        tool_calls: *tool_calls,
+        tool_calls: tool_calls.or(least),
+        incomplete: !said.finished,
     }
+}
+
+/// What a turn used up in which no program was run.
+#[must_use]
+pub fn nothing() -> Metered {
+    Metered { tokens: Some(0), cost_micro_usd: Some(0), tool_calls: Some(0), ..Metered::default() }
 }
 
 #[cfg(test)]

@@ -67,10 +67,10 @@ pub enum OnExceeded {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unmetered {
-    /// They run, and what they do not report counts as nothing.
+    /// They run, and what they do not report counts as their whole allowance.
     #[default]
     Allow,
-    /// They are not run. An amount that an agent of your own does not report counts as its whole allowance.
+    /// They are not run.
     Refuse,
 }
 

@@ -87,7 +87,7 @@ codes! {
         TurnPoisoned = "turn_poisoned",
         /// A person cancelled it.
         Cancelled = "cancelled",
-        /// The agent's program is not there or cannot be run.
+        /// The agent's program cannot work: it is not there, cannot be run, or the provider of its model refuses.
         NotExecutable = "not_executable",
         /// Nobody answered a question in time.
         AnswerOverdue = "answer_overdue",

@@ -7,11 +7,13 @@ use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener, Recording, Storing, Waiting},
     backend::{
         command::SESSION,
-        markers::{self, HelpCall},
+        markers::{self, Contract, HelpCall},
         question::ValidQuestion,
     },
     dialect::{self, Continuation, Said},
-    exchange::{After, Again, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, rules_at, stall::Stall},
+    exchange::{
+        After, Again, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, limits, rules_at, stall::Stall,
+    },
     live::Live,
     meter::{self, RunMeter},
 };
@@ -89,7 +91,7 @@ pub(crate) async fn by_judge(
     // Boxed, as the program's run is large.
     let put = Box::pin(put(runs, tree, (judge, criterion), &question, &rules));
     let Put { outcome, came, evidence, said } = put.instrument(span.clone()).await?;
-    let found = markers::read(&said.text, &outcome.stderr, "");
+    let found = markers::read(&said.text, &outcome.stderr, "", Contract::default());
     runs.record.markers_ignored.extend(found.said_nothing(subject.waypoint));
     let judged = match came {
         Came::Judged(judged) => judged,
@@ -126,8 +128,8 @@ async fn put(
     let desk = AboutCriterion { desk: runs.desk(), criterion: &criterion.id };
     let allowance = runs.allowance;
     let streams = !judge.dialect.is_plain();
-    let limits = (judge::JUDGE_TIMEOUT, u64::MAX);
-    let exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
+    let bounds = (judge::JUDGE_TIMEOUT, u64::MAX);
+    let exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", bounds);
     let mut exchange = exchange.resuming(judge.resume.is_some());
     // Of its own: a check may have left settings in its home, and the judge's program would load them with the judge's keys.
     let home = format!("judge-{}", criterion.id);
@@ -173,9 +175,13 @@ async fn put(
         let came = came.with_events(printed.end());
         let stuck = stall.is_stuck();
         let problem = problem.map(|problem| behind(problem, stuck, &said));
-        if problem.is_some() && said.rate_limited.is_some() && exchange.waits(outcome.duration, said.rate_limited).await
-        {
-            continue;
+        let refusal = said.refusal(run.go_on.is_some()).filter(|_| problem.is_some());
+        if let Some(refusal) = refusal {
+            if exchange.waits(outcome.duration, refusal).await {
+                continue;
+            }
+            let why = limits::refused(refusal, said.error.as_deref().unwrap_or_default()).detail;
+            return Ok(Put { outcome, came: Came::Judged(Judged::refused(why)), evidence, said });
         }
         let tried = EndedRun {
             command: &run.command,

@@ -8,7 +8,7 @@ mod handed;
 
 use std::{borrow::Cow, collections::BTreeSet, time::Duration};
 
-use holdpoint_core::{shown, telling};
+use holdpoint_core::{lenient, shown, telling};
 use holdpoint_harness::{
     ask::Ask,
     backend::markers::{self, Found, HelpCall},
@@ -279,6 +279,11 @@ impl Judged {
     pub(crate) fn nobody() -> Self {
         Self::inconclusive(Some(CriterionReason::NoJudge), "it has no check, and there is no judge")
     }
+
+    /// There is a judge, and its model's provider refuses. No attempt can change that.
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self::inconclusive(Some(CriterionReason::NoJudge), why)
+    }
 }
 
 /// What came of a judge's run.
@@ -310,12 +315,12 @@ pub(crate) fn read(
     before: Before<'_>,
 ) -> (Came, Option<ResultProblem>) {
     // Its prompt is JSON, which has no line that calls.
-    let Found { help, question, envelope, .. } = markers::read(&said.text, stderr, "");
+    let Found { help, question, envelope, .. } = markers::read(&said.text, stderr, "", expected.contract(before));
     if let Some(call) = help {
         return (Came::Asks(Ask::Help(call)), None);
     }
     // A verdict may quote what looks like a question.
-    let bare = serde_json::from_slice::<Answer>(said.answer()).is_ok();
+    let bare = answer_in(said.answer()).is_ok();
     let asks = matches!(ended, Ended::Exited(_)) && !bare;
     match question.filter(|_| asks) {
         Some(Ok(question)) => return (Came::Asks(Ask::Question(question)), None),
@@ -351,8 +356,13 @@ fn verdict(ended: Ended, answer: &[u8]) -> Judged {
     Judged::inconclusive(Some(reason), format!("the judge gave no verdict: {}", crate::evidence::ending(ended)))
 }
 
+/// The verdict object that a text is.
+fn answer_in(text: &[u8]) -> Result<Answer, serde_json::Error> {
+    serde_json::from_slice(text).or_else(|error| lenient::value(text).map_or(Err(error), serde_json::from_value))
+}
+
 fn read_answer(text: &[u8]) -> Judged {
-    let answer: Answer = match serde_json::from_slice(text) {
+    let answer = match answer_in(text) {
         Ok(answer) => answer,
         Err(error) => return Judged::inconclusive(None, format!("the judge printed no verdict object: {error}")),
     };

@@ -272,7 +272,7 @@ async fn a_printed_question_goes_with_the_work_too() {
     for asks in [
         "echo '{\"type\": \"ClarificationRequest\", \"question\": \"Which?\", \"options\": [\"a\"]}'; exit 1",
         "echo '<clarification-request options=\"a\">Which?</clarification-request>'",
-        "echo '{\"component\": \"b\", \"status\": \"partial\", \"data\": {\"question\": \"Which?\", \"options\": [\"a\"]}}'",
+        "echo '{\"version\": \"1.0\", \"component\": \"b\", \"status\": \"partial\", \"data\": {\"question\": \"Which?\", \"options\": [\"a\"]}}'",
     ] {
         let shop = Shop::new().await;
         let built = shop.run(&format!("echo two >> a.txt; {asks}")).await;

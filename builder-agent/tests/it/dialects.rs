@@ -10,6 +10,7 @@ use holdpoint_protocol::{
     artifact::TokenUsage,
     budget::{Allowance, Limits, Unmetered},
     reason::ReasonCode,
+    turn::Turn,
 };
 use holdpoint_runtime::config::{Dialect, ProgramConfig, presets::PresetName};
 
@@ -35,7 +36,8 @@ async fn what_an_agent_says_in_its_dialect_is_read_and_metered() {
     {
         let command = format!("printf hello > made.txt; cat {}/{stream}.jsonl", recorded().display());
         let workbench = shop.bench_with(&command, speaks(dialect)).await;
-        let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let turn = Turn { turn_id: stream.parse().unwrap(), ..shop.turn() };
+        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
         assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
         let metered = &built.metered;
         assert_eq!((metered.tokens, metered.tool_calls, metered.cost_micro_usd), (Some(2468), Some(1), cost));
@@ -94,8 +96,70 @@ async fn a_failure_shows_what_the_agent_said_and_not_the_stream() {
     let workbench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
     let built = workbench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let failure = failure(&built);
-    assert_eq!(failure.reason, ReasonCode::AgentFailed);
+    assert_eq!(failure.reason, ReasonCode::NotExecutable, "its model answered nothing");
     assert!(failure.detail.contains("stream disconnected") && !failure.detail.contains("thread_id"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_login_that_is_missing_is_no_attempt_and_no_program_is_run_again_for_turns_that_were_open_then() {
+    let shop = Shop::new().await;
+    let runs = shop.path("runs");
+    fs::create_dir(&runs).unwrap();
+    let refused = r#"{"type":"result","subtype":"success","is_error":true,"result":"Not logged in. Please run /login","session_id":"s-1"}"#;
+    let command = format!("mktemp -p {} > /dev/null; echo '{refused}'; exit 1", runs.display());
+    let workbench = shop.bench_with(&command, |program| {
+        program.dialect = Dialect::Claude;
+        program.write_paths.push(runs.clone());
+    });
+    let workbench = workbench.await;
+    let runs = || fs::read_dir(&runs).unwrap().count();
+    let (mut turn, limits) = (shop.turn(), Limits { cost_micro_usd: Some(1_000_000), ..Limits::default() });
+    turn.allowance = Some(Allowance { limits, ..Allowance::default() });
+    for (turn, runs_by_then) in [(turn.clone(), 1), (turn.clone(), 1)] {
+        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let failure = failure(&built);
+        assert_eq!((failure.reason, runs()), (ReasonCode::NotExecutable, runs_by_then));
+        assert!(failure.detail.contains("Please run /login"), "{}", failure.detail);
+        assert_eq!(built.metered.cost_micro_usd, Some(0), "nothing was used up");
+    }
+    // One that is opened later may meet a login.
+    turn.record.at = holdpoint_runtime::clock::now();
+    workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!(runs(), 2);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_delivered_once_more_goes_on_with_what_is_left_of_its_allowance() {
+    let shop = Shop::new().await;
+    let paid = r#"{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s","total_cost_usd":0.9,"usage":{"input_tokens":9}}"#;
+    let begins = r#"{"type":"assistant","message":{"id":"m","usage":{"input_tokens":5},"content":[]}}"#;
+    let workbench = shop.bench_with(&format!("echo '{paid}'"), speaks(Dialect::Claude)).await;
+    let limits = Limits { cost_micro_usd: Some(1_000_000), ..Limits::default() };
+    let mut turn = shop.turn();
+    turn.allowance = Some(Allowance { limits, ..Allowance::default() });
+    let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!((built.metered.cost_micro_usd, built.metered.incomplete), (Some(900_000), false));
+    // Its result did not come through: the turn is delivered once more.
+    let again = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!((again.metered.cost_micro_usd, again.metered.tokens), (Some(1_800_000), Some(18)));
+    // A run that is broken off is noted as one whose end nobody knows.
+    drop((built, again, workbench));
+    let workbench = shop.bench_with(&format!("echo '{begins}'; sleep 600"), speaks(Dialect::Claude)).await;
+    let other = Turn { turn_id: "turn2".parse().unwrap(), allowance: None, ..turn };
+    let note = shop.path("state/turns/used-turn2");
+    let noted = async {
+        while !fs::read_to_string(&note).is_ok_and(|note| note.contains("\"tokens\":5")) {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        _ = workbench.run(&other, &agent(), &shop.mirror, &Nobody) => panic!("it ends"),
+        noted = tokio::time::timeout(std::time::Duration::from_secs(60), noted) => noted.unwrap(),
+    }
+    drop(workbench);
+    let workbench = shop.bench_with(&format!("echo '{paid}'"), speaks(Dialect::Claude)).await;
+    let built = workbench.run(&other, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!((built.metered.tokens, built.metered.incomplete), (Some(14), true));
 }
 
 #[tokio::test]

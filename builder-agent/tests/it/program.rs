@@ -134,7 +134,7 @@ async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
 #[tokio::test]
 async fn claims_without_a_completion_are_not_ready() {
     let shop = Shop::new().await;
-    let built = shop.run("echo '<execution-stage>all done</execution-stage>'").await;
+    let built = shop.run("echo '<waypoint-complete>w1'").await;
     assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid);
     let built = shop.run("echo '<waypoint-complete>w1</waypoint-complete>'").await;
     assert!(ready(&built).work.is_none());

@@ -68,7 +68,7 @@ async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Fai
 pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<String> {
     let (costs, _) = tokio::time::timeout(PATIENCE, read(client, flight)).await.ok()?.ok()?;
     let total = costs.rows(By::Role).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
-    if total.turns > 0 && total.unmetered >= total.turns {
+    if total.turns > 0 && !is_known(&total) && total.used.tokens == 0 {
         let turns = if total.turns == 1 { "turn, whose program reports" } else { "turns, whose programs report" };
         return Some(format!("{} {turns} no cost", total.turns));
     }
@@ -88,7 +88,7 @@ fn csv(rows: &[CostRow]) -> Vec<String> {
     let line = |name: &str, which: &str, sum: &Sum| {
         let Amounts { tokens, cost_micro_usd, tool_calls, output_bytes, wall_ms } = sum.used;
         let Sum { turns, unmetered, claimed, estimated, .. } = sum;
-        let cost = dollars(cost_micro_usd);
+        let cost = if is_known(sum) { dollars(cost_micro_usd) } else { String::new() };
         format!(
             "{name},{which},{turns},{cost},{tokens},{tool_calls},{output_bytes},{wall_ms},{unmetered},{claimed},{estimated}"
         )
@@ -133,9 +133,14 @@ fn words(sum: Sum) -> String {
     let kinds: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}")).collect();
     let apart = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    let cost = dollars(used.cost_micro_usd);
+    let cost = if is_known(&sum) { format!("${}", dollars(used.cost_micro_usd)) } else { "unmetered".to_owned() };
     let noun = if turns == 1 { "turn" } else { "turns" };
-    format!("${cost}, {} tokens, {} tool calls, {seconds} s in {turns} {noun}{apart}", used.tokens, used.tool_calls)
+    format!("{cost}, {} tokens, {} tool calls, {seconds} s in {turns} {noun}{apart}", used.tokens, used.tool_calls)
+}
+
+/// Whether anything is known of what these turns cost.
+fn is_known(sum: &Sum) -> bool {
+    sum.turns == 0 || sum.used.cost_micro_usd > 0 || sum.unmetered < sum.turns
 }
 
 /// Millionths of a dollar as dollars, exactly, with two decimals at least.
@@ -169,5 +174,15 @@ mod tests {
         let csv = csv(&[row]);
         assert_eq!(csv[0].split(',').count(), csv[1].split(',').count());
         assert_eq!(csv[1], "w1,first,1,1.25,42,0,0,95000,0,1,1");
+    }
+
+    #[test]
+    fn a_cost_that_nobody_knows_is_unmetered_and_no_zero() {
+        let unknown = Sum { turns: 2, unmetered: 2, ..Sum::default() };
+        assert_eq!(words(unknown), "unmetered, 0 tokens, 0 tool calls, 0 s in 2 turns (2 unmetered)");
+        let row = CostRow { name: "w1".to_owned(), first: unknown, reworks: Sum::default() };
+        assert_eq!(csv(&[row])[1..], ["w1,first,2,,0,0,0,0,2,0,0", "w1,reworks,0,0.00,0,0,0,0,0,0,0"]);
+        let partly = Sum { used: Amounts { cost_micro_usd: 500_000, ..Amounts::default() }, unmetered: 1, ..unknown };
+        assert!(words(partly).starts_with("$0.50, "));
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn cost(sum: &Sum) -> String {
     }
     let about = if *estimated > 0 { "≈ " } else { "" };
     let mut text = format!("{about}${:.2}, {} tokens", used.cost_micro_usd as f64 / 1e6, used.tokens);
-    if unmetered == turns {
+    if unmetered == turns && used.cost_micro_usd == 0 && used.tokens == 0 {
         text = format!("not metered, {}", span(Duration::from_millis(used.wall_ms)));
     } else if *unmetered > 0 {
         text.push_str(&format!(", {unmetered} of {turns} turns not metered"));

@@ -36,9 +36,20 @@ pub fn reached(allowance: Option<&Allowance>, metered: &Metered) -> Failure {
     Failure { reason: ReasonCode::BudgetExhausted, detail }
 }
 
-/// What two runs used up together.
+/// What is known to be used up when another run begins: of that nothing yet.
+#[must_use]
+pub fn begun(before: &Metered) -> Metered {
+    Metered { incomplete: true, ..before.clone() }
+}
+
+/// What two runs used up together. An amount that only one of them reported is not all of it.
 #[must_use]
 pub fn plus(before: Metered, more: Metered) -> Metered {
+    if before == Metered::default() {
+        return more;
+    }
+    let differ = |a: Option<u64>, b: Option<u64>| a.is_some() != b.is_some();
+    let mixed = differ(before.tokens, more.tokens) || differ(before.cost_micro_usd, more.cost_micro_usd);
     let both = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_add(b.unwrap_or_default())).or(b);
     let usage = match (before.usage, more.usage) {
         (Some(a), Some(b)) => Some(TokenUsage {
@@ -58,6 +69,7 @@ pub fn plus(before: Metered, more: Metered) -> Metered {
         cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
         estimated: before.estimated || more.estimated,
         tool_calls: both(before.tool_calls, more.tool_calls),
+        incomplete: before.incomplete || more.incomplete || mixed,
     }
 }
 
@@ -76,8 +88,10 @@ mod tests {
             (used(Some(2), None), used(None, Some(3)), (Some(2), Some(3))),
             (used(Some(2), Some(1)), used(Some(3), Some(u64::MAX)), (Some(5), Some(u64::MAX))),
         ] {
+            let mixed = before.tokens.is_some() != more.tokens.is_some();
             let sum = plus(before, more);
             assert_eq!((sum.tokens, sum.cost_micro_usd, sum.output_bytes), (both.0, both.1, 2));
+            assert_eq!(sum.incomplete, mixed);
         }
     }
 

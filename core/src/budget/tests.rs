@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, time::Duration};
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Disposition, Metered, Verb},
-    budget::{Allowance, Amounts, Limits, OnExceeded, Unmetered},
+    budget::{Allowance, Amounts, Limits, OnExceeded},
     facts::Verdict,
     ids::WaypointId,
     journal::{Cause, Entry, Fleet, Sequence},
@@ -235,9 +235,14 @@ fn a_turn_without_a_report_counts_as_all_that_it_was_allowed() {
     let allowed = Allowance { limits: cost(DOLLAR), ..Allowance::default() };
     let silent = Metered { output_bytes: 9, ..Metered::default() };
     assert_eq!(counted(&allowed, None), (cost(DOLLAR).amounts(), false));
-    assert_eq!(counted(&allowed, Some(&silent)), (Amounts { output_bytes: 9, ..Amounts::default() }, true));
-    let strict = Allowance { unmetered: Unmetered::Refuse, ..allowed };
-    assert_eq!(counted(&strict, Some(&silent)).0.cost_micro_usd, DOLLAR);
+    let all = Amounts { output_bytes: 9, ..cost(DOLLAR).amounts() };
+    assert_eq!(counted(&allowed, Some(&silent)), (all, true));
+    let known = |micro, incomplete| Metered { cost_micro_usd: Some(micro), incomplete, ..silent.clone() };
+    assert_eq!(counted(&allowed, Some(&known(3, false))).0.cost_micro_usd, 3);
+    assert_eq!(counted(&allowed, Some(&known(3, true))), (all, true), "the rest of it is not known");
+    assert_eq!(counted(&allowed, Some(&known(2 * DOLLAR, true))).0.cost_micro_usd, 2 * DOLLAR);
+    let free = Allowance::default();
+    assert_eq!(counted(&free, Some(&known(3, true))).0.cost_micro_usd, 3, "nothing is limited");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! What the other end sends is not trusted: a line that is no message is passed over, and an answer to nothing that was asked, too.
 
+use holdpoint_core::lenient;
 use serde_json::{Value, json};
 
 /// There is no such method.
@@ -44,7 +45,7 @@ pub enum WireMessage {
 /// # Errors
 /// Why it is no message.
 pub fn read(line: &[u8]) -> Result<WireMessage, &'static str> {
-    let mut value: Value = serde_json::from_slice(line).map_err(|_| "it is no JSON")?;
+    let mut value = lenient::value(line).ok_or("it is no JSON")?;
     let Some(object) = value.as_object_mut() else { return Err("it is no object") };
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err("it is no message of JSON-RPC 2.0");

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use holdpoint_core::lenient;
 use holdpoint_protocol::{
     artifact::{Clarified, Confidence},
     state::Outcome,
@@ -214,7 +215,14 @@ pub fn read(line: &[u8]) -> (String, Result<ValidRequest, String>) {
     }
     let request: Request = match serde_json::from_slice(line) {
         Ok(request) => request,
-        Err(error) => return (String::new(), Err(format!("the request cannot be read: {error}"))),
+        Err(error) => {
+            let value = lenient::value(line).unwrap_or_default();
+            let id = value.get("id").and_then(Value::as_str).filter(|id| id.len() <= ID_BYTES_MAX).map(str::to_owned);
+            match serde_json::from_value(value) {
+                Ok(request) => request,
+                Err(_) => return (id.unwrap_or_default(), Err(format!("the request cannot be read: {error}"))),
+            }
+        }
     };
     if request.id.len() > ID_BYTES_MAX {
         return (String::new(), Err(format!("the request's id is longer than {ID_BYTES_MAX} bytes")));

@@ -414,7 +414,7 @@ impl Backend for CommandBackend {
 /// nothing in it because it no longer knows it.
 fn can_go_on(said: &Said, went_on: bool) -> bool {
     let did_nothing = said.text.is_empty() && said.tool_calls.is_none();
-    !(said.context_full || went_on && did_nothing && said.rate_limited.is_none())
+    !(said.context_full || went_on && did_nothing && said.refused.is_none())
 }
 
 fn make(home: &Path) -> Result<(), BackendError> {

@@ -14,21 +14,25 @@
 //! ```
 
 mod completion;
+mod contract;
 mod element;
 mod help;
 mod object;
 mod reconcile;
 mod visible;
 
+use std::collections::BTreeSet;
+
 pub use completion::reply;
 pub(crate) use completion::{BadCompletion, completion};
+pub use contract::Contract;
 pub(crate) use element::{COMPLETE, first_word};
 use help::Calls;
 pub use help::{HelpCall, IGNORED_MAX};
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::{IgnoredBecause, IgnoredMarker},
-    ids::WaypointId,
+    ids::{CriterionId, WaypointId},
 };
 pub(crate) use object::sure;
 pub(crate) use reconcile::reconcile;
@@ -84,8 +88,8 @@ pub struct Markers {
     pub claims: Vec<Claim>,
     /// `<waypoint-complete>`: each one's whole text; the first word is the waypoint's id.
     pub completions: Vec<Completion>,
-    /// Whether a `<waypoint-complete>` was begun and not ended.
-    pub unfinished: bool,
+    /// The first words behind each `<waypoint-complete>` that was begun and not ended.
+    pub unfinished: Vec<String>,
 }
 
 /// A completion that the program says.
@@ -98,10 +102,23 @@ pub struct Completion {
 }
 
 impl Markers {
-    /// Whether the program used any marker.
+    /// The completions of this waypoint.
+    pub fn completions_of(&self, waypoint: &WaypointId) -> impl Iterator<Item = &Completion> {
+        self.completions.iter().filter(move |said| first_word(&said.text).0 == waypoint.as_str())
+    }
+
+    /// Whether a completion of this waypoint was begun and not ended.
     #[must_use]
-    pub fn any(&self) -> bool {
-        *self != Self::default()
+    pub fn is_unfinished(&self, waypoint: &WaypointId) -> bool {
+        self.unfinished.iter().any(|word| word == waypoint.as_str())
+    }
+
+    /// Whether the program speaks of this turn in markers: of its waypoint, or of one of its criteria. What looks like one in prose
+    /// does not.
+    #[must_use]
+    pub fn speak_of(&self, waypoint: &WaypointId, criteria: &BTreeSet<CriterionId>) -> bool {
+        let known = |claim: &Claim| criteria.iter().any(|criterion| criterion.as_str() == claim.id);
+        self.completions_of(waypoint).next().is_some() || self.is_unfinished(waypoint) || self.claims.iter().any(known)
     }
 }
 
@@ -140,14 +157,14 @@ pub enum PrintedResult {
 }
 
 /// Reads a whole output of a program that got `prompt`. Calls for help count on both streams, everything else on
-/// standard output. The final object's words on help are held against the calls.
+/// standard output, where it names the contract. The final object's words on help are held against the calls.
 #[must_use]
-pub fn read(stdout: &[u8], stderr: &[u8], prompt: &str) -> Found {
+pub fn read(stdout: &[u8], stderr: &[u8], prompt: &str, contract: Contract<'_>) -> Found {
     let mut out = Scanner::of(prompt);
     out.push(stdout);
     let mut err = Scanner::of(prompt);
     err.push(stderr);
-    let (mut found, of_err) = (out.finish(), err.finish());
+    let (mut found, of_err) = (out.finish(contract), err.finish(contract));
     found.help = reconcile(found.help.or(of_err.help), found.envelope.as_ref());
     found.ignored.extend(of_err.ignored.into_iter().filter(|ignored| ignored.marker == help::NAME));
     found.ignored.truncate(IGNORED_MAX);
@@ -184,12 +201,12 @@ impl Scanner {
 
     /// Says what was found, the last line included.
     #[must_use]
-    pub fn finish(self) -> Found {
+    pub fn finish(self, contract: Contract<'_>) -> Found {
         let Self { mut line, mut said } = self;
         last_line(&mut line, |line| said.take(line));
         let Lines { visible, calls, .. } = said;
         let text = visible.into_text();
-        let (envelope, question) = object::read(&text);
+        let (envelope, question) = object::read(&text, contract);
         let (markers, asked) = element::read(&text);
         let question = question.or(asked);
         let (help, ignored) = calls.finish();

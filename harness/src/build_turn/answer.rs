@@ -24,7 +24,7 @@ use crate::{
     ask::Ask,
     backend::{
         BackendResult,
-        markers::{self, Claim, Completion, Found, HelpCall, Markers, PrintedResult, first_word},
+        markers::{self, Claim, Completion, Contract, Found, HelpCall, Markers, PrintedResult},
         program::{last_argument, program_words},
         question::{ValidQuestion, confidence_share, confidence_word},
     },
@@ -82,9 +82,10 @@ pub struct AnswerRules<'a> {
 /// (FLY-I7).
 #[must_use]
 pub fn answer(result: &BackendResult, wanted: &AnswerRules<'_>) -> ProgramAnswer {
-    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let contract = wanted.expected.contract(wanted.before);
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt, contract);
     let word = |said: &Completion| confidence_word(said.confidence.as_deref()?.trim());
-    let marked: Vec<Confidence> = completions(&found.markers, wanted).filter_map(word).collect();
+    let marked: Vec<Confidence> = found.markers.completions_of(wanted.waypoint).filter_map(word).collect();
     match read(found, result, wanted) {
         ProgramAnswer::Ready(said) => {
             let mut stated = said.confidence.into_iter().chain(marked);
@@ -140,7 +141,8 @@ fn read(found: Found, result: &BackendResult, wanted: &AnswerRules<'_>) -> Progr
     // A program that was asked for an envelope may print it in a code block, as models do.
     let reply = || if wanted.before.asked { markers::reply(&result.said.text) } else { None };
     let printed = envelope.or_else(reply);
-    if printed.is_none() && markers.any() && !wanted.expected.required {
+    let speak = markers.speak_of(wanted.waypoint, &wanted.expected.criteria);
+    if printed.is_none() && speak && !wanted.expected.required {
         return match validate(&markers, wanted) {
             Ok(said) => ProgramAnswer::Ready(said),
             Err(problem) => ProgramAnswer::Unusable(problem),
@@ -163,7 +165,7 @@ pub(crate) fn called(found: &Found, result: &BackendResult, waypoint: &WaypointI
 /// What was asked while the program ran, with what its whole output says of it.
 pub(crate) fn settled(ask: Ask, result: &BackendResult, waypoint: &WaypointId) -> Ask {
     let Ask::Help(call) = ask else { return ask };
-    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt, Contract::default());
     let printed = found.help.is_some();
     let Some(call) = markers::reconcile(Some(call.clone()), found.envelope.as_ref()) else { return Ask::Help(call) };
     // A call over the line is heard there alone.
@@ -173,7 +175,7 @@ pub(crate) fn settled(ask: Ask, result: &BackendResult, waypoint: &WaypointId) -
 
 /// The markers of an output that say nothing (FLY-25).
 pub(crate) fn said_nothing(result: &BackendResult, waypoint: &WaypointId) -> Vec<IgnoredMarker> {
-    markers::read(&result.said.text, &result.stderr, &result.prompt).said_nothing(waypoint)
+    markers::read(&result.said.text, &result.stderr, &result.prompt, Contract::default()).said_nothing(waypoint)
 }
 
 /// What a whole envelope says: ready, or failed.
@@ -240,7 +242,8 @@ pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
         Ended::Exited(0) => None,
         Ended::Exited(code) if telling::is_not_run(code) => {
             let program = named(&result.command);
-            Some((ReasonCode::NotExecutable, format!("the program {program} {}", telling::exited(code))))
+            let what = format!("the program {program} {}: install it, or fix its command", telling::exited(code));
+            Some((ReasonCode::NotExecutable, what))
         }
         Ended::Exited(code) => Some((ReasonCode::AgentFailed, format!("the program {}", telling::exited(code)))),
     }
@@ -254,21 +257,18 @@ fn named(command: &str) -> String {
     format!("`{program}`")
 }
 
-/// The completions of this waypoint.
-fn completions<'a>(markers: &'a Markers, wanted: &AnswerRules<'_>) -> impl Iterator<Item = &'a Completion> {
-    markers.completions.iter().filter(|said| first_word(&said.text).0 == wanted.waypoint.as_str())
-}
-
-/// The markers of a program that exited with 0: none at all, or a completion of this waypoint with valid claims.
+/// The markers of a program that exited with 0 and speaks of its turn in them: a completion of this waypoint with valid claims.
 fn validate(markers: &Markers, wanted: &AnswerRules<'_>) -> Result<WorkClaims, ResultProblem> {
     let claims = claimed(markers.claims.iter(), wanted)?;
-    let completion = completions(markers, wanted).next();
-    if markers.any() && completion.is_none() {
+    let completion = markers.completions_of(wanted.waypoint).next();
+    if completion.is_none() {
         let what = "the program printed markers, but not <waypoint-complete> with this waypoint's id: it is not ready";
-        let kind = match markers {
-            Markers { unfinished: true, .. } => ExchangeErrorKind::Partial,
-            Markers { completions, .. } if !completions.is_empty() => ExchangeErrorKind::Semantic,
-            _ => ExchangeErrorKind::MissingField,
+        let kind = if markers.is_unfinished(wanted.waypoint) {
+            ExchangeErrorKind::Partial
+        } else if markers.completions.is_empty() {
+            ExchangeErrorKind::MissingField
+        } else {
+            ExchangeErrorKind::Semantic
         };
         return Err(ResultProblem::new(kind, what));
     }

@@ -24,10 +24,12 @@ use crate::{
     exchange::{
         After, Again, EndedRun, Exchange, ExchangeEnd, Expected, ResultProblem,
         envelope::Before,
+        limits,
         stall::{Patiently, Stall},
     },
     meter::{self, RunMeter},
 };
+use holdpoint_runtime::clock;
 
 /// What a run of a program comes to.
 pub(crate) enum Read<A> {
@@ -139,25 +141,32 @@ impl<B: Backend> Workbench<B> {
         let exchange = Exchange::begin(desk, expected, instead, &first.prompt, limits);
         let mut exchange = exchange.resuming(self.backend.resumes());
         let stall_limit = expected.settings.stuck_after.limit(self.backend.streams());
-        let (mut output, mut metered, mut recorded) = (Vec::new(), Metered::default(), None);
+        let (mut output, mut recorded) = (Vec::new(), None);
+        let mut ledger = self.folders.ledger(&turn.turn_id);
         // More than retries: waiting for a provider is none.
         let (mut task, mut runs) = (first.clone(), 0);
         let mut unusable_files: Option<ResultProblem> = None;
         loop {
-            let may_use = metering::left(allowance, &metered);
+            let may_use = metering::left(allowance, &ledger.used);
             let meter = RunMeter::new((self.backend.dialect(), self.backend.price()), task.go_on.as_ref(), may_use);
             let shown = desk.live().tap(self.backend.dialect());
-            let stall = Stall::new(stall_limit).metered(meter).showing(shown);
+            let stall = Stall::new(stall_limit).metered(meter.clone()).showing(shown);
             let patient = Patiently { desk, stall: stall.clone() };
             let mut inside = Inside::of(turn, &patient).looking_into(repository);
             let line = folder.line(runs);
             runs += 1;
+            let noted = ledger.begin();
+            noted.map_err(|source| BuildError::Write { path: ledger.path().to_owned(), source })?;
             let attended = self.attended(turn, agent, task.clone(), keep(), &mut inside, (line, &stall));
-            let (result, heard) = Box::pin(attended).await?;
+            let (result, heard) = tokio::select! {
+                attended = Box::pin(attended) => attended?,
+                never = ledger.keep(&meter) => match never {},
+            };
             recorded = inside.into_completed().or(recorded);
             let whole = evidence(&result);
             output.extend_from_slice(&whole);
-            metered = metering::plus(metered, of_run(&result));
+            ledger.end(of_run(&result));
+            let metered = ledger.used.clone();
             let read = match heard {
                 Some(heard) => Read::Asked(heard),
                 None => reader.read(&result, exchange.before(), recorded.as_ref()).await?,
@@ -174,18 +183,21 @@ impl<B: Backend> Workbench<B> {
                 let came = Came::Failed(metering::reached(allowance, &metered));
                 return Ok(Exchanged { result, came, output, metered });
             }
-            // The provider of its model refused for the time being, and it came to nothing because of that.
-            if read.is_unusable() && result.said.rate_limited.is_some() {
+            // The provider of its model refused, and it came to nothing because of that.
+            if let Some(refusal) = result.said.refusal(result.went_on).filter(|_| read.is_unusable()) {
                 let waited = tokio::select! {
-                    waited = exchange.waits(result.duration, result.said.rate_limited) => waited,
+                    waited = exchange.waits(result.duration, refusal) => waited,
                     _ = desk.over() => true,
                 };
-                if !waited {
-                    return Err(BuildError::RateLimited);
+                if waited {
+                    let (wall, bytes) = exchange.left();
+                    task = BackendTask { wall: Some(wall), output_bytes: Some(bytes), ..task };
+                    continue;
                 }
-                let (wall, bytes) = exchange.left();
-                task = BackendTask { wall: Some(wall), output_bytes: Some(bytes), ..task };
-                continue;
+                let failure = limits::refused(refusal, result.said.error.as_deref().unwrap_or_default());
+                self.refusal.note(&failure, clock::now());
+                let failure = Failure { detail: with_output(&failure.detail, &result), ..failure };
+                return Ok(Exchanged { result, came: Came::Failed(failure), output, metered });
             }
             let (problem, can_start) = match &read {
                 Read::Asked(_) | Read::Good(_) => (None, false),

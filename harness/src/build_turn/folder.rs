@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! <dir>/lock            held as long as the process lives
+//! <dir>/used-<turn>     what the runs of a turn used up
 //! <dir>/<flight>~<waypoint>
 //!             /begun    what the turn starts from: its clone is whole
 //!             /left     the clone of a delivery that was interrupted; `left.from` says what it started from
@@ -23,9 +24,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_protocol::ids::{FlightId, WaypointId};
+use holdpoint_protocol::ids::{FlightId, TurnId, WaypointId};
 use holdpoint_sandbox::tree::spread;
 
+use super::ledger::Ledger;
 use holdpoint_runtime::put_away::{GONE, put_away};
 
 /// Names in a turn's folder.
@@ -118,6 +120,11 @@ impl TurnFolders {
         let folders = Self { dir, _lock: lock };
         folders.prune();
         Ok(folders)
+    }
+
+    /// What the runs of a turn used up so far.
+    pub(crate) fn ledger(&self, turn: &TurnId) -> Ledger {
+        Ledger::of(&self.dir, turn)
     }
 
     /// Folders for trying something out, as a turn has them.

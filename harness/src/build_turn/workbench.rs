@@ -24,6 +24,7 @@ use super::{
     outcome::{BuildTurnOutcome, WorkReader, outcome},
     output::last_words,
     so_far::SoFar,
+    standing::StandingRefusal,
     task::{Brief, task},
 };
 use crate::{
@@ -38,6 +39,7 @@ use crate::{
     meter,
 };
 use holdpoint_runtime::{
+    clock,
     mirror::{from_wire, to_wire},
     telemetry::{self, TRACE, fields},
 };
@@ -63,9 +65,6 @@ pub enum BuildError {
         #[source]
         source: std::io::Error,
     },
-    /// The provider of the program's model refuses for longer than the turn has time.
-    #[error("the provider of the program's model refuses requests for the time being")]
-    RateLimited,
     /// The program could not be run.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -108,6 +107,8 @@ impl Built {
 pub struct Workbench<B> {
     pub(crate) backend: B,
     pub(crate) folders: TurnFolders,
+    /// What the provider of its program's model refused with last.
+    pub(crate) refusal: StandingRefusal,
     outline: Option<OutlineHelper>,
 }
 
@@ -115,7 +116,7 @@ impl<B: Backend> Workbench<B> {
     /// A workbench with its folders.
     #[must_use]
     pub fn new(backend: B, folders: TurnFolders) -> Self {
-        Self { backend, folders, outline: None }
+        Self { backend, folders, refusal: StandingRefusal::default(), outline: None }
     }
 
     /// With a helper that outlines source files for the map of the repository.
@@ -152,6 +153,9 @@ impl<B: Backend> Workbench<B> {
         let TurnRequest::Build(request) = &turn.request else { return Err(BuildError::NotOurs) };
         let begins_with = begins_with(turn, request);
         let folder = self.folders.create_again(&turn.flight, &turn.waypoint, &begins_with)?;
+        if let Some(failure) = self.refusal.speaks_for(turn.record.at, clock::now()) {
+            return refused(folder, failure);
+        }
         let request =
             &BuildRequest { start: self.start((turn, request), agent, mirror, &folder).await, ..*request.clone() };
         let (clone, context) = self.lay_out(mirror, request, &folder).await?;
@@ -357,7 +361,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
         command: String::new(),
         exit_code: None,
         output,
-        metered: Metered::default(),
+        metered: meter::nothing(),
         last_words: None,
         markers_ignored: Vec::new(),
         talk: None,

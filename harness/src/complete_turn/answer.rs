@@ -67,7 +67,8 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
     if let (Some(Completed { said, named }), None) = (recorded, &bad_end) {
         return Answer::Completed { said: said.clone(), named: *named };
     }
-    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let contract = held.expected.contract(held.before);
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt, contract);
     if let Some(call) = called(&found, result, &held.turn.waypoint) {
         return Answer::Asks(Ask::Help(call));
     }

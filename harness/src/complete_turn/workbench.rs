@@ -29,7 +29,7 @@ use crate::{
     exchange::{Expected, envelope::Before},
     meter,
 };
-use holdpoint_runtime::{mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
+use holdpoint_runtime::{clock, mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
 
 /// The longest patch that is made, in bytes: more than this nobody reads.
 const PATCH_BYTES_MAX: usize = 8 << 20;
@@ -108,11 +108,12 @@ impl<B: Backend> Workbench<B> {
             None => Ok(HandoffRules::default()),
         };
         let can_be = meter::can_be_metered(turn.allowance.as_ref(), (self.backend.dialect(), self.backend.price()));
-        let rules = match rules.and_then(|rules| can_be.map(|()| rules)) {
+        let stands = self.refusal.speaks_for(turn.record.at, clock::now()).map_or(Ok(()), Err);
+        let rules = match rules.and_then(|rules| can_be.and(stands).map(|()| rules)) {
             Ok(rules) => rules,
             Err(failure) => {
                 write(&output, failure.detail.as_bytes())?;
-                let metered = Metered::default();
+                let metered = meter::nothing();
                 return Ok(CompletedTurn {
                     outcome: CompleteTurnOutcome::Failed(failure),
                     output,

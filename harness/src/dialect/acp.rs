@@ -5,12 +5,11 @@
 
 use serde_json::Value;
 
-use super::{AgentUsage, Continuation, Said, count, failure, text, words};
+use super::{AgentUsage, Continuation, Said, count, failure, micro_usd, text, words};
 use crate::acp::event::AcpEvent;
 
 /// Tool calls that are remembered, so that what is reported of one twice is no second call.
 const CALLS_MAX: usize = 64;
-const MICRO: f64 = 1_000_000.0;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
@@ -60,8 +59,7 @@ impl State {
     }
 
     fn message(&mut self, text: &str, begins: bool, said: &mut Said) {
-        // The provider answers again.
-        said.rate_limited = None;
+        said.answers();
         if begins && std::mem::take(&mut self.open) {
             words::close(&mut said.text, said.last);
         }
@@ -82,13 +80,14 @@ impl State {
                     self.calls.push(id.chars().take(64).collect());
                 }
                 let tool = text(update, "/name").or_else(|| text(update, "/kind")).unwrap_or("tool");
+                said.answered = true;
                 said.call(tool, text(update, "/title").unwrap_or_default());
             }
             Some("usage_update") => {
                 let (used, size) = (count(update, "used"), count(update, "size"));
                 said.context_full = size > 0 && used >= size;
                 if text(update, "/cost/currency") == Some("USD")
-                    && let Some(total) = update.pointer("/cost/amount").and_then(Value::as_f64).and_then(micro)
+                    && let Some(total) = update.pointer("/cost/amount").and_then(Value::as_f64).and_then(micro_usd)
                 {
                     said.session_cost_micro_usd = Some(total);
                     said.cost_micro_usd = Some(beyond(total, self.cost_before));
@@ -110,7 +109,7 @@ impl State {
             said.usage = Some(if less { total } else { total.beyond(self.before) });
         }
         if stop_reason == "end_turn" {
-            (said.error, said.rate_limited) = (None, None);
+            (said.error, said.refused) = (None, None);
         } else {
             said.set_error(&format!("the agent stopped before it was done: {stop_reason}"));
         }
@@ -129,11 +128,4 @@ fn of_usage(usage: &Value) -> AgentUsage {
         cache_read: count(usage, "cachedReadTokens"),
         cache_write: count(usage, "cachedWriteTokens"),
     }
-}
-
-/// Dollars as millionths; `None` for what is no amount.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
-fn micro(dollars: f64) -> Option<u64> {
-    let micro = (dollars * MICRO).round();
-    (micro >= 0.0 && micro < u64::MAX as f64).then_some(micro as u64)
 }

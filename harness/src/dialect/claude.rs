@@ -7,15 +7,16 @@
 
 use serde_json::Value;
 
-use super::{AgentUsage, Limited, Said, count, text, words};
+use super::{
+    AgentUsage, ProviderRefusal, RefusalKind, Said, count,
+    failure::{is_refusing, refusal},
+    micro_usd, text, words,
+};
 
-/// Statuses by which a provider says: not now.
-const NOT_NOW: [u16; 3] = [429, 503, 529];
 /// The model of words that are the program's own.
 const SYNTHETIC: &str = "<synthetic>";
 /// Why a run ended whose conversation is too long, and what the program says then.
 const TOO_LONG: [&str; 2] = ["prompt_too_long", "Prompt is too long"];
-const MICRO: f64 = 1_000_000.0;
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
@@ -51,8 +52,7 @@ impl State {
             }
             return;
         }
-        // The provider answers again.
-        said.rate_limited = None;
+        said.answers();
         self.tokens(event, said);
         let of_sub_agent = event.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null());
         for block in blocks {
@@ -105,10 +105,10 @@ impl State {
             let subtype = text(event, "/subtype").filter(|subtype| *subtype != "success");
             said.set_error(result.or(subtype).unwrap_or("the run ended with an error"));
             said.context_full |= text(event, "/terminal_reason").is_some_and(|reason| TOO_LONG.contains(&reason));
-            let status = event.get("api_error_status").and_then(Value::as_u64);
-            limited(status, said);
+            let by_words = said.error.as_deref().and_then(|error| refusal(error, status_in(event, "api_error_status")));
+            refuses(by_words, said);
         } else {
-            (said.error, said.context_full, said.rate_limited) = (None, false, None);
+            (said.error, said.context_full, said.refused) = (None, false, None);
             // The answer is there already, unless the program does not print messages.
             if let Some(result) = result.filter(|_| said.text.is_empty()) {
                 said.last = words::message(&mut said.text, result);
@@ -119,7 +119,7 @@ impl State {
 
 fn system(event: &Value, said: &mut Said) {
     match text(event, "/subtype") {
-        Some("api_retry") => limited(event.get("error_status").and_then(Value::as_u64), said),
+        Some("api_retry") => refuses(refusal("", status_in(event, "error_status")), said),
         Some("permission_denied") => said.deny(text(event, "/tool_name").unwrap_or_default()),
         _ => {}
     }
@@ -129,16 +129,25 @@ fn system(event: &Value, said: &mut Said) {
 fn rate_limit(event: &Value, said: &mut Said) {
     if text(event, "/rate_limit_info/status") == Some("rejected") {
         let until = event.pointer("/rate_limit_info/resetsAt").and_then(Value::as_i64);
-        said.rate_limited = Some(Limited { status: Some(429), until });
+        said.refused = Some(ProviderRefusal { kind: RefusalKind::Lasting, status: Some(429), until });
     }
 }
 
-fn limited(status: Option<u64>, said: &mut Said) {
-    let status = status.and_then(|status| u16::try_from(status).ok()).filter(|status| NOT_NOW.contains(status));
-    if let Some(status) = status {
-        let until = said.rate_limited.and_then(|limited| limited.until);
-        said.rate_limited = Some(Limited { status: Some(status), until });
-    }
+/// The provider refuses; a time that it named before stays.
+fn refuses(refusal: Option<ProviderRefusal>, said: &mut Said) {
+    let Some(refusal) = refusal.filter(|_| !said.context_full) else { return };
+    let before = said.refused;
+    let until = refusal.until.or(before.and_then(|before| before.until));
+    let status = refusal.status.or(before.and_then(|before| before.status));
+    let lasts = before.is_some_and(|before| before.kind == RefusalKind::Lasting);
+    let kind = if lasts { RefusalKind::Lasting } else { refusal.kind };
+    said.refused = Some(ProviderRefusal { kind, status, until });
+}
+
+/// A status by which a provider refuses.
+fn status_in(event: &Value, name: &str) -> Option<u16> {
+    let status = event.get(name).and_then(Value::as_u64);
+    status.and_then(|status| u16::try_from(status).ok()).filter(|status| is_refusing(*status))
 }
 
 /// The cost that a result names, in millionths of a dollar.
@@ -154,9 +163,9 @@ fn spent(event: &Value) -> (Option<AgentUsage>, Option<Cost>) {
     if let Some(models) = event.get("model_usage_since_last_result").and_then(Value::as_object) {
         let usage = models.values().map(of_model).fold(AgentUsage::default(), AgentUsage::plus);
         let dollars = models.values().filter_map(|model| model.get("costUSD")?.as_f64()).sum();
-        return (Some(usage), micro(dollars).map(Cost::Since));
+        return (Some(usage), micro_usd(dollars).map(Cost::Since));
     }
-    let total = event.get("total_cost_usd").and_then(Value::as_f64).and_then(micro).map(Cost::Total);
+    let total = event.get("total_cost_usd").and_then(Value::as_f64).and_then(micro_usd).map(Cost::Total);
     (event.get("usage").map(of_usage), total)
 }
 
@@ -176,13 +185,6 @@ fn of_model(model: &Value) -> AgentUsage {
         cache_read: count(model, "cacheReadInputTokens"),
         cache_write: count(model, "cacheCreationInputTokens"),
     }
-}
-
-/// Dollars as millionths; `None` for what is no amount.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
-fn micro(dollars: f64) -> Option<u64> {
-    let micro = (dollars * MICRO).round();
-    (micro >= 0.0 && micro < u64::MAX as f64).then_some(micro as u64)
 }
 
 /// What a tool call is about: the first of the inputs that people know tools by.

@@ -52,6 +52,7 @@ impl State {
 
     fn started(&mut self, event: &Value, said: &mut Said) {
         let Some(kind) = tool(event) else { return };
+        said.answered = true;
         said.call(kind, detail(event));
         if let Some(id) = text(event, "/item/id").filter(|_| self.open.len() < OPEN_MAX) {
             self.open.push(id.chars().take(64).collect());
@@ -66,6 +67,7 @@ impl State {
                 said.tool_calls.get_or_insert(0);
             }
             _ => {
+                said.answered |= text(event, "/item/type") != Some("error");
                 let Some(kind) = tool(event) else { return };
                 let id = text(event, "/item/id").unwrap_or_default();
                 match self.open.iter().position(|open| open == id) {
@@ -82,7 +84,8 @@ impl State {
 
 /// The provider answers: what failed before was tried again.
 fn answers(said: &mut Said) {
-    (said.error, said.context_full, said.rate_limited) = (None, false, None);
+    said.answers();
+    (said.error, said.context_full) = (None, false);
 }
 
 fn tool(event: &Value) -> Option<&str> {

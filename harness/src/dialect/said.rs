@@ -38,8 +38,10 @@ pub struct Said {
     pub tool_calls: Option<u64>,
     /// The last tool call as one short line.
     pub doing: Option<String>,
-    /// The model's provider refuses for the time being: too many requests, overload, a quota that is used up.
-    pub rate_limited: Option<Limited>,
+    /// The provider of the program's model refuses, by its word ([`Said::refusal`]).
+    pub refused: Option<ProviderRefusal>,
+    /// The model said or did something.
+    pub(super) answered: bool,
     /// The conversation no longer fits into the model's context.
     pub context_full: bool,
     /// What the program reports as its failure.
@@ -77,13 +79,26 @@ impl From<TokenUsage> for AgentUsage {
     }
 }
 
-/// What a provider says when it refuses for the time being.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limited {
+/// What a provider says when it refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderRefusal {
+    /// What kind of refusal it is.
+    pub kind: RefusalKind,
     /// The HTTP status, where the program names it.
     pub status: Option<u16>,
     /// When it will take requests again, in seconds since 1970, where the program says so.
     pub until: Option<i64>,
+}
+
+/// Whether a refusal passes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// For the time being: too many requests, overload.
+    Passing,
+    /// Until a person does something, or for hours: no login, no credit, a quota that is used up.
+    Lasting,
+    /// The program failed before its model said anything, and does not say why in words that are known.
+    Unexplained,
 }
 
 /// A conversation to go on with.
@@ -110,6 +125,27 @@ impl Said {
     #[must_use]
     pub fn answer(&self) -> &[u8] {
         self.text.get(self.last..).unwrap_or_default()
+    }
+
+    /// Why the provider refuses, as far as that is why the run failed. A run that failed before its model said or did anything was
+    /// refused, whatever the words are; `went_on` says that it went on with a conversation, which it may not have found.
+    #[must_use]
+    pub fn refusal(&self, went_on: bool) -> Option<ProviderRefusal> {
+        let unexplained = || ProviderRefusal { kind: RefusalKind::Unexplained, status: None, until: None };
+        let silent = self.used_nothing() && !self.context_full && !went_on;
+        self.refused.or_else(|| silent.then(unexplained))
+    }
+
+    /// Whether nothing was used up: the run failed before its model said or did anything.
+    #[must_use]
+    pub fn used_nothing(&self) -> bool {
+        let silent = !self.answered && self.usage.is_none_or(|usage| usage.total() == 0);
+        self.finished && self.error.is_some() && silent
+    }
+
+    /// The model said or did something: what failed before was tried again.
+    pub(super) fn answers(&mut self) {
+        (self.answered, self.refused) = (true, None);
     }
 
     /// With the cost of its tokens by this price, where the program names none.

@@ -33,8 +33,8 @@ fn both_agents_say_the_same_of_the_same_work() {
     for said in [&one, &other] {
         assert_eq!(words(said), "Done.\n\n<waypoint-complete>w1</waypoint-complete>\n");
         assert_eq!((said.usage, said.tool_calls), (tokens(2400, 68), Some(1)));
-        assert!(said.finished && said.error.is_none() && said.rate_limited.is_none() && said.unread == 0);
-        let markers = markers::read(&said.text, b"", "").markers;
+        assert!(said.finished && said.error.is_none() && said.refused.is_none() && said.unread == 0);
+        let markers = markers::read(&said.text, b"", "", markers::Contract::default()).markers;
         assert_eq!(markers.completions[0].text, "w1");
     }
     assert_eq!(one.session.as_deref(), Some("8260d20e-d484-4adb-8634-935a09630c37"));
@@ -55,7 +55,7 @@ fn a_session_that_is_gone_on_with_is_metered_for_its_last_run_only() {
 
 #[test]
 fn a_provider_that_refuses_for_the_time_being_is_told_from_other_failures() {
-    let status = |said: &Said| said.rate_limited.and_then(|limited| limited.status);
+    let status = |said: &Said| said.refused.and_then(|limited| limited.status);
     for (said, expected, error) in [
         (claude(recorded!("claude-rate-limited")), Some(429), Some("API Error: Request rejected (429) · rate limited")),
         (claude(recorded!("claude-overloaded-then-done")), None, None),
@@ -79,17 +79,19 @@ fn a_provider_that_refuses_for_the_time_being_is_told_from_other_failures() {
         assert!(said.finished);
     }
     let said = claude(recorded!("claude-stream-cut"));
-    assert!(said.rate_limited.is_none() && said.error.unwrap().contains("stream_truncated") && said.text.is_empty());
+    assert!(said.refused.is_none() && said.error.unwrap().contains("stream_truncated") && said.text.is_empty());
     let rejected = br#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1800000000},"session_id":"s"}"#;
-    assert_eq!(claude(rejected).rate_limited, Some(Limited { status: Some(429), until: Some(1_800_000_000) }));
+    let until = Some(1_800_000_000);
+    let lasting = |status, until| Some(ProviderRefusal { kind: RefusalKind::Lasting, status, until });
+    assert_eq!(claude(rejected).refused, lasting(Some(429), until));
     let quota = "{\"type\":\"turn.failed\",\"error\":{\"message\":\"You\u{2019}ve hit your usage limit.\"}}";
-    assert_eq!(codex(quota.as_bytes()).rate_limited, Some(Limited::default()));
+    assert_eq!(codex(quota.as_bytes()).refused, lasting(None, None));
 }
 
 #[test]
 fn a_conversation_that_is_too_long_is_seen() {
     for said in [claude(recorded!("claude-context-full")), codex(recorded!("codex-context-full"))] {
-        assert!(said.context_full && said.finished && said.rate_limited.is_none(), "{said:?}");
+        assert!(said.context_full && said.finished && said.refused.is_none(), "{said:?}");
     }
     assert!(!claude(recorded!("claude-done")).context_full);
 }
@@ -126,7 +128,7 @@ fn words_of_sub_agents_and_tools_are_not_the_agents() {
         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\">>>HELP<<<\"}]}}\n";
     let said = claude(format!("{}{tool}{}", line("\"t\"", ">>>HELP<<<"), line("null", "mine")).as_bytes());
     assert_eq!(words(&said), "mine\n");
-    assert_eq!(markers::read(&said.text, b"", "").help, None);
+    assert_eq!(markers::read(&said.text, b"", "", markers::Contract::default()).help, None);
 }
 
 #[test]
@@ -136,11 +138,11 @@ fn a_quotation_that_one_message_leaves_open_does_not_hide_the_next() {
         format!("{item}\n")
     };
     let said = codex(format!("{}{}", say("see\n````\n>>>HELP<<<"), say(">>>HELP<<<\n{\"a\": 1}")).as_bytes());
-    let help = markers::read(&said.text, b"", "").help.unwrap();
+    let help = markers::read(&said.text, b"", "", markers::Contract::default()).help.unwrap();
     assert_eq!(help.context, Some(serde_json::json!({"a": 1})));
     assert_eq!(said.answer(), b">>>HELP<<<\n{\"a\": 1}\n");
     let quoted = codex(say("```\n>>>HELP<<<\n```").as_bytes());
-    assert_eq!(markers::read(&quoted.text, b"", "").help, None);
+    assert_eq!(markers::read(&quoted.text, b"", "", markers::Contract::default()).help, None);
 }
 
 #[test]
@@ -258,7 +260,7 @@ fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
 fn failures_over_the_agent_client_protocol_are_told_apart() {
     let of = |line: serde_json::Value| read(Dialect::Acp, format!("{line}\n").as_bytes(), None);
     let overloaded = of(json!({"type": "error", "message": "429 Too Many Requests"}));
-    assert!(overloaded.rate_limited.is_some() && overloaded.error.is_some() && overloaded.finished);
+    assert!(overloaded.refused.is_some() && overloaded.error.is_some() && overloaded.finished);
     assert!(of(json!({"type": "error", "message": "the input exceeds the context window"})).context_full);
     let refusal = of(json!({"type": "end", "stop_reason": "refusal"}));
     assert_eq!(refusal.error.as_deref(), Some("the agent stopped before it was done: refusal"));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::envelope::Before;
+use crate::backend::markers::Contract;
 use holdpoint_core::exchange::{Component, ExchangeSettings, Field, HandoffRules, JsonType, Shape};
 use holdpoint_protocol::{
     envelope::ENVELOPE_VERSION,
@@ -86,6 +88,19 @@ impl Expected {
         let Component { envelope, shape: more } = rules.component(&names[0]);
         let (waypoint, settings) = (waypoint.cloned(), rules.settings.clone());
         Self { names, waypoint, criteria, shape: shape.and(&more), required: envelope, settings }
+    }
+
+    /// By what an object of this component is more than output. A program that was asked for an envelope prints nothing else.
+    #[must_use]
+    pub fn contract(&self, before: Before<'_>) -> Contract<'_> {
+        let asked = before.asked || self.required;
+        let names_task = self.shape.fields.get(TASK).is_some_and(|field| field.required);
+        let names: &[String] = if asked { &[] } else { &self.names };
+        Contract {
+            names,
+            waypoint: self.waypoint.as_ref().filter(|_| names_task && !asked),
+            answers_only: self.waypoint.is_none(),
+        }
     }
 
     /// The name in records and metrics.

@@ -21,7 +21,7 @@ use super::{
     problem::ResultProblem,
     prompt::PromptRequest,
 };
-use crate::{ask::Desk, dialect::Limited};
+use crate::{ask::Desk, dialect::ProviderRefusal};
 
 /// What a conversation that begins with a retry's prompt gets besides.
 const CONTEXT: &str = "What this is about is in the JSON file that `$HOLDPOINT_TURN_FILE` names; the files as they are now are in the \
@@ -125,22 +125,22 @@ impl<'a> Exchange<'a> {
         (self.wall, self.output)
     }
 
-    /// The provider of the program's model refuses for the time being: waits, which is no retry. False: longer than the turn
-    /// has time for.
-    pub async fn waits(&mut self, spent: Duration, limited: Option<Limited>) -> bool {
-        self.wall = self.wall.saturating_sub(spent);
-        let Some(pause) = limits::pause(self.waited, limited, clock::now()).filter(|pause| *pause < self.wall) else {
+    /// The provider of the program's model refuses: waits, which is no retry. False: another try changes nothing, or the turn has no
+    /// time for it.
+    pub async fn waits(&mut self, spent: Duration, refusal: ProviderRefusal) -> bool {
+        let left = self.wall.saturating_sub(spent);
+        let Some(pause) = limits::pause(self.waited, refusal, clock::now()).filter(|pause| *pause < left) else {
             return false;
         };
         self.waited += 1;
         tracing::info!(
-            event = "rate_limited",
+            event = "provider_refuses",
             component = self.expected.name(),
             ?pause,
-            "the program's model is not to be had"
+            "the provider of the program's model refuses"
         );
         tokio::time::sleep(pause).await;
-        self.wall = self.wall.saturating_sub(pause);
+        self.wall = left.saturating_sub(pause);
         true
     }
 

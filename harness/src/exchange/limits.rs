@@ -1,42 +1,89 @@
-//! How long to wait for a model's provider that refuses for the time being. Pure.
+//! How long to wait for a model's provider that refuses, and what is said of one that is not waited for. Pure.
 
 use std::time::Duration;
 
-use holdpoint_protocol::Timestamp;
+use holdpoint_protocol::{Timestamp, artifact::Failure, reason::ReasonCode};
 
-use crate::dialect::Limited;
+use crate::dialect::{ProviderRefusal, RefusalKind};
 
-/// Waits of one exchange: more is a provider that is away, and the turn is given back.
+/// Waits of one exchange: more is a provider that is away.
 const WAITS_MAX: u32 = 20;
+/// Waits where the program does not say that its provider refuses: one that cannot work is not started over and over.
+const WAITS_UNEXPLAINED: u32 = 1;
 /// The first pause, and the longest where the provider does not say when it will be back.
 const FIRST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The pause before the next try, after so many; `None`: there were enough.
+/// The pause before the next try, after so many; `None`: another try changes nothing.
 #[must_use]
-pub fn pause(waited: u32, limited: Option<Limited>, now: Timestamp) -> Option<Duration> {
-    if waited >= WAITS_MAX {
+pub fn pause(waited: u32, refusal: ProviderRefusal, now: Timestamp) -> Option<Duration> {
+    let until = until(refusal).filter(|until| now < *until || refusal.kind != RefusalKind::Lasting);
+    let most = match refusal.kind {
+        RefusalKind::Passing => WAITS_MAX,
+        RefusalKind::Lasting if until.is_some() => WAITS_MAX,
+        RefusalKind::Unexplained => WAITS_UNEXPLAINED,
+        RefusalKind::Lasting => 0,
+    };
+    if waited >= most {
         return None;
     }
     let doubled = FIRST.saturating_mul(1 << waited.min(8)).min(LONGEST);
-    let until =
-        limited.and_then(|limited| limited.until).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
-    let told = until.map(|until| until.since(now));
-    Some(told.map_or(doubled, |told| told.max(FIRST)))
+    Some(until.map_or(doubled, |until| until.since(now).max(FIRST)))
+}
+
+/// The failure of a turn whose program's provider refuses for longer than the turn waits. No attempt can change it, so it is none.
+#[must_use]
+pub fn refused(refusal: ProviderRefusal, said: &str) -> Failure {
+    let why = said.lines().next().unwrap_or_default();
+    let when = until(refusal).map(|until| format!(", until {until}")).unwrap_or_default();
+    let (what, todo) = match refusal.kind {
+        RefusalKind::Passing => ("provider refuses", "wait until it takes requests again"),
+        RefusalKind::Lasting => ("provider refuses", "log in, replace the key, add credit or wait, as these words say"),
+        RefusalKind::Unexplained => ("provider answered nothing", "run the program by hand to see why"),
+    };
+    let detail = format!("the model's {what} ({why}){when}: {todo}");
+    Failure { reason: ReasonCode::NotExecutable, detail }
+}
+
+fn until(refusal: ProviderRefusal) -> Option<Timestamp> {
+    refusal.until.map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(kind: RefusalKind, until: Option<i64>) -> ProviderRefusal {
+        ProviderRefusal { kind, status: None, until }
+    }
+
     #[test]
     fn pauses_grow_to_a_minute_or_are_as_long_as_the_provider_says_and_end() {
         let now = Timestamp::from_millis(1_000_000);
-        let seconds: Vec<_> = (0..6).map(|waited| pause(waited, None, now).unwrap().as_secs()).collect();
+        let passing = |until| of(RefusalKind::Passing, until);
+        let seconds: Vec<_> = (0..6).map(|waited| pause(waited, passing(None), now).unwrap().as_secs()).collect();
         assert_eq!(seconds, [5, 10, 20, 40, 60, 60]);
-        let until = |seconds| Some(Limited { status: Some(429), until: Some(seconds) });
-        assert_eq!(pause(0, until(1_090), now), Some(Duration::from_secs(90)));
-        assert_eq!(pause(0, until(900), now), Some(FIRST), "a clock that is behind");
-        assert_eq!(pause(WAITS_MAX, until(1_090), now), None);
+        assert_eq!(pause(0, passing(Some(1_090)), now), Some(Duration::from_secs(90)));
+        assert_eq!(pause(0, passing(Some(900)), now), Some(FIRST), "a clock that is behind");
+        assert_eq!(pause(WAITS_MAX, passing(Some(1_090)), now), None);
+    }
+
+    #[test]
+    fn a_refusal_that_lasts_is_waited_for_only_until_a_time_that_it_names() {
+        let now = Timestamp::from_millis(1_000_000);
+        assert_eq!(pause(0, of(RefusalKind::Lasting, None), now), None);
+        assert_eq!(pause(0, of(RefusalKind::Lasting, Some(900)), now), None);
+        assert_eq!(pause(0, of(RefusalKind::Lasting, Some(1_090)), now), Some(Duration::from_secs(90)));
+        let unexplained: Vec<_> = (0..2).map(|waited| pause(waited, of(RefusalKind::Unexplained, None), now)).collect();
+        assert_eq!(unexplained, [Some(FIRST), None]);
+    }
+
+    #[test]
+    fn a_refusal_says_why_until_when_and_what_to_do() {
+        let failure = refused(of(RefusalKind::Lasting, Some(1_800_000_000)), "You've hit your session limit\nmore");
+        assert_eq!(failure.reason, ReasonCode::NotExecutable);
+        for part in ["(You've hit your session limit), until 2027-01-15T08:00:00", "log in, replace the key"] {
+            assert!(failure.detail.contains(part), "{}", failure.detail);
+        }
     }
 }

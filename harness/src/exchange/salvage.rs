@@ -1,5 +1,6 @@
 //! What can be kept of a JSON object that was cut off (RETRY-6). Pure.
 
+use holdpoint_core::lenient;
 use serde_json::{Map, Value};
 
 /// How deep objects may be whose fields are kept one by one: the envelope and its `data`.
@@ -36,7 +37,10 @@ pub fn salvage(text: &str) -> Option<Map<String, Value>> {
     }
     let (end, open) = whole?;
     let closed = format!("{}{}", text.get(..end)?, "}".repeat(open));
-    serde_json::from_str(&closed).ok()
+    match lenient::value(closed.as_bytes())? {
+        Value::Object(map) => Some(map),
+        _ => None,
+    }
 }
 
 /// An earlier object with what a later one says: of objects field by field, else the later one counts.

@@ -170,4 +170,7 @@ pub struct Metered {
     pub estimated: bool,
     /// Tool calls.
     pub tool_calls: Option<u64>,
+    /// Whether a run ended before its program had said all that it used up: the amounts are the least that it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
 }

@@ -10,7 +10,7 @@ use holdpoint_harness::{
 use holdpoint_protocol::{artifact::ExchangeErrorKind, envelope::EnvelopeStatus, facts::Verdict};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Judged, of_answer, read_answer};
+use super::{Answer, Judged, answer_in, of_answer, read_answer};
 
 /// What a judge that ended well handed over, and what is wrong with it. A judge that was asked again may print the
 /// object in a code block, and among other words.
@@ -23,7 +23,7 @@ pub(super) fn handed(
     let reply = || if before.asked { markers::reply(answer).map(enveloped) } else { None };
     let Some(printed) = envelope.or_else(reply) else {
         let judged = read_answer(answer);
-        let problem = match serde_json::from_slice::<Answer>(answer) {
+        let problem = match answer_in(answer) {
             Ok(_) if judged.reason.is_some() => Some(no_evidence()),
             Ok(_) if expected.required => envelope::read(None, expected, before).err(),
             Ok(_) => None,

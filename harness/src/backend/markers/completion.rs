@@ -4,6 +4,8 @@
 //! The last one counts: programs say what they are about to do before they say what came of it. What other code blocks
 //! quote says nothing.
 
+use holdpoint_protocol::state::Outcome;
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::{
@@ -32,7 +34,8 @@ pub(crate) struct BadCompletion {
 pub(crate) fn completion(stdout: &[u8]) -> Option<Result<Map<String, Value>, BadCompletion>> {
     let meant = |head: &str| ["\"outcome\"", "\"completion\""].iter().any(|key| head.contains(key));
     match last(stdout, of, meant)? {
-        PrintedResult::Whole(map) => Some(Ok(map)),
+        // One that was mended is looked at only now.
+        PrintedResult::Whole(map) => Some(Ok(of(map.clone()).unwrap_or(map))),
         PrintedResult::Broken { cut_off, details, .. } => Some(Err(BadCompletion { cut_off, why: details })),
     }
 }
@@ -105,8 +108,10 @@ fn of(mut map: Map<String, Value>) -> Option<Map<String, Value>> {
         return Some(inner);
     }
     let named = map.get("type").and_then(Value::as_str) == Some(NAME);
-    let shaped = map.contains_key("outcome") || map.contains_key("summary") && map.contains_key("blockers");
-    (named || shaped).then_some(map)
+    let outcome = map.get("outcome");
+    let stands = outcome.is_some_and(|outcome| Outcome::deserialize(outcome).is_ok());
+    let shaped = map.contains_key("summary") && (outcome.is_some() || map.contains_key("blockers"));
+    (named || stands || shaped).then_some(map)
 }
 
 #[cfg(test)]

@@ -38,9 +38,13 @@ pub(super) fn read(text: &str) -> (Markers, Option<PrintedQuestion>) {
                 take(&mut markers, name, attributes, content.trim());
                 at.get(end..).unwrap_or_default()
             }
-            Some(Element::Unclosed { name }) => {
-                markers.unfinished |= name == COMPLETE;
-                if name == QUESTION {
+            Some(Element::Unclosed { name, content }) => {
+                if name == COMPLETE {
+                    push(&mut markers.unfinished, cut(first_word(content.trim_start()).0));
+                }
+                // Prose that speaks of the element asks nobody.
+                let before = text.get(..text.len() - at.len()).unwrap_or_default();
+                if name == QUESTION && before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty()) {
                     asked = asked.or(Some(Err(BadQuestion::NotWhole)));
                 }
                 unclosed += 1;
@@ -83,7 +87,7 @@ fn question(attributes: &str, content: &str) -> PrintedQuestion {
 
 enum Element<'a> {
     Whole { name: &'static str, attributes: &'a str, content: &'a str, end: usize },
-    Unclosed { name: &'static str },
+    Unclosed { name: &'static str, content: &'a str },
 }
 
 /// The element of ours that begins at the start of a text.
@@ -94,11 +98,11 @@ fn element(text: &str) -> Option<Element<'_>> {
         return None;
     }
     let window = after_name.get(..after_name.floor_char_boundary(TAG_BYTES_MAX))?;
-    let Some(tag_len) = tag_end(window) else { return Some(Element::Unclosed { name }) };
+    let Some(tag_len) = tag_end(window) else { return Some(Element::Unclosed { name, content: "" }) };
     let (attributes, content) = (window.get(..tag_len)?, after_name.get(tag_len + 1..)?);
     let window = content.get(..content.floor_char_boundary(ELEMENT_BYTES_MAX))?;
     let closing = format!("</{name}>");
-    let Some(content_len) = window.find(&closing) else { return Some(Element::Unclosed { name }) };
+    let Some(content_len) = window.find(&closing) else { return Some(Element::Unclosed { name, content: window }) };
     let end = 1 + name.len() + tag_len + 1 + content_len + closing.len();
     Some(Element::Whole { name, attributes, content: content.get(..content_len)?, end })
 }

@@ -1,6 +1,6 @@
 //! Calls for help, found line by line while a program prints (RETRY-10), and what a line hides.
 
-use holdpoint_core::{handed::HELP_EVENTS_MAX, shown};
+use holdpoint_core::{handed::HELP_EVENTS_MAX, lenient, shown};
 use holdpoint_protocol::artifact::{HelpEvent, HelpRequest, IgnoredBecause, IgnoredMarker};
 use serde_json::Value;
 
@@ -153,5 +153,5 @@ fn context(line: &str) -> Option<Value> {
     if line.len() > CONTEXT_BYTES_MAX {
         return None;
     }
-    serde_json::from_str(line).ok().filter(|value: &Value| value.is_object() && HelpRequest::can_carry(value))
+    lenient::value(line.as_bytes()).filter(|value| value.is_object() && HelpRequest::can_carry(value))
 }

@@ -1,9 +1,10 @@
 //! JSON objects in a text that mean something: answer envelopes and questions. Each begins a line.
 
+use holdpoint_core::lenient;
 use holdpoint_protocol::artifact::Confidence;
 use serde_json::{Map, Value};
 
-use super::{PrintedQuestion, PrintedResult};
+use super::{Contract, PrintedQuestion, PrintedResult};
 use crate::backend::question::{BadQuestion, ValidQuestion, confidence_share, confidence_word};
 
 /// How a program may name what its object is, and the names of a question.
@@ -19,27 +20,38 @@ const OBJECT_BYTES_MAX: usize = 256 << 10;
 const LOOKED_AT: usize = 1 << 10;
 
 /// The last envelope and the first question. Programs show what they are about to print before they print it.
-pub(super) fn read(text: &str) -> (Option<PrintedResult>, Option<PrintedQuestion>) {
+pub(super) fn read(text: &str, contract: Contract<'_>) -> (Option<PrintedResult>, Option<PrintedQuestion>) {
     let (mut envelope, mut question) = (None, None);
     let worth_it = text.contains("\"component\"") || text.contains("uestion\"") || has_question_name(text);
     let mut rest = if worth_it { text } else { "" };
     while let Some((object, after)) = next_object(rest) {
         match object {
             Object::Whole(map) => {
-                question = question.or_else(|| as_question(&map));
-                let in_it = map.get("data").and_then(Value::as_object).and_then(as_question);
-                question = question.or_else(|| in_it.filter(|_| is_envelope(&map)));
-                envelope = if is_envelope(&map) { Some(Object::Whole(map)) } else { envelope };
+                let is_envelope = contract.is_envelope(&map);
+                question = question.or_else(|| as_question(&map, contract));
+                question = question.or_else(|| in_data(&map).filter(|_| is_envelope));
+                envelope = if is_envelope { Some(Object::Whole(map)) } else { envelope };
             }
             Object::Broken(start) => {
-                question = question.or_else(|| as_broken_question(start));
-                envelope = if is_broken_envelope(start) { Some(Object::Broken(start)) } else { envelope };
+                question = question.or_else(|| as_broken_question(start, contract));
+                let head = start.get(..start.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
+                envelope = if contract.is_broken_envelope(head) { Some(Object::Broken(start)) } else { envelope };
             }
         }
         rest = after;
     }
     // Only the one that counts is looked at closely: there may be as many as lines.
-    (envelope.map(Object::into_printed), question)
+    let is_whole = matches!(envelope, Some(Object::Whole(_)));
+    let envelope = envelope.map(Object::into_printed);
+    let mended =
+        if let Some(PrintedResult::Whole(map)) = envelope.as_ref().filter(|_| !is_whole) { in_data(map) } else { None };
+    (envelope, question.or(mended))
+}
+
+/// The question that an envelope's data is, or holds.
+fn in_data(map: &Map<String, Value>) -> Option<PrintedQuestion> {
+    let data = map.get("data").and_then(Value::as_object)?;
+    as_question(data, Contract { answers_only: true, ..Contract::default() })
 }
 
 fn has_question_name(text: &str) -> bool {
@@ -83,22 +95,14 @@ fn next_object(text: &str) -> Option<(Object<'_>, &str)> {
     None
 }
 
-/// One that lacks a part is an envelope all the same: the missing parts are reported.
-fn is_envelope(map: &Map<String, Value>) -> bool {
-    map.contains_key("component") && (map.contains_key("status") || map.contains_key("data"))
-}
-
-/// An object that was meant as an envelope and is not whole is an envelope all the same: it is never taken for silence.
-fn is_broken_envelope(start: &str) -> bool {
-    let head = start.get(..start.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
-    head.contains("\"component\"") && (head.contains("\"status\"") || head.contains("\"data\""))
-}
-
-/// What begins an object and is none, with why.
+/// What begins an object that serde_json refuses: a whole one where what is wrong with it can be replaced, else why it is none.
 fn broken(start: &str) -> PrintedResult {
     let window = start.get(..start.floor_char_boundary(OBJECT_BYTES_MAX)).unwrap_or_default();
-    let mut values = serde_json::Deserializer::from_str(window).into_iter::<Value>();
-    let error = values.next().and_then(Result::err);
+    let error = match lenient::first(window) {
+        Ok((Value::Object(map), _)) => return PrintedResult::Whole(map),
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
     let too_long = start.len() > window.len();
     let cut_off = error.as_ref().is_some_and(serde_json::Error::is_eof) && !too_long;
     let details = match error {
@@ -118,23 +122,27 @@ pub(crate) fn sure(envelope: &Map<String, Value>) -> Result<Option<Confidence>, 
 }
 
 /// The same for a question that says it is one.
-fn as_broken_question(start: &str) -> Option<PrintedQuestion> {
+fn as_broken_question(start: &str, contract: Contract<'_>) -> Option<PrintedQuestion> {
     let first = start.lines().next()?;
     let head = first.get(..first.floor_char_boundary(LOOKED_AT))?;
     let is_one = QUESTION_NAMES.iter().any(|name| head.contains(&format!("\"{name}\"")));
-    is_one.then_some(Err(BadQuestion::NotWhole))
+    let whole = || match broken(start) {
+        PrintedResult::Whole(map) => as_question(&map, contract),
+        PrintedResult::Broken { .. } => Some(Err(BadQuestion::NotWhole)),
+    };
+    is_one.then(whole).flatten()
 }
 
-/// A question is named so, or has the fields that only a question has.
-fn as_question(map: &Map<String, Value>) -> Option<PrintedQuestion> {
+/// A question is named so, or has the fields of one and names the contract.
+fn as_question(map: &Map<String, Value>, contract: Contract<'_>) -> Option<PrintedQuestion> {
     if let Some(inner) = QUESTION_NAMES.iter().find_map(|name| map.get(*name)) {
         let whole = inner.as_object().ok_or(BadQuestion::Type { part: "ClarificationRequest", wanted: "an object" });
         return Some(whole.and_then(question));
     }
     let named = TYPE_KEYS.iter().any(|key| QUESTION_NAMES.contains(&text(map, key).as_str()));
-    let shaped = map.contains_key("question")
+    let shaped = ["question", "blocking_question"].iter().any(|key| map.contains_key(*key))
         && ["options", "requested_options", "decision_context", "confidence"].iter().any(|key| map.contains_key(*key));
-    (named || shaped).then(|| question(map))
+    (named || shaped && contract.is_question(map)).then(|| question(map))
 }
 
 fn question(map: &Map<String, Value>) -> PrintedQuestion {

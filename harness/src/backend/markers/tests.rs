@@ -5,7 +5,14 @@ use holdpoint_protocol::artifact::{Confidence, IgnoredBecause};
 use super::{help::CONTEXT_BYTES_MAX, *};
 
 fn out(text: &str) -> Found {
-    read(text.as_bytes(), b"", "")
+    read(text.as_bytes(), b"", "", Contract { answers_only: true, ..Contract::default() })
+}
+
+/// The same of a turn of the builder at the waypoint `w1`.
+fn of_work(text: &str) -> Found {
+    let (names, waypoint) = (["builder".to_owned(), "agent".to_owned()], "w1".parse().unwrap());
+    let contract = Contract { names: &names, waypoint: Some(&waypoint), answers_only: false };
+    read(text.as_bytes(), b"", "", contract)
 }
 
 #[test]
@@ -30,7 +37,7 @@ fn markers_are_read_with_their_attributes() {
     assert_eq!(found.markers.validations, [validation]);
     assert_eq!(found.markers.claims, [claim("unit", "all\ngreen"), claim("lint", "clean")]);
     assert_eq!(found.markers.completions[0].text, "w1 at last");
-    assert!(!found.markers.unfinished);
+    assert!(found.markers.unfinished.is_empty());
 }
 
 #[test]
@@ -44,7 +51,7 @@ fn what_is_in_a_code_fence_is_a_quotation() {
         assert_eq!(Found { ignored: Vec::new(), ..found }, Found::default(), "{text}");
     }
     let open_to_the_end = "````\n```\n<waypoint-complete>w1</waypoint-complete>\n";
-    assert!(!out(open_to_the_end).markers.any());
+    assert!(out(open_to_the_end).markers == Markers::default());
     let after = "```\nx\n```\n<waypoint-complete>w1</waypoint-complete>\n";
     assert_eq!(out(after).markers.completions[0].text, "w1");
     let span = "```not a fence``` <waypoint-complete>w1</waypoint-complete>\n";
@@ -54,7 +61,7 @@ fn what_is_in_a_code_fence_is_a_quotation() {
 #[test]
 fn a_completion_that_is_never_closed_is_not_one() {
     let found = out("<waypoint-complete>w1\n");
-    assert!(found.markers.completions.is_empty() && found.markers.unfinished && found.markers.any());
+    assert!(found.markers.completions.is_empty() && found.markers.is_unfinished(&"w1".parse().unwrap()));
     let split_by_a_quotation = out("<waypoint-complete>w1\n```\n</waypoint-complete>\n```\n");
     assert!(split_by_a_quotation.markers.completions.is_empty());
 }
@@ -63,7 +70,10 @@ fn a_completion_that_is_never_closed_is_not_one() {
 fn help_is_a_line_of_its_own_on_either_stream() {
     let call = |context| Some(HelpCall { context, ..HelpCall::of_line(">>>HELP<<<".to_owned()) });
     assert_eq!(out("x\n  >>>HELP<<<  \r\nmore\n").help, call(None));
-    assert_eq!(read(b"", b">>>HELP<<<\n{\"why\": 1}\n", "").help, call(Some(serde_json::json!({"why": 1}))));
+    assert_eq!(
+        read(b"", b">>>HELP<<<\n{\"why\": 1}\n", "", Contract::default()).help,
+        call(Some(serde_json::json!({"why": 1})))
+    );
     assert_eq!(out(">>>HELP<<<").help, call(None));
     assert!(out("CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST\n").help.is_some());
     assert_eq!(out("print >>>HELP<<< when stuck\n").help, None);
@@ -72,12 +82,13 @@ fn help_is_a_line_of_its_own_on_either_stream() {
 #[test]
 fn what_a_program_repeats_of_its_prompt_says_nothing_and_is_recorded() {
     let prompt = "# Goal\n\nEnd with\n<waypoint-complete>w1</waypoint-complete>\nor, if stuck,\n>>>HELP<<<\n";
-    let found = read(prompt.as_bytes(), prompt.as_bytes(), prompt);
-    assert_eq!((found.help, found.markers.any()), (None, false));
+    let found = read(prompt.as_bytes(), prompt.as_bytes(), prompt, Contract::default());
+    assert_eq!((found.help, found.markers != Markers::default()), (None, false));
     let ignored: Vec<_> = found.ignored.iter().map(|ignored| (ignored.marker.as_str(), ignored.why)).collect();
     let echo = |marker| (marker, IgnoredBecause::Echo);
     assert_eq!(ignored, [echo("waypoint-complete"), echo("help"), echo("help")]);
-    let own = read(b"all done\n<waypoint-complete>w1</waypoint-complete>\n>>>HELP<<<\n", b"", prompt);
+    let own =
+        read(b"all done\n<waypoint-complete>w1</waypoint-complete>\n>>>HELP<<<\n", b"", prompt, Contract::default());
     assert!(own.help.is_some() && own.markers.completions.len() == 1 && own.ignored.is_empty());
 }
 
@@ -105,6 +116,52 @@ fn an_envelope_is_recognized_also_over_several_lines_and_when_broken() {
     assert!(matches!(out("{\"component\": \"b\", \"status\": \"success\"}\n").envelope, Some(PrintedResult::Whole(_))));
     let odd = out("{\"component\": \"b\", \"status\": success}\n").envelope;
     assert!(matches!(odd, Some(PrintedResult::Broken { cut_off: false, .. })), "{odd:?}");
+}
+
+#[test]
+fn an_object_that_does_not_name_the_contract_is_output() {
+    for text in [
+        "{\"ts\":\"2026-01-01\",\"level\":\"info\",\"component\":\"web\",\"status\":200,\"msg\":\"GET /\"}\n",
+        "{\"component\":\"store\",\"status\":\"UP\"}\n",
+        "{\"component\":\"store\",\"version\":\"1.0\",\"status\":\"UP\"}\n",
+        "{\"component\":\"builder\",\"status\":\"success\",\"seconds\":3}\n",
+        "{\"component\":\"agent\",\"status\":\"success\",\"data\":{\"task_id\":\"another\"}}\n",
+        "{\"component\":\"web\",\"status\":\"succ",
+        "{\"question\": \"Capital of Peru?\", \"options\": [\"Lima\", \"Cusco\"]}\n",
+        "{\"question\": \"Who?\", \"context\": \"He left.\", \"confidence\": 0.93, \"answer\": \"he\"}\n",
+        "The page shows <clarification-request> where it is empty.\n",
+    ] {
+        let found = of_work(text);
+        assert_eq!((found.envelope, found.question), (None, None), "{text}");
+    }
+    for text in [
+        "{\"version\":\"1.0\",\"component\":\"builder\",\"status\":\"done\",\"data\":{}}\n",
+        "{\"version\":\"1.0\",\"component\":\"somebody\",\"status\":\"success\",\"data\":{}}\n",
+        "{\"component\":\"agent\",\"status\":\"success\",\"data\":{\"task_id\":\"w1\"}}\n",
+        "{\"component\" \"builder\",\"status\":\"succ",
+    ] {
+        assert!(of_work(text).envelope.is_some(), "{text}");
+    }
+    for text in [
+        "{\"type\": \"clarification_request\", \"question\": \"Which?\", \"options\": [\"a\"]}\n",
+        "{\"waypoint\": \"w1\", \"question\": \"Which?\", \"options\": [\"a\"]}\n",
+        "{\"blocking_question\": \"Which?\", \"requested_options\": [\"a\"]}\n",
+    ] {
+        assert_eq!(of_work(text).question.unwrap().unwrap().question, "Which?", "{text}");
+    }
+}
+
+#[test]
+fn half_a_character_in_a_result_or_a_question_costs_no_more_than_itself() {
+    let envelope = of_work(
+        "{\"version\":\"1.0\",\"component\":\"builder\",\"status\":\"success\",\"data\":{\"summary\":\"a \\ud83d\"}}\n",
+    );
+    let Some(PrintedResult::Whole(map)) = envelope.envelope else { panic!("it is whole") };
+    assert_eq!(map["data"]["summary"], "a \u{fffd}");
+    let asked = of_work("{\"type\":\"clarification_request\",\"question\":\"Which \\ud83d?\"}\n").question;
+    assert_eq!(asked.unwrap().unwrap().question, "Which \u{fffd}?");
+    let help = out(">>>HELP<<<\n{\"why\": \"\\ud83d\"}\n").help.unwrap();
+    assert_eq!(help.context, Some(serde_json::json!({"why": "\u{fffd}"})));
 }
 
 #[test]
@@ -201,11 +258,11 @@ proptest! {
         for range in cut_at.windows(2) {
             split.push(&text[range[0]..range[1]]);
         }
-        prop_assert_eq!(whole.finish(), split.finish());
+        prop_assert_eq!(whole.finish(Contract::default()), split.finish(Contract::default()));
     }
 
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
-        let _ = read(&bytes, &bytes, "");
+        let _ = read(&bytes, &bytes, "", Contract::default());
     }
 }

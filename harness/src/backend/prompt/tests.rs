@@ -200,7 +200,7 @@ fn a_builder_is_told_what_its_accepted_change_collided_with() {
 
 /// What a prompt says that a program repeats, also where nobody knows that it is one.
 fn echoed(text: &str) -> markers::Found {
-    let found = markers::read(text.as_bytes(), text.as_bytes(), "");
+    let found = markers::read(text.as_bytes(), text.as_bytes(), "", markers::Contract::default());
     markers::Found { ignored: Vec::new(), ..found }
 }
 

@@ -120,12 +120,25 @@ fn a_completion_of_this_waypoint_is_ready_and_recorded() {
 #[test]
 fn markers_without_a_completion_of_this_waypoint_are_not_ready() {
     for text in [
-        "<execution-stage>done</execution-stage>",
-        "<waypoint-complete>w2</waypoint-complete>",
         "<waypoint-complete>w1",
+        "<acceptance-criterion id=\"unit\">green</acceptance-criterion>",
         "<acceptance-criterion id=\"other\">ok</acceptance-criterion><waypoint-complete>w1</waypoint-complete>",
     ] {
         assert_eq!(failure(&ended(Ended::Exited(0), text)).reason, ReasonCode::HandoffInvalid, "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_speak_of_the_turn_is_output() {
+    for text in [
+        "<execution-stage>done</execution-stage>",
+        "The form has a <validation>required</validation> rule now, and prints <waypoint-complete> at its end.\n",
+        "<waypoint-complete>w2</waypoint-complete>",
+        "<acceptance-criterion id=\"other\">of another plan</acceptance-criterion>",
+        "{\"component\":\"web\",\"status\":200}\n",
+        "{\"question\":\"Capital of Peru?\",\"options\":[\"Lima\",\"Cusco\"]}\n",
+    ] {
+        assert_eq!(of(&ended(Ended::Exited(0), text)), ProgramAnswer::Ready(WorkClaims::default()), "{text}");
     }
 }
 
@@ -155,7 +168,7 @@ fn an_envelope_is_ready_with_its_claims_or_a_failed_turn_or_asked_for_again() {
         (not_done, ExchangeErrorKind::Partial),
         (odd, ExchangeErrorKind::Semantic),
         (
-            "{\"component\":\"builder\",\"status\":\"success\",\"data\":{}}\n".to_owned(),
+            "{\"version\":\"1.0\",\"component\":\"builder\",\"status\":\"success\",\"data\":{}}\n".to_owned(),
             ExchangeErrorKind::MissingField,
         ),
         ("{\"component\":\"builder\",\"status\":\"succ".to_owned(), ExchangeErrorKind::Partial),
@@ -192,14 +205,20 @@ fn a_malformed_question_fails_the_turn_and_says_why() {
     for (text, why) in [
         ("{\"type\":\"ClarificationRequest\"}", "no text"),
         ("{\"ClarificationRequest\": [1]}", "has to be an object"),
-        ("{\"question\":\"Which?\",\"options\":\"a\"}", "`options` has to be a list"),
-        ("{\"question\":\"Which?\",\"options\":[\"a\",\"a\"]}", "there twice"),
-        ("{\"question\":\"Which?\",\"confidence\":\"sure\"}", "`confidence` has to be"),
+        (
+            "{\"type\":\"clarification_request\",\"question\":\"Which?\",\"options\":\"a\"}",
+            "`options` has to be a list",
+        ),
+        ("{\"type\":\"clarification_request\",\"question\":\"Which?\",\"options\":[\"a\",\"a\"]}", "there twice"),
+        (
+            "{\"type\":\"clarification_request\",\"question\":\"Which?\",\"confidence\":\"sure\"}",
+            "`confidence` has to be",
+        ),
         ("{\"type\":\"clarification_request\", \"question\": \"Wh", "not one whole"),
         ("<clarification-request>Which?", "not one whole"),
         ("<clarification-request options=\"a||b\">Which?</clarification-request>", "empty"),
         (
-            "{\"component\":\"b\",\"status\":\"s\",\"data\":{\"question\":3,\"options\":[]}}",
+            "{\"version\":\"1.0\",\"component\":\"b\",\"status\":\"success\",\"data\":{\"question\":3,\"options\":[]}}",
             "`question` has to be a text",
         ),
     ] {
@@ -212,8 +231,8 @@ fn a_malformed_question_fails_the_turn_and_says_why() {
 #[test]
 fn every_form_of_a_question_asks_the_same() {
     for text in [
-        "{\"question\":\"Which?\",\"options\":[\"a\",\"b\"],\"confidence\":\"medium\",\"context\":\"c\"}",
-        "{\"component\":\"b\",\"status\":\"partial\",\"data\":{\"ClarificationRequest\":{\"question\":\"Which?\",\
+        "{\"waypoint\":\"w1\",\"question\":\"Which?\",\"options\":[\"a\",\"b\"],\"confidence\":\"medium\",\"context\":\"c\"}",
+        "{\"version\":\"1.0\",\"component\":\"b\",\"status\":\"partial\",\"data\":{\"ClarificationRequest\":{\"question\":\"Which?\",\
           \"options\":[\"a\",\"b\"],\"confidence\":0.6,\"context\":\"c\"}}}",
         "so <clarification-request options=\"a|b\" confidence='medium' context=\"c\">Which?</clarification-request>",
     ] {
@@ -225,7 +244,7 @@ fn every_form_of_a_question_asks_the_same() {
 
 #[test]
 fn an_answer_that_its_author_doubts_becomes_a_question_where_the_plan_asks() {
-    let envelope = "{\"component\":\"b\",\"status\":\"success\",\"data\":{\"confidence\":0.3,\"summary\":\"a guess\"}}";
+    let envelope = "{\"version\":\"1.0\",\"component\":\"b\",\"status\":\"success\",\"data\":{\"confidence\":0.3,\"summary\":\"a guess\"}}";
     let completion = "<waypoint-complete confidence=\"low\">w1 a guess</waypoint-complete>";
     for text in [envelope, completion] {
         let asked = of_turn(&ended(Ended::Exited(0), text), Some(Confidence::Medium));

@@ -25,7 +25,8 @@ fn with(change: impl FnOnce(&mut Value)) -> String {
 }
 
 fn printed(text: &str, expected: &Expected, before: Before<'_>) -> Result<Option<Whole>, ResultProblem> {
-    read(markers::read(text.as_bytes(), b"", "").envelope.as_ref(), expected, before)
+    let found = markers::read(text.as_bytes(), b"", "", expected.contract(before));
+    read(found.envelope.as_ref(), expected, before)
 }
 
 fn problem(text: &str) -> ResultProblem {
@@ -37,7 +38,9 @@ fn a_whole_envelope_is_read_and_none_is_none() {
     let read = |text: &str| printed(text, &expected(DEFAULTS), Before::default()).unwrap();
     assert_eq!(read(&with(|_| {})).map(|whole| whole.status), Some(EnvelopeStatus::Success));
     assert_eq!(read("all done\n"), None);
-    let failed = read(&with(|object| *object = json!({"component": "agent", "status": "failure", "data": {}})));
+    let failed = read(&with(|object| {
+        *object = json!({"version": "1.0", "component": "agent", "status": "failure", "data": {}})
+    }));
     assert_eq!(failed.map(|whole| whole.status), Some(EnvelopeStatus::Failure));
 }
 

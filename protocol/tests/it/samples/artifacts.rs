@@ -144,6 +144,7 @@ fn metered() -> Metered {
         cost_micro_usd: Some(250_000),
         estimated: true,
         tool_calls: Some(3),
+        incomplete: true,
     }
 }
 

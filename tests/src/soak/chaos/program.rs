@@ -153,7 +153,7 @@ fn answer(task: &BackendTask, summary: &str) -> Value {
     } else {
         json!({"task_id": task.waypoint, "success": true, "completed_normally": true, "todos": [], "summary": summary})
     };
-    json!({"component": task.role, "status": "success", "data": data})
+    json!({"version": "1.0", "component": task.role, "status": "success", "data": data})
 }
 
 /// One that is well formed and not true: about something else, or about work that is not done.
