@@ -22,6 +22,7 @@ use holdpoint_runtime::{
     path_rules::{self, JudgeError, JudgedDiff, RuleTexts},
     telemetry::ErrorChain,
 };
+use holdpoint_sandbox::TemporaryFolder;
 use holdpoint_workspace::{
     Change, CommitMeta, HANDOFF_REF, Landing as GitLanding, Merge, Mirror, ObjectId, RepoPath, WorkspaceError,
 };
@@ -263,7 +264,7 @@ async fn commit_on(
 /// What brings a commit to those who have `on`.
 async fn pack(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Bytes, LandingError> {
     let store = |error: std::io::Error| LandingError::Store(error.into());
-    let dir = tempfile::tempdir().map_err(store)?;
+    let dir = TemporaryFolder::new().map_err(store)?;
     let path = dir.path().join("landing.bundle");
     mirror.thin_bundle(&from_wire(on), commit, HANDOFF_REF, &path).await.map_err(LandingError::Git)?;
     tokio::fs::read(&path).await.map(Bytes::from).map_err(store)

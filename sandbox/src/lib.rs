@@ -11,7 +11,9 @@
 //! - [`observer`]: watching one program of a sandboxed command, and hearing how it really ended.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
 //! - [`beside`]: a program that one of ours speaks with inside the sandbox.
-//! - [`room`]: whether a disk is nearly full. [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
+//! - [`room`]: whether a disk is nearly full.
+//! - [`tree`]: removing the folders that such programs wrote; [`TemporaryFolder`]: one that goes with its owner; [`pipe`]: talking to
+//!   one that may make no sockets.
 
 pub mod beside;
 mod error;
@@ -27,6 +29,7 @@ pub mod room;
 mod sandbox;
 pub mod service;
 pub mod shim;
+mod temporary;
 pub mod tool;
 mod toolchain;
 pub mod tree;
@@ -37,5 +40,6 @@ pub use process::ProcessId;
 pub use profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
 pub use property::{Property, PropertyReport};
 pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Standby, Tap};
+pub use temporary::{TemporaryFolder, sweep};
 pub use tool::{AnsweringTool, Confinement, Limit, Tool, ToolAnswer, ToolError, ToolOutput};
 pub use toolchain::{ToolchainPaths, tidy_variables, toolchain_paths};

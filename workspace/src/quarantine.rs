@@ -2,6 +2,8 @@
 //! expected ref, known prerequisites, sound and complete objects, sizes, gitlinks. Until then the repository does not
 //! have them, and a refused bundle leaves nothing behind.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use gix_object::Kind;
@@ -102,6 +104,7 @@ impl Quarantine {
     pub(crate) fn new(home: &Objects, parent: Option<&Path>) -> Result<Self, WorkspaceError> {
         let folder = tempfile::Builder::new()
             .prefix(FOLDER_PREFIX)
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(&home.dir)
             .map_err(WorkspaceError::io("create a folder in", &home.dir))?;
         create_dir(&folder.path().join("pack"))?;

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use holdpoint_sandbox::TemporaryFolder;
 
 use crate::error::WorkspaceError;
 use crate::files::{create_dir, write};
@@ -15,7 +15,7 @@ use crate::oid::ObjectFormat;
 /// A git directory for one operation. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    dir: TempDir,
+    dir: TemporaryFolder,
     objects: Objects,
     /// Objects that the user of this machine has in a repository: git is as free with them as the user's own.
     trusted: bool,
@@ -24,12 +24,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// A fresh one over objects that others made, below `parent` (default: the system's folder for temporary files).
     pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, WorkspaceError> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("holdpoint-git-");
-        let shown = parent.map_or_else(std::env::temp_dir, Path::to_owned);
-        let dir = parent
-            .map_or_else(|| builder.tempdir(), |parent| builder.tempdir_in(parent))
-            .map_err(WorkspaceError::io("create a folder in", &shown))?;
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let dir = TemporaryFolder::new_in(&parent).map_err(WorkspaceError::io("create a folder in", &parent))?;
         for folder in ["refs", "objects", "info"] {
             create_dir(&dir.path().join(folder))?;
         }
