@@ -340,6 +340,9 @@ pub struct InboxItem {
     pub to: Vec<AgentName>,
     /// The question or call for help, or what an approval is about. Agents' words are hostile input.
     pub question: Option<String>,
+    /// What depends on the answer, or what led to the call for help, in the asker's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_context: Option<String>,
     /// What an open gate says to the one who completes it.
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
@@ -373,6 +376,15 @@ pub struct InboxItem {
 }
 
 impl InboxItem {
+    /// Whether this person can move it on.
+    #[must_use]
+    pub fn is_for(&self, person: &AgentName) -> bool {
+        match &self.taken_by {
+            Some(by) => by == person,
+            None => self.to.is_empty() || self.to.contains(person),
+        }
+    }
+
     /// Where it stands among what waits.
     #[must_use]
     pub fn place(&self) -> InboxPlace {

@@ -115,6 +115,7 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         context: Default::default(),
         since: Timestamp::from_millis(since),
         question: Some(question),
+        decision_context: None,
         options: Vec::new(),
         confidence: None,
         round: None,

@@ -82,13 +82,14 @@ impl State {
                     .map_err(|error| ApiFailure::new(503, error.to_string()))?,
                 None => None,
             };
-            let (question, options, confidence) = match asked {
-                Some(Handed::Clarify(asked)) => (Some(asked.question), asked.options, Some(asked.confidence)),
-                Some(Handed::Help(help)) => {
-                    let context = help.context.map(|context| format!("\n{context}")).unwrap_or_default();
-                    (Some(format!("{}{context}", help.raw_line)), Vec::new(), None)
+            let (question, decision_context, options, confidence) = match asked {
+                Some(Handed::Clarify(asked)) => {
+                    (Some(asked.question), Some(asked.decision_context), asked.options, Some(asked.confidence))
                 }
-                _ => (about(books, &waits.waypoint), Vec::new(), None),
+                Some(Handed::Help(help)) => {
+                    (Some(help.raw_line), help.context.map(|context| context.to_string()), Vec::new(), None)
+                }
+                _ => (about(books, &waits.waypoint), None, Vec::new(), None),
             };
             let doubts = match waits.kind {
                 InboxKind::Question | InboxKind::Help => Vec::new(),
@@ -108,6 +109,7 @@ impl State {
                 taken_by: waits.taken_by,
                 to: waits.to,
                 question,
+                decision_context: decision_context.filter(|context| !context.trim().is_empty()),
                 options,
                 confidence,
                 waits_until: waits.question.as_ref().and_then(|open| open.waits_until),
