@@ -38,7 +38,10 @@ pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing
 pub use rules::{PlanProblem, PlanProblems, validate};
 pub use schema::schema;
 pub use task::{PlanTask, of_task};
-pub use unjudged::{located, that_lack, that_want_network, without_check};
+pub use unjudged::{
+    accepted_untouched, idle_checks, located, nothing_fulfils, that_lack, that_nothing_fulfils, that_want_network,
+    without_check,
+};
 
 use crate::{bom, workflows::ONE_GATE};
 use error::Problems;

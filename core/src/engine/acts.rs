@@ -198,7 +198,11 @@ pub(super) fn not_among(gate: &Gate, open: &OpenTurn, by: &AgentName, what: &str
     let people: Vec<&str> = people.iter().map(AgentName::as_str).collect();
     let late = if open.link == 0 { "" } else { ", because nobody did in time" };
     let message = format!("{by} may not {what} gate {}: {} may{late}", gate.id, people.join(", "));
-    Some(Refusal::act(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you"))
+    Some(Refusal::act(
+        ActCode::NotAllowed,
+        message,
+        "if you are one of them, say so with --as; else add yourself to org.yaml, and `holdpoint org reload` has the flight go by it",
+    ))
 }
 
 /// A person has held work tried again.

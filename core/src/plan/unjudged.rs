@@ -1,7 +1,10 @@
 //! What else can be said of a plan that may fly, each with its place: criteria that only a judge can decide, and what cannot be
 //! run where it would be.
 
-use holdpoint_protocol::plan::{Check, Plan};
+use holdpoint_protocol::{
+    ids::WaypointId,
+    plan::{Check, Criterion, Plan, Waypoint},
+};
 
 use super::{
     KIND, PlanProblems,
@@ -10,6 +13,9 @@ use super::{
     tree,
 };
 use crate::bom;
+
+/// Commands that are green on every tree.
+const ALWAYS_GREEN: [&str; 3] = ["true", ":", "exit 0"];
 
 /// Every criterion without a check, in the plan's order. Without a judge their waypoints end `blocked` (`judge_missing`).
 #[must_use]
@@ -40,6 +46,49 @@ pub fn that_lack(plan: &Plan, lacks: impl Fn(&str) -> Option<String>) -> PlanPro
         }
     });
     found
+}
+
+/// Every waypoint that [`nothing_fulfils`], with what helps.
+#[must_use]
+pub fn that_nothing_fulfils(plan: &Plan) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    let at = At::ROOT.key("waypoints");
+    for (number, waypoint) in plan.waypoints.iter().enumerate().filter(|(_, waypoint)| nothing_fulfils(plan, waypoint))
+    {
+        let at = at.item(number);
+        let (message, hint) = accepted_untouched(&waypoint.id);
+        found.add(at.key("criteria"), message, hint);
+    }
+    found
+}
+
+/// Whether a waypoint would be accepted if nobody did anything, as far as the plan itself shows it: all its criteria have checks, and
+/// each of these is `true`, or the check of a guard, which has to be green on the base.
+#[must_use]
+pub fn nothing_fulfils(plan: &Plan, waypoint: &Waypoint) -> bool {
+    let is_green = |check: &Check| ALWAYS_GREEN.contains(&check.command.trim()) || is_guard(plan, check);
+    idle_checks(waypoint).is_some_and(|mut checks| checks.all(is_green))
+}
+
+/// The checks that alone decide on a waypoint's work, where none of them has to be red first; `None` where one has, or a judge decides.
+/// If all are green on the base, work that does nothing is accepted.
+pub fn idle_checks(waypoint: &Waypoint) -> Option<impl Iterator<Item = &Check>> {
+    let decides = |criterion: &Criterion| criterion.check.as_ref().is_some_and(|check| !check.red_first);
+    let idle = !waypoint.criteria.is_empty() && waypoint.criteria.iter().all(decides);
+    idle.then(|| waypoint.criteria.iter().filter_map(|criterion| criterion.check.as_ref()))
+}
+
+/// What is said of a waypoint whose work is accepted although nobody did anything, and what helps.
+#[must_use]
+pub fn accepted_untouched(waypoint: &WaypointId) -> (String, &'static str) {
+    let message =
+        format!("all checks of waypoint {waypoint} are green before any work: an agent that does nothing is accepted");
+    (message, "add a criterion whose check is red now and green then, with `red_first: true`")
+}
+
+/// Whether a guard has the same command with the same meaning.
+fn is_guard(plan: &Plan, check: &Check) -> bool {
+    plan.guards.iter().any(|guard| guard.check.command == check.command && guard.check.expect == check.expect)
 }
 
 /// Everything that runs with a network, as an error where verifiers reach none: there it could only end red.
@@ -110,6 +159,30 @@ mod tests {
         let found = told(without_check);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("plan.yaml:5:52: criterion d of waypoint b has no `check`"), "{found:?}");
+    }
+
+    #[test]
+    fn a_waypoint_whose_checks_are_green_before_any_work_is_found_with_its_line() {
+        let of = |criteria: &str| {
+            let text = format!(
+                "plan: p\nguards: [{{id: g, check: make test}}]\nwaypoints:\n  - {{id: a, goal: g, criteria: [{criteria}]}}\n"
+            );
+            told_of(&text, that_nothing_fulfils)
+        };
+        let idle = [
+            "plan.yaml:4:34: all checks of waypoint a are green before any work: an agent that does nothing is accepted",
+        ];
+        for criteria in ["{id: c, check: true}", "{id: c, check: make test}, {id: d, check: ' : '}"] {
+            assert_eq!(of(criteria), idle, "{criteria}");
+        }
+        for criteria in [
+            "{id: c, check: make new}, {id: d, check: make test}",
+            "{id: c, check: make test}, {id: d, statement: It reads well}",
+            "{id: c, check: make test}, {id: d, check: make new, red_first: true}",
+            "{id: c, check: make test, expect: 12 passed}",
+        ] {
+            assert_eq!(of(criteria), [""; 0], "{criteria}");
+        }
     }
 
     #[test]

@@ -49,6 +49,27 @@ fn a_plan_without_a_fault_is_taken() {
 }
 
 #[test]
+fn a_text_that_only_stands_for_one_is_refused_and_one_with_angle_brackets_in_it_is_not() {
+    assert_refused(&[
+        (
+            &|plan| plan.waypoints[1].goal = "<what is wanted,\nin words>\n".to_owned(),
+            "waypoints/1/goal",
+            "`goal` is still a placeholder: <what is wanted,\\nin words>",
+        ),
+        (&|plan| check(plan).command = "<a command>".to_owned(), "waypoints/1/criteria/0/check", "`check` is still a"),
+        (
+            &|plan| plan.waypoints[1].criteria[0].statement = "<what is true then>".to_owned(),
+            "waypoints/1/criteria/0/statement",
+            "`statement` is still a",
+        ),
+        (&|plan| plan.guards[0].check.command = "<what runs all>".to_owned(), "guards/0/check", "`check` is still a"),
+    ]);
+    for goal in ["<Button>", "Fix <Button> and <Link>", "<Button> or <Link>", "a <b c>"] {
+        assert_eq!(wrong(|plan| plan.waypoints[1].goal = goal.to_owned()), [""; 0], "{goal}");
+    }
+}
+
+#[test]
 fn every_bad_value_of_a_request_is_named_by_its_path() {
     assert_refused(&[
         (&|plan| plan.plan = String::new(), "plan", "the plan has no `plan`"),

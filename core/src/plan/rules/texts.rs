@@ -59,7 +59,16 @@ impl PlanProblems {
             self.add(at, message, "put it into a script of the repository, and run that");
             return;
         }
-        self.text(at, what, command, COMMAND_BYTES_MAX);
+        self.wanted(at, what, command, COMMAND_BYTES_MAX);
+    }
+
+    /// A text that says what is wanted or how it is shown: words in angle brackets and nothing else, as `holdpoint init` writes them,
+    /// still stand for it.
+    pub(super) fn wanted(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) {
+        if self.text(at, what, text, bytes_max) && is_placeholder(text) {
+            let hint = "write in its place what it stands for";
+            self.add(at, format!("{what} is still a placeholder: {}", quoted(text.trim())), hint);
+        }
     }
 
     /// A regular expression. Few may be costly: a handful of bytes can take as long to compile as a thousand others.
@@ -150,4 +159,10 @@ impl PlanProblems {
         }
         self.duration(at.key("timeout"), "timeout", check.timeout);
     }
+}
+
+/// Whether a text is several words in one pair of angle brackets. No shell takes such a command, and one word may be a name.
+fn is_placeholder(text: &str) -> bool {
+    let within = text.trim().strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    within.is_some_and(|words| !words.contains(['<', '>']) && words.split_whitespace().count() > 1)
 }

@@ -22,7 +22,7 @@ pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, f
     if waypoint.goal.trim().is_empty() {
         found.add(at.key("goal"), format!("{what} has no `goal`"), "say what the builder is to do: `goal: …`");
     } else {
-        found.text(at.key("goal"), "`goal`", &waypoint.goal, GOAL_BYTES_MAX);
+        found.wanted(at.key("goal"), "`goal`", &waypoint.goal, GOAL_BYTES_MAX);
     }
     let judged = workflows.judged(at, waypoint.workflow.as_deref(), found);
     if judged && waypoint.criteria.is_empty() {
@@ -87,7 +87,7 @@ fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
         // The statement of a criterion that is only a command quotes it.
         let quotes = criterion.check.as_ref().is_some_and(|check| criterion.statement.contains(&check.command));
         if !quotes && !criterion.statement.is_empty() {
-            found.text(at.key("statement"), "`statement`", &criterion.statement, SENTENCE_BYTES_MAX);
+            found.wanted(at.key("statement"), "`statement`", &criterion.statement, SENTENCE_BYTES_MAX);
         }
     }
 }
