@@ -170,7 +170,7 @@ mod tests {
             told_of(&text, that_nothing_fulfils)
         };
         let idle = [
-            "plan.yaml:4:34: all checks of waypoint a are green before any work: an agent that does nothing is accepted",
+            "plan.yaml:4:32: all checks of waypoint a are green before any work: an agent that does nothing is accepted",
         ];
         for criteria in ["{id: c, check: true}", "{id: c, check: make test}, {id: d, check: ' : '}"] {
             assert_eq!(of(criteria), idle, "{criteria}");
