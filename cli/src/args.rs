@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Diff(first::DiffArgs),
     /// Leave a flight out of the list; nothing is deleted
     Forget(first::ForgetArgs),
+    /// List and remove everything that is kept for a repository
+    Purge(first::PurgeArgs),
     /// Show what the agents of a waypoint say and do while they do it
     Logs(logs::LogsArgs),
     /// List what went wrong when agents' programs handed over their results

@@ -16,7 +16,7 @@ use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{BranchState, BranchUpdate, CommitStanding, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError};
 use tokio::time::Instant;
 
-use crate::{archive::Unpacked, client::Client, failure::Failure, output, people::works::AttemptWork};
+use crate::{archive::Unpacked, client::Client, failure::Failure, output, people::works::AttemptWork, temporary};
 
 /// How long a broker may not know what the rest of its cluster has stored.
 const BEHIND_MAX: Duration = Duration::from_secs(30);
@@ -88,9 +88,7 @@ pub(crate) async fn left_behind(repo: &UserRepo, flight: &FlightView) -> Result<
 pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::WriteBranch);
     left_behind(repo, flight).await?;
-    let dir = tempfile::tempdir().map_err(|error| {
-        Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
-    })?;
+    let dir = temporary::folder()?;
     let bundles = async |old: Option<&ObjectId>| fetch(client, flight, old, dir.path()).await;
     forward(repo, &flight.branch, &from_wire(&flight.head), bundles).await
 }

@@ -13,7 +13,7 @@ mod dead;
 mod diff;
 pub(crate) mod doctor;
 mod export;
-mod forget;
+pub(crate) mod forget;
 mod handoffs;
 mod health;
 mod inbox;
@@ -26,6 +26,7 @@ mod migrate;
 mod observe;
 mod org;
 mod process;
+mod purge;
 mod run;
 mod schema;
 pub(crate) mod submit;
@@ -52,6 +53,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Init(args) => Box::pin(init::init(args)).await,
         Command::Diff(args) => Box::pin(diff::diff(args)).await,
         Command::Forget(args) => Box::pin(forget::forget(args)).await,
+        Command::Purge(args) => Box::pin(purge::purge(args)).await,
         Command::Workflow(args) => workflow::workflow(args).await,
         Command::Org(args) => org::org(args).await,
         Command::Up(args) => Box::pin(up::up(args)).await,

@@ -31,9 +31,12 @@ pub(crate) use plans::Plans;
 
 use crate::{
     client::Client,
+    commands::forget::goes_on_by,
     failure::{Failure, chain},
     live::Listening,
     observe::{Follower, Source},
+    state::StateDir,
+    typed::typed,
 };
 
 /// The most bytes of evidence that are fetched: a check's output is capped below that.
@@ -46,13 +49,15 @@ pub(crate) struct Seen {
     work: work::Work,
     /// Where plans are submitted from; `None`: nowhere.
     plans: Option<Plans>,
+    /// Where the flights of this machine are remembered; `None`: the fleet is elsewhere.
+    state: Option<StateDir>,
 }
 
 impl Seen {
     /// Over this connection, on which it listens from now on to who is there.
-    pub(crate) async fn of(client: Client, plans: Option<Plans>) -> Result<Self, Failure> {
+    pub(crate) async fn of(client: Client, plans: Option<Plans>, state: Option<StateDir>) -> Result<Self, Failure> {
         let crew = crew::Crew::listen(&client).await?;
-        Ok(Self { crew, work: work::Work::new()?, client, plans })
+        Ok(Self { crew, work: work::Work::new()?, client, plans, state })
     }
 }
 
@@ -95,6 +100,14 @@ impl ConsoleFleet for Seen {
 
     fn now(&self) -> Timestamp {
         clock::now()
+    }
+
+    fn typed(command: &str) -> String {
+        typed(command)
+    }
+
+    fn rests(&self, flight: &FlightId) -> bool {
+        self.state.as_ref().is_some_and(|state| goes_on_by(state, flight).is_some())
     }
 
     async fn flights(&self) -> Result<Vec<FlightLine>, ConsoleProblem> {

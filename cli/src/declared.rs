@@ -13,11 +13,11 @@ use holdpoint_conditions::{ConditionAnswer, ConditionHelper, ConditionHelperErro
 use holdpoint_core::{
     declared::{self, CheckedDeclarations, DeclaredFile},
     gates::Workflow,
-    plan::{PlanError, PlanErrors},
+    plan::{PlanError, PlanErrors, closest},
     workflows,
 };
 use holdpoint_protocol::{
-    ids::{AgentName, RoleId},
+    ids::{AgentName, RoleId, role},
     org::Plane,
     plan::Plan,
     workflow::WorkflowSpec,
@@ -26,6 +26,7 @@ use holdpoint_runtime::config::Config;
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo, WorkspaceError};
 
 use crate::{
+    args::CommandFlags,
     bounded,
     failure::{Failure, chain},
     output,
@@ -207,6 +208,35 @@ pub(crate) async fn agents(config: &Config, repo: &UserRepo) -> Result<Vec<(Role
     let chart = checked.chart.unwrap_or_default();
     let builds = |role: &RoleId| chart.roles.get(role).is_some_and(|spec| spec.plane == Some(Plane::Build));
     Ok(roles.into_iter().map(|role| (role.clone(), builds(role))).collect())
+}
+
+/// Refuses agents of a role that nothing in the project names: the name of their section in the configuration is misspelled. Those
+/// that a flag names may wait for a reload. Declarations that are wrong are left to the plans that need them.
+pub(crate) async fn check_sections(config: &Config, flags: &CommandFlags, repo: &UserRepo) -> Result<(), Failure> {
+    let asked = |role: &&RoleId| role.as_str() != role::ADVISOR && !flags.names(role);
+    let sections: Vec<&RoleId> = config.agents.declared.keys().filter(asked).collect();
+    if sections.is_empty() {
+        return Ok(());
+    }
+    let head = repo.resolve("HEAD").await?;
+    let checked = Declarations::at(repo, &head).await?.check(None).await?;
+    if !checked.errors.is_empty() {
+        return Ok(());
+    }
+    let specs: Vec<WorkflowSpec> =
+        checked.projects.into_iter().flatten().chain(workflows::built_in(workflows::ONE_GATE)).collect();
+    let gates = specs.iter().flat_map(WorkflowSpec::all_gates).map(|gate| gate.role.clone());
+    let chart = checked.chart.into_iter().flat_map(|chart| chart.roles.into_keys());
+    let known: BTreeSet<RoleId> =
+        gates.chain(chart).chain(role::AGENTS.map(role::id)).chain([role::id(role::ADVISOR)]).collect();
+    let Some(unknown) = sections.into_iter().find(|role| !known.contains(*role)) else { return Ok(()) };
+    let meant = closest(unknown.as_str(), known.iter().map(RoleId::as_str));
+    let meant = meant.map(|meant| format!("did you mean [agents.{meant}]? ")).unwrap_or_default();
+    let message = format!(
+        "[agents.{unknown}] in the configuration is of a role that no workflow and no org chart of the project has"
+    );
+    let hint = format!("{meant}Name the role in {PROJECT} or {ORG} and commit that, or remove the section");
+    Err(Failure::usage("unknown_role", message, hint))
 }
 
 fn unreadable(dir: &Path, name: &str, error: &std::io::Error) -> Failure {

@@ -11,7 +11,7 @@ use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
 use serde_json::{Value, json};
 
-use crate::output;
+use crate::{output, typed::in_text};
 
 /// Exit codes of all commands (contract, "Commands").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,10 +140,10 @@ impl Failure {
         match self {
             Self::Plan(errors) => json!(errors),
             Self::Act(refused) => json!({"error": {
-                "code": refused.code, "message": refused.message, "hint": refused.hint, "details": refused.details,
+                "code": refused.code, "message": refused.message, "hint": in_text(&refused.hint), "details": refused.details,
             }}),
             Self::Other { code, message, hint, .. } => {
-                json!({"error": {"code": code, "message": message, "hint": hint}})
+                json!({"error": {"code": code, "message": message, "hint": in_text(hint)}})
             }
         }
     }
@@ -155,7 +155,7 @@ fn say(message: &str, hint: &str) {
 
 /// The words of an orchestrator may quote those of an agent: no line of theirs begins where ours do, or looks like ours.
 fn said(message: &str, hint: &str) -> String {
-    let hint = if hint.is_empty() { String::new() } else { format!("\n hint: {}", rest_quoted(hint)) };
+    let hint = if hint.is_empty() { String::new() } else { format!("\n hint: {}", rest_quoted(&in_text(hint))) };
     format!("error: {}{hint}", rest_quoted(message))
 }
 

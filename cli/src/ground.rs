@@ -9,20 +9,58 @@ use holdpoint_workspace::{UserRepo, WorkspaceError};
 
 use crate::{
     failure::Failure,
-    state::{self, folder_name},
+    output,
+    people::desk_note::DeskNote,
+    state::{self, FlightRecord, StateDir, folder_name},
+    typed::quoted,
 };
 
 /// Where repositories without files are, below the folder of all state.
 const FOLDER: &str = "folders";
 
-/// The repository that `dir` is in. A folder without one has its own once something was flown from it.
+/// The repository that `dir` is in; of a clone that a person made of a turn, the one whose flight it is of. A folder without one has its
+/// own once something was flown from it.
 pub(crate) async fn find(dir: &Path) -> Result<UserRepo, Failure> {
+    let origin = DeskNote::around(dir).map(|(_, note)| note.repo);
+    let dir = origin.as_deref().unwrap_or(dir);
     match UserRepo::open(dir).await {
         Err(error @ WorkspaceError::NotARepository { .. }) => match place(dir)?.filter(|place| place.is_dir()) {
             Some(place) => Ok(UserRepo::empty(&place).await?),
             None => Err(error.into()),
         },
         opened => Ok(opened?),
+    }
+}
+
+/// Where the state of a repository is kept. One without any looks for that of its former place, as far as flights are remembered there
+/// whose base it has: it takes over that of a repository that is gone, and says where the flights of one are that it is a copy of.
+pub(crate) async fn state(repo: &UserRepo) -> Result<StateDir, Failure> {
+    let state = StateDir::of(repo)?;
+    if state.is_used() {
+        return Ok(state);
+    }
+    for (other, home) in state.others() {
+        if !shares(repo, &other).await {
+            continue;
+        }
+        if home.is_gone() {
+            state.adopt(&other)?;
+            output::err(&format!("note: this repository was in {}; its flights are those of here now", home.shown()));
+            return Ok(other);
+        }
+        let there = format!("holdpoint status --repo {}", quoted(&home.shown()));
+        output::err(&format!("note: flights of the same history were flown from {}: `{there}`", home.shown()));
+    }
+    Ok(state)
+}
+
+/// Whether a flight that is remembered in a state folder began from a commit of this repository.
+async fn shares(repo: &UserRepo, state: &StateDir) -> bool {
+    let mut records = FlightRecord::all(state).into_iter();
+    let base = records.find_map(|flight| FlightRecord::load(state, &flight).ok()??.submission).map(|one| one.base);
+    match base {
+        Some(base) => repo.resolve(base.as_str()).await.is_ok(),
+        None => false,
     }
 }
 

@@ -8,7 +8,8 @@
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
 //! - `console`: the fleet as the pages of the console see it.
-//! - `places`: refusing paths that are not text; `bounded`: reading files that may be of any size.
+//! - `places`: refusing paths that are not text; `bounded`: reading files that may be of any size; `temporary`: folders that go with
+//!   their command; `typed`: commands that are printed.
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
@@ -46,6 +47,8 @@ mod reload;
 mod skills;
 mod state;
 mod target;
+mod temporary;
+mod typed;
 mod view;
 
 use std::{
@@ -53,7 +56,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use failure::{Exit, Failure};
 pub use fleet::maybe_keep_broker;
@@ -63,10 +66,11 @@ use holdpoint_runtime::process;
 #[must_use]
 pub fn main() -> ExitCode {
     let json = std::env::args_os().any(|arg| arg == "--json");
+    holdpoint_sandbox::sweep();
     if let Err(failure) = places::check() {
         return failure.report(json).into();
     }
-    let cli = match args::Cli::try_parse() {
+    let cli = match parsed() {
         Ok(cli) => cli,
         Err(error) => return usage(&args::unknown::explained(error), json),
     };
@@ -86,6 +90,13 @@ pub fn main() -> ExitCode {
         Err(failure) => failure.report(json),
     }
     .into()
+}
+
+/// What was typed.
+fn parsed() -> Result<args::Cli, clap::Error> {
+    let matches = args::Cli::command().try_get_matches()?;
+    typed::remember(&matches);
+    args::Cli::from_arg_matches(&matches)
 }
 
 /// This exit, unless something that was printed got lost.

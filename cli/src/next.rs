@@ -8,7 +8,10 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 
-use crate::view::short;
+use crate::{
+    typed::{quoted, typed},
+    view::short,
+};
 
 /// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is; `ended` is when it came
 /// to its end, where that was seen.
@@ -20,21 +23,28 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: O
         let held =
             view.waypoints.iter().filter(|w| matches!(w.status, Status::Blocked | Status::Failed)).collect::<Vec<_>>();
         if let Some(first) = held.first() {
-            steps
-                .push(format!("holdpoint history {} --flight {flight}    # every attempt, with its verdict", first.id));
+            let history = typed(&format!("holdpoint history {} --flight {flight}", first.id));
+            steps.push(format!("{history}    # every attempt, with its verdict"));
         }
         if !held.is_empty() || view.status == FlightStatus::Waiting {
-            steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
+            let inbox = typed(&format!("holdpoint inbox --flight {flight}"));
+            steps.push(format!("{inbox}    # what waits for people, and the commands for it"));
         }
         if view.paused {
-            steps.push(format!("holdpoint resume {flight}    # a person paused it"));
+            steps.push(format!("{}    # a person paused it", typed(&format!("holdpoint resume {flight}"))));
         }
         if !view.waypoints.iter().all(|waypoint| waypoint.status.is_over()) {
-            steps.push(format!("holdpoint run --resume {flight}{}    # goes on once you have", at(" --repo ", repo)));
+            let resume = typed(&format!("holdpoint run --resume {flight}"));
+            steps.push(format!("{resume}    # goes on once you have"));
         }
     }
     if view.waypoints.iter().any(|waypoint| waypoint.commit.is_some()) {
-        let git = format!("git{}", at(" -C ", repo));
+        // The current folder needs no word.
+        let git = if repo == Path::new(".") {
+            "git".to_owned()
+        } else {
+            format!("git -C {}", quoted(&repo.to_string_lossy()))
+        };
         steps.push(format!("{git} diff {}..{branch}", short(base)));
         steps.push(format!("{git} merge {branch}"));
     }
@@ -52,11 +62,6 @@ fn took(view: &FlightView, cost: Option<&str>, ended: Option<Timestamp>) -> Opti
     let time = ended.zip(view.submitted_at).map(|(ended, since)| format!(" in {}", clock(ended.since(since))));
     let (time, cost) = (time.unwrap_or_default(), cost.map(|cost| format!("; {cost}")).unwrap_or_default());
     (!view.waypoints.is_empty()).then(|| format!("{done} of {} {word}{time}{cost}", view.waypoints.len()))
-}
-
-/// The repository, unless it is the current folder.
-fn at(flag: &str, repo: &Path) -> String {
-    if repo == Path::new(".") { String::new() } else { format!("{flag}{}", repo.display()) }
 }
 
 /// `01:07`, or `1:00:07`.
@@ -94,12 +99,8 @@ mod tests {
     #[test]
     fn a_flight_that_did_not_come_through_says_where_to_look_and_how_to_go_on() {
         let text = of(&flight(), "../client");
-        let steps = [
-            "history two --flight p-00000000",
-            "inbox --flight p-00000000",
-            "--resume p-00000000 --repo ../client",
-            "diff",
-        ];
+        let steps =
+            ["history two --flight p-00000000", "inbox --flight p-00000000", "--resume p-00000000    #", "diff"];
         for step in steps {
             assert!(text.contains(step), "{step} in {text}");
         }

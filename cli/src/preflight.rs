@@ -20,7 +20,7 @@ use crate::{
     base_tree::BaseTree,
     bounded, branch, declared,
     failure::{Failure, chain},
-    flight_id, output, places, program,
+    flight_id, ground, output, places, program,
     ready::{Planned, Ready},
     skills::Skills,
     state::StateDir,
@@ -116,7 +116,7 @@ pub(crate) async fn clear(
     program::check_in_clone(&config, &ready).await?;
     program::check_there(&config, &ready.repo, Some(&ready.base)).await?;
     check_sandbox(&config).await?;
-    let state = StateDir::of(&ready.repo)?;
+    let state = ground::state(&ready.repo).await?;
     Ok(Cleared { ready, config, flight, state })
 }
 
@@ -146,6 +146,14 @@ pub(crate) async fn base_warnings(ready: &Ready, file: Option<&Path>) -> Result<
     let mut warnings = tree.warnings(&ready.plan, file);
     warnings.extend(Skills::of(&tree).await.problems);
     Ok(warnings)
+}
+
+/// A warning for each waypoint that certainly would be accepted if its agent did nothing, with its line where there is a file; of many
+/// only the first.
+pub(crate) fn untouched(plan: &Plan, file: Option<&Path>) -> Vec<String> {
+    let mut warnings = placed(plan::that_nothing_fulfils(plan), file);
+    warnings.truncate(WARNINGS_MAX);
+    warnings
 }
 
 /// What was found in a plan, each in a line; with its place where the plan is a file.

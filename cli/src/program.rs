@@ -8,9 +8,10 @@ mod lookup;
 
 use std::path::{Component, Path, PathBuf};
 
+use holdpoint_core::plan::closest;
 use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
-use holdpoint_runtime::config::{Config, ProgramConfig};
+use holdpoint_runtime::config::{Config, PRESETS, ProgramConfig};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{failure::Failure, ready::Ready};
@@ -108,7 +109,9 @@ fn lacking(who: &str, flag: &str, word: &str, lack: Lack) -> Failure {
         Lack::Missing => {
             let place = if word.contains('/') { "there is no such file" } else { "it is not in PATH" };
             let message = format!("the program of the {who}, {word}, cannot be started: {place}");
-            let hint = format!("install it, or correct its command line ({flag}, or the file of --config)");
+            let meant = closest(word, PRESETS.iter().map(|preset| preset.program).filter(|known| *known != word));
+            let meant = meant.map(|meant| format!("did you mean `{meant}`? Else ")).unwrap_or_default();
+            let hint = format!("{meant}install it, or correct its command line ({flag}, or the file of --config)");
             Failure::usage("program_missing", message, hint)
         }
         Lack::NotExecutable => {

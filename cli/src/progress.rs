@@ -248,7 +248,7 @@ impl Pauses {
     fn update(&mut self, view: &FlightView) -> Option<&'static str> {
         let before = std::mem::replace(&mut self.0, view.paused);
         match (before, view.paused) {
-            (false, true) => Some("paused: no turn opens until `holdpoint resume`"),
+            (false, true) => Some("paused: no turn opens until a person resumes it"),
             (true, false) => Some("goes on"),
             _ => None,
         }

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::mirror::to_wire;
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
-use crate::{client::Client, failure::Failure, ground, output};
+use crate::{client::Client, failure::Failure, ground, output, temporary};
 
 /// What the orchestrator answers when a flight cannot begin now: one of this id is there already, or a bound is reached.
 const NOT_NOW: u16 = 409;
@@ -73,10 +73,7 @@ impl Ready {
 
     /// Stores the snapshot and begins the flight.
     pub(crate) async fn submit(self, client: &Client, flight: &FlightId, fleet: Fleet) -> Result<(), Failure> {
-        let dir = tempfile::tempdir().map_err(|error| {
-            let message = format!("cannot make a temporary folder: {error}");
-            Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
-        })?;
+        let dir = temporary::folder()?;
         let bundle = self.repo.snapshot(&self.base, &dir.path().join("snapshot.bundle")).await?;
         let operator = role::id(role::OPERATOR);
         let digest = blobs::put_file(client.bus(), &operator, &bundle.path).await?;

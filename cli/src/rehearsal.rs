@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use holdpoint_core::{engine::evidence_expected, shown, telling};
+use holdpoint_core::{engine::evidence_expected, plan, shown, telling};
 use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
 use holdpoint_protocol::{
     artifact::{CriterionReport, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
@@ -21,6 +21,7 @@ use crate::{
     failure::{Failure, chain},
     output,
     ready::Ready,
+    temporary,
 };
 
 /// Lines of output that a refusal shows.
@@ -28,39 +29,60 @@ const LINES: usize = 6;
 /// What begins each output in a piece of evidence.
 const OUTPUT: &str = "--- standard ";
 
-/// Refuses a plan whose guards are red on its base, or whose checks are green there that have to be red first. A waypoint
-/// that depends on others begins with their work, so its checks are left to the flight. Gives what is doubtful about the others.
+/// A criterion that is tried on the base, and the waypoint that has it.
+type Tried = (WaypointId, Criterion);
+
+/// Refuses a plan whose guards are red on its base, or whose checks are green there that have to be red first; warns of waypoints all of
+/// whose checks are green there. A waypoint that depends on others begins with their work, so its checks are left to the flight.
 pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<Vec<String>, Failure> {
-    let first = |criterion: &&Criterion| criterion.check.as_ref().is_some_and(|check| check.red_first);
-    let begins = ready.plan.waypoints.iter().filter(|waypoint| waypoint.depends_on.is_empty());
-    let red_first: Vec<(WaypointId, Criterion)> = begins
-        .flat_map(|waypoint| waypoint.criteria.iter().filter(first).map(|c| (waypoint.id.clone(), c.clone())))
-        .collect();
-    if red_first.is_empty() && ready.plan.guards.is_empty() {
+    let tried = tried(&ready.plan);
+    if tried.is_empty() && ready.plan.guards.is_empty() {
         return Ok(Vec::new());
     }
-    let dir = tempfile::tempdir().map_err(|error| {
-        let message = format!("cannot make a temporary folder: {error}");
-        Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
-    })?;
-    let findings = Box::pin(findings(ready, config, &red_first, dir.path())).await?;
+    let dir = temporary::folder()?;
+    let findings = Box::pin(findings(ready, config, &tried, dir.path())).await?;
     for report in &findings.guards {
         if report.result.verdict != Verdict::Pass {
             return Err(red_guard(ready, report, &findings));
         }
     }
-    match red_first.iter().zip(&findings.criteria).find(|(_, report)| report.result.verdict == Verdict::Pass) {
-        Some(((waypoint, criterion), _)) => Err(green_too_early(ready, waypoint, criterion)),
-        None => Ok(findings.doubts.into_iter().map(|doubt| doubt.text).collect()),
+    let green = tried.iter().zip(&findings.criteria).filter(|(_, report)| report.result.verdict == Verdict::Pass);
+    let green: Vec<&Tried> = green.map(|(tried, _)| tried).collect();
+    match green.iter().find(|(_, criterion)| criterion.check.as_ref().is_some_and(|check| check.red_first)) {
+        Some((waypoint, criterion)) => Err(green_too_early(ready, waypoint, criterion)),
+        None => {
+            let mut doubts = untouched(&tried, &green);
+            doubts.extend(findings.doubts.into_iter().map(|doubt| doubt.text));
+            Ok(doubts)
+        }
     }
 }
 
-async fn findings(
-    ready: &Ready,
-    config: &Config,
-    red_first: &[(WaypointId, Criterion)],
-    dir: &Path,
-) -> Result<Findings, Failure> {
+/// What is tried: what has to be red first, and of waypoints without that all checks, unless the plan itself shows that they are green.
+fn tried(plan: &Plan) -> Vec<Tried> {
+    let mut tried = Vec::new();
+    for waypoint in plan.waypoints.iter().filter(|waypoint| waypoint.depends_on.is_empty()) {
+        let idle = plan::idle_checks(waypoint).is_some() && !plan::nothing_fulfils(plan, waypoint);
+        let wanted = |criterion: &&Criterion| idle || criterion.check.as_ref().is_some_and(|check| check.red_first);
+        tried.extend(waypoint.criteria.iter().filter(wanted).map(|criterion| (waypoint.id.clone(), criterion.clone())));
+    }
+    tried
+}
+
+/// A warning for each waypoint of which everything that was tried is green.
+fn untouched(tried: &[Tried], green: &[&Tried]) -> Vec<String> {
+    let count = |waypoint: &WaypointId| tried.iter().filter(|(of, _)| of == waypoint).count();
+    let mut waypoints: Vec<&WaypointId> = green.iter().map(|(waypoint, _)| waypoint).collect();
+    waypoints.dedup();
+    waypoints.retain(|waypoint| green.iter().filter(|(of, _)| of == *waypoint).count() == count(waypoint));
+    let words = |waypoint: &WaypointId| {
+        let (message, hint) = plan::accepted_untouched(waypoint);
+        format!("{message}; {hint}")
+    };
+    waypoints.into_iter().map(words).collect()
+}
+
+async fn findings(ready: &Ready, config: &Config, tried: &[Tried], dir: &Path) -> Result<Findings, Failure> {
     let failed = |error: &dyn std::error::Error| {
         let message = format!("cannot try the checks on the base: {}", chain(error));
         Failure::environment("rehearsal", message, "`holdpoint doctor` looks at this machine; --no-try leaves it out")
@@ -77,18 +99,13 @@ async fn findings(
     let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
     let workbench =
         VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;
-    let request = request(&ready.plan, ready, red_first, &mirror).await?;
+    let request = request(&ready.plan, ready, tried, &mirror).await?;
     let note = |text: &str| output::err(&format!("trying on the base: {text}"));
     workbench.verify("rehearsal", &request, &mirror, &note, &Nobody).await.map_err(|error| failed(&error))
 }
 
 /// What a baseline's turn asks, for all waypoints that begin on the base at once.
-async fn request(
-    plan: &Plan,
-    ready: &Ready,
-    red_first: &[(WaypointId, Criterion)],
-    mirror: &Mirror,
-) -> Result<VerificationRequest, Failure> {
+async fn request(plan: &Plan, ready: &Ready, tried: &[Tried], mirror: &Mirror) -> Result<VerificationRequest, Failure> {
     let waypoint = plan.waypoints.first().map(|waypoint| waypoint.id.clone());
     let origin = Origin {
         artifact_id: fresh::artifact(),
@@ -98,7 +115,9 @@ async fn request(
         source_refs: Vec::new(),
     };
     let base = to_wire(&ready.base);
-    let criteria: Vec<Criterion> = red_first.iter().map(|(_, criterion)| criterion.clone()).collect();
+    // A baseline's turn is about what has to be red first; here everything is tried in the same way.
+    let mut criteria: Vec<Criterion> = tried.iter().map(|(_, criterion)| criterion.clone()).collect();
+    criteria.iter_mut().filter_map(|criterion| criterion.check.as_mut()).for_each(|check| check.red_first = true);
     let body = VerificationRequestBody {
         judged: Vec::new(),
         evidence: evidence_expected(&criteria, &plan.guards),

@@ -27,6 +27,7 @@ use crate::{
     failure::{Exit, Failure, chain},
     fleet::Recruiter,
     people::act::{About, perform},
+    typed::in_text,
 };
 
 /// What to do where the workflow file of a project is not there.
@@ -53,13 +54,6 @@ impl Files {
         let org_wanted = org.is_some();
         let org = org.map_or_else(|| project.with_file_name(ORG), Path::to_path_buf);
         Ok(Self { project, org, org_wanted })
-    }
-
-    /// The folder that the workflow file is in: of a flight without a repository, the one that it was begun in.
-    pub(crate) fn folder(&self) -> PathBuf {
-        let folder = self.project.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or_else(|| Path::new("."));
-        folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
     }
 
     /// The workflows that they declare, with what the org chart says; everything that is wrong with them at once.
@@ -232,6 +226,7 @@ impl Reloaded {
                 format!("{flight}: goes on by the workflows it had: {} ({})", error.message, error.hint)
             }
         });
+        lines.iter_mut().for_each(|line| *line = in_text(line));
         lines
     }
 }

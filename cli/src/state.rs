@@ -3,6 +3,7 @@
 //! It is outside the repository and closed to everybody but its user. Nothing here knows what is in the files.
 
 mod flights;
+mod home;
 mod lock;
 mod slot;
 
@@ -16,11 +17,14 @@ use holdpoint_protocol::Digest;
 use holdpoint_workspace::UserRepo;
 
 pub(crate) use flights::{FlightRecord, Submission};
+pub(crate) use home::Home;
 pub(crate) use lock::Lock;
 pub(crate) use slot::Slot;
 
 use crate::{failure::Failure, places};
 
+/// What is written to see whether there is room: more than the broker writes at once, but for the biggest plans.
+const TRIAL_BYTES: usize = 1 << 20;
 /// Hex digits of the git folder's digest in the folder's name.
 const NAME_DIGITS: usize = 12;
 
@@ -29,6 +33,7 @@ const NAME_DIGITS: usize = 12;
 pub(crate) struct StateDir {
     root: PathBuf,
     dir: PathBuf,
+    home: Home,
 }
 
 impl StateDir {
@@ -42,8 +47,10 @@ impl StateDir {
             let hint = "set HOLDPOINT_STATE_DIR to a folder outside of it";
             return Err(Failure::usage("state_in_repository", message, hint));
         }
-        let dir = root.join(folder_name(repo.git_dir()));
-        Ok(Self { root, dir })
+        let git_dir = repo.git_dir().canonicalize().unwrap_or_else(|_| repo.git_dir().to_owned());
+        let home = Home::of(&git_dir).map_err(|source| unusable("look at", &git_dir, &source))?;
+        let dir = home::folder(&root, &home);
+        Ok(Self { root, dir, home })
     }
 
     /// The folder that was made here.
@@ -57,7 +64,7 @@ impl StateDir {
         for dir in ["", "flights", "processes", "agents", "orchestrator", "logs"] {
             self.make(&self.dir.join(dir))?;
         }
-        Ok(())
+        self.home.note(&self.dir)
     }
 
     fn make(&self, dir: &Path) -> Result<(), Failure> {
@@ -80,6 +87,22 @@ impl StateDir {
     /// The folder of all repositories: what no agent's program may see.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether flights were flown with it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.dir.join("broker.json").is_file()
+    }
+
+    /// The state folders of other repositories, each with the repository.
+    pub(crate) fn others(&self) -> Vec<(Self, Home)> {
+        let others = home::all(&self.root).into_iter().filter(|(dir, _)| *dir != self.dir);
+        others.map(|(dir, home)| (Self { root: self.root.clone(), dir, home: home.clone() }, home)).collect()
+    }
+
+    /// Takes the folder of a repository that is gone from its place: this one is it.
+    pub(crate) fn adopt(&self, other: &Self) -> Result<(), Failure> {
+        self.home.note(&other.dir)
     }
 
     /// A path in it.
@@ -130,17 +153,32 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write().map_err(|source| unusable("write", path, &source))
 }
 
-/// Refuses a folder that cannot be used, or made where it is not there yet. Nothing is left there.
+/// Refuses a folder that cannot be used, or made where it is not there yet, and one whose disk is full. Nothing is left there.
 pub(crate) fn writable(dir: &Path) -> Result<(), Failure> {
     let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
-    let tried = tempfile::tempfile_in(there);
-    tried.map(drop).map_err(|source| unusable("write in", there, &source))
+    try_room(there).map_err(|source| unusable("write in", there, &source))
+}
+
+/// Tries whether there is room in a folder, by a file that goes at once. The system's own figures do not know of quotas.
+pub(crate) fn try_room(dir: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(dir)?;
+    io::Write::write_all(&mut file, &vec![0; TRIAL_BYTES])
 }
 
 /// A file or folder of ours that cannot be used.
 pub(crate) fn unusable(action: &str, path: &Path, source: &io::Error) -> Failure {
     let message = format!("cannot {action} {}: {source}", path.display());
-    Failure::environment("state_folder", message, "HOLDPOINT_STATE_DIR names another place for the state folder")
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge]
+        .contains(&source.kind());
+    let hint = format!(
+        "{}HOLDPOINT_STATE_DIR names another place for the state folder",
+        if full {
+            "make room on that disk: `holdpoint purge --dry-run` lists what Holdpoint keeps there; or "
+        } else {
+            ""
+        }
+    );
+    Failure::environment("state_folder", message, hint)
 }
 
 #[cfg(test)]

@@ -9,18 +9,10 @@ use holdpoint_bus::{
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
 
-use crate::{
-    args::Place,
-    client::Client,
-    failure::Failure,
-    fleet::Fleet,
-    ground,
-    people::key,
-    state::{StateDir, writable},
-};
+use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, ground, people::key, state::writable};
 
 /// The variable that names a fleet elsewhere, as `--nats` does.
-const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
+pub(crate) const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
 
 /// Whose credentials a command takes for a fleet elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,8 +154,8 @@ impl Target {
             };
             return Ok(Some(Self { client: Box::pin(remote.connect_as(who)).await?, fleet: None }));
         }
-        let state = StateDir::of(&ground::find(&place.repo).await?)?;
-        if !state.path("broker.json").is_file() {
+        let state = ground::state(&ground::find(&place.repo).await?).await?;
+        if !state.is_used() {
             // Where nothing can be written nothing was found either.
             writable(state.dir())?;
             return Ok(None);

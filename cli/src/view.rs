@@ -15,8 +15,10 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
-use crate::{failure::Exit, output::counted};
+use crate::{failure::Exit, output::counted, typed::in_text};
 
+/// The word for a running flight that nobody flies at the moment.
+const INTERRUPTED: &str = "interrupted";
 /// Digits of a commit's name that people read.
 const SHORT_OID: usize = 10;
 
@@ -30,6 +32,8 @@ pub(crate) struct Shown<'a> {
     branch: &'a str,
     head: &'a Oid,
     paused: bool,
+    /// Nobody flies it at the moment.
+    interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     submitted_at: Option<Timestamp>,
     waypoints: &'a [WaypointView],
@@ -57,7 +61,28 @@ impl<'a> From<&'a FlightView> for Shown<'a> {
             workflows: _,
         } = view;
         let (status, paused, submitted_at, trouble_left_out) = (*status, *paused, *submitted_at, *trouble_left_out);
-        Self { flight, plan, status, base, branch, head, paused, submitted_at, waypoints, trouble, trouble_left_out }
+        let interrupted = false;
+        Self {
+            flight,
+            plan,
+            status,
+            base,
+            branch,
+            head,
+            paused,
+            interrupted,
+            submitted_at,
+            waypoints,
+            trouble,
+            trouble_left_out,
+        }
+    }
+}
+
+impl Shown<'_> {
+    /// The same of a flight that nobody flies at the moment, or that somebody does.
+    pub(crate) fn interrupted(self, interrupted: bool) -> Self {
+        Self { interrupted, ..self }
     }
 }
 
@@ -68,18 +93,28 @@ pub(crate) fn exit(view: &FlightView) -> Exit {
 
 /// The flight for people.
 pub(crate) fn table(view: &FlightView) -> String {
+    table_of(view, false)
+}
+
+/// The same of a flight that nobody flies at the moment, or that somebody does.
+pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
     let mut text = String::new();
     let width = view.waypoints.iter().map(|w| w.id.as_str().len()).max().unwrap_or_default();
     // Writing into a string cannot fail.
     let paused = if view.paused { ", and paused" } else { "" };
-    let _ = writeln!(text, "flight {} is {}{paused}", view.flight, flight_status(view.status));
+    let _ = writeln!(
+        text,
+        "flight {} is {}{paused}",
+        view.flight,
+        if interrupted { INTERRUPTED } else { flight_status(view.status) }
+    );
     for waypoint in &view.waypoints {
         let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
         for red in reds(waypoint) {
             let _ = writeln!(text, "    {:<width$}  {red}", "");
         }
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
-            let _ = writeln!(text, "    {:<width$}  {}", "", shown::line(remediation));
+            let _ = writeln!(text, "    {:<width$}  {}", "", in_text(&shown::line(remediation)));
         }
     }
     for trouble in &view.trouble {
@@ -105,7 +140,7 @@ pub(crate) fn list(flights: &[FlightLine], is_interrupted: impl Fn(&FlightLine) 
     let line = |line: &FlightLine| {
         let status = match line.status {
             FlightStatus::Running | FlightStatus::Waiting if line.paused => "paused",
-            FlightStatus::Running if is_interrupted(line) => "interrupted",
+            FlightStatus::Running if is_interrupted(line) => INTERRUPTED,
             status => flight_status(status),
         };
         format!("{:<width$}  {status:<11}  {}", line.flight.as_str(), seconds(line.submitted_at))
@@ -191,7 +226,9 @@ fn needs_people(status: Status) -> bool {
 pub(crate) fn mark(status: Status) -> &'static str {
     match status {
         Status::Complete => "✓",
-        Status::Blocked | Status::Failed | Status::Cancelled => "✗",
+        Status::Blocked | Status::Failed => "✗",
+        // A person wanted it so.
+        Status::Cancelled => "–",
         Status::Waiting => "?",
         Status::Running => "…",
         Status::Pending => "·",

@@ -22,6 +22,7 @@ use crate::webhook;
 pub use agents::{AgentsConfig, PROMPT_DEFAULT, ProgramConfig, Variables, VerifierConfig};
 pub use dialect::{Dialect, Permissions};
 pub use load::ConfigError;
+pub use presets::PRESETS;
 pub use sections::{
     AgentConfig, HealthConfig, LogFormat, MetricsConfig, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig,
     TelemetryConfig, TlsConfig,

@@ -160,6 +160,16 @@ impl UserRepo {
         self.objects.with(move |odb| odb.list(&commit, &InputLimits::default())).await
     }
 
+    /// The names of the branches below `folder`.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn branches_below(&self, folder: &str) -> Result<Vec<String>, WorkspaceError> {
+        let refs = format!("refs/heads/{folder}/");
+        let listed = self.git("for-each-ref").args(["--format=%(refname:lstrip=2)", refs.as_str()]).run_ok().await?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
+    }
+
     /// Whether `commit` is `other`, or in its history. A commit that is not here is not.
     ///
     /// # Errors

@@ -32,8 +32,8 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 use holdpoint_runtime::{fresh, mirror::MirrorStore};
+use holdpoint_sandbox::TemporaryFolder;
 use holdpoint_workspace::InputLimits;
-use tempfile::TempDir;
 
 use super::{
     fixture::Fixture,
@@ -43,6 +43,7 @@ use super::{
 use crate::{
     failure::{Failure, chain},
     fleet::find_server,
+    temporary,
 };
 
 /// How long an agent may be silent: short, so that redelivery is soon seen.
@@ -68,7 +69,7 @@ pub(super) struct Stage {
     journal: Journal,
     _api: ApiServer,
     _local: LocalBroker,
-    dir: TempDir,
+    dir: TemporaryFolder,
 }
 
 impl Stage {
@@ -83,8 +84,7 @@ impl Stage {
             let message = format!("port {port} cannot be used: {error}");
             Failure::environment("port", message, "choose another --port, or leave it out")
         })?;
-        let dir = tempfile::Builder::new().prefix("holdpoint-agent-check-").tempdir();
-        let dir = dir.map_err(|error| failed("cannot make a folder", &error))?;
+        let dir = temporary::folder()?;
         let local =
             LocalBroker::start(LocalSpec { port, ..LocalSpec::bound(find_server().await?, dir.path().join("fleet")) })
                 .await?;

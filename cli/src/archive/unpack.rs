@@ -17,13 +17,14 @@ use holdpoint_protocol::{
     journal::Entry,
     streams,
 };
-use tempfile::TempDir;
+use holdpoint_sandbox::TemporaryFolder;
 
 use super::{
     check::check,
     read::{Archive, Read},
 };
 use crate::failure::{Exit, Failure};
+use crate::temporary;
 
 /// What landed in a flight, as files.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Unpacked {
     /// What brings it, each building on those before it.
     pub(crate) bundles: Vec<PathBuf>,
     /// Where they are.
-    _dir: TempDir,
+    _dir: TemporaryFolder,
 }
 
 /// Audits a file, and takes out what landed.
@@ -57,7 +58,7 @@ pub(crate) fn unpack(path: &Path, trust: Option<TrustRoots>) -> Result<Unpacked,
     let broken = |error: io::Error| {
         Failure::environment("export", format!("cannot unpack {}: {error}", path.display()), "look at TMPDIR")
     };
-    let dir = tempfile::tempdir().map_err(broken)?;
+    let dir = temporary::folder()?;
     let (landed, mut files) = (landings(&mut archive).map_err(broken)?, HashMap::new());
     for (number, (digest, _)) in landed.iter().enumerate() {
         files.insert(*digest, dir.path().join(format!("{number}.bundle")));

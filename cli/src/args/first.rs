@@ -1,4 +1,4 @@
-//! `init`, `diff` and `forget`: beginning, looking at work, and putting flights out of sight.
+//! `init`, `diff`, `forget` and `purge`: beginning, looking at work, putting flights out of sight, and leaving nothing behind.
 
 use std::path::PathBuf;
 
@@ -65,4 +65,22 @@ pub(crate) struct ForgetArgs {
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
+}
+
+/// `purge`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  holdpoint purge --dry-run\n  holdpoint purge --repo ../client\n\n\
+    Everything that Holdpoint keeps for a repository is in one folder outside of it: keys, journals, evidence, logs, and flights that \
+    were archived there. Flights that did not land are gone with it. Branches with accepted work are yours: they are \
+    listed, with the command that deletes them, and stay.")]
+pub(crate) struct PurgeArgs {
+    /// The repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Say what would be removed, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print what there was as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }

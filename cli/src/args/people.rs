@@ -44,6 +44,9 @@ pub(crate) struct InboxArgs {
     /// Of this flight only
     #[arg(long)]
     pub(crate) flight: Option<FlightId>,
+    /// Whose it is, in a local fleet [default: human-<your user name>]
+    #[arg(long = "as", value_name = "human-NAME")]
+    pub(crate) person: Option<AgentName>,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use holdpoint_protocol::{facts::Verdict, ids::CriterionId};
+use holdpoint_protocol::{
+    facts::Verdict,
+    ids::{CriterionId, FlightId, WaypointId},
+};
 
 use super::people::{Acting, Whose};
 
@@ -31,16 +34,18 @@ pub(crate) struct TakeArgs {
 
 /// `hand-in`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  holdpoint hand-in w1\n  \
+#[command(after_help = "Examples:\n  holdpoint hand-in w1\n  cd ~/w1 && holdpoint hand-in\n  \
     holdpoint hand-in w1 --from ~/w1 --as human-ann\n  \
     holdpoint hand-in w1 --verdict readable=pass --note 'read every line of src/retry.rs'\n\n\
     Hands in the files of the clone that `holdpoint take` made, as they are; no commit is needed, and ignored files do not \
-    count. Who hands work in cannot approve it later. Of a verification that was taken over: a verdict on each criterion \
+    count. Then the clone is removed, unless it has files that git ignores. Who hands work in cannot approve it later. Of a verification that was taken over: a verdict on each criterion \
     without a check; a verifier runs the checks and puts your verdicts in the place of a judge's.")]
 pub(crate) struct HandInArgs {
-    /// Which waypoint
-    #[command(flatten)]
-    pub(crate) whose: Whose,
+    /// The waypoint; inside of the clone it is known
+    pub(crate) waypoint: Option<WaypointId>,
+    /// The flight; without it the one in which this waypoint waits, or the newest one that has it
+    #[arg(long)]
+    pub(crate) flight: Option<FlightId>,
     /// The clone, where it was made with --into
     #[arg(long, value_name = "DIR", conflicts_with = "verdicts")]
     pub(crate) from: Option<PathBuf>,

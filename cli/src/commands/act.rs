@@ -19,14 +19,15 @@ use crate::{
     },
     client::Client,
     failure::{Exit, Failure},
-    output,
+    ground, output,
     people::{
         act::{About, perform},
         find,
         words::done,
     },
-    state::{FlightRecord, StateDir},
+    state::FlightRecord,
     target::Target,
+    typed::in_text,
 };
 
 /// What an approval says that was given no words.
@@ -135,7 +136,7 @@ pub(super) async fn on_waypoint(
     let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
     let work = async |client: &Client| {
         let found = find::waypoint(client, whose.flight.as_ref(), &whose.waypoint, verb).await?;
-        let about = About { flight: found.flight, waypoint: Some(whose.waypoint.clone()) };
+        let about = About { flight: found.flight, waypoint: Some(found.waypoint) };
         let act = make(&about, client.bus().name().clone(), found.seen);
         perform(client, &about, &act).await?;
         let view = client.status(&about.flight).await?;
@@ -155,12 +156,13 @@ async fn on_flight(
 ) -> Result<Exit, Failure> {
     let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
     let work = async |client: &Client| {
-        find::flight(client, &about.flight).await?;
+        let about = About { flight: find::flight(client, &about.flight).await?, ..about };
         perform(client, &about, &make(&about, client.bus().name().clone())).await?;
-        Ok(client.status(&about.flight).await?)
+        let view = client.status(&about.flight).await?;
+        Ok((about, view))
     };
     let local = target.fleet.is_some();
-    let view = target.serve(work).await?;
+    let (about, view) = target.serve(work).await?;
     report(acting, verb, &about, &view, local).await
 }
 
@@ -188,11 +190,11 @@ pub(super) async fn goes_on_with(place: &Place, view: &FlightView) -> Result<Opt
     if view.status != FlightStatus::Running || view.paused {
         return Ok(None);
     }
-    let (state, flight) = (StateDir::of(&crate::ground::find(&place.repo).await?)?, &view.flight);
+    let (state, flight) = (ground::state(&ground::find(&place.repo).await?).await?, &view.flight);
     if FlightRecord::load(&state, flight)?.is_some() {
         let is_flown = FlightRecord::is_flown(&state, flight)?;
-        return Ok((!is_flown).then(|| format!("`holdpoint run --resume {flight}` goes on with it")));
+        return Ok((!is_flown).then(|| in_text(&format!("`holdpoint run --resume {flight}` goes on with it"))));
     }
     let served = RunningFleet::find(&state).is_some();
-    Ok((!served).then(|| "`holdpoint up` goes on with it".to_owned()))
+    Ok((!served).then(|| in_text("`holdpoint up` goes on with it")))
 }

@@ -17,7 +17,7 @@ use holdpoint_protocol::{
     journal::Sequence,
     retire::{RetireAnswer, RetireQuery, Retired},
     time::Millis,
-    view::FlightStatus,
+    view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::clock;
 use serde::Serialize;
@@ -70,7 +70,7 @@ pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
 async fn local(args: &ArchiveArgs) -> Result<Option<StateDir>, Failure> {
     match Remote::named(&args.place)? {
         Some(_) => Ok(None),
-        None => Ok(Some(StateDir::of(&ground::find(&args.place.repo).await?)?)),
+        None => Ok(Some(ground::state(&ground::find(&args.place.repo).await?).await?)),
     }
 }
 
@@ -179,8 +179,8 @@ impl Run<'_> {
             let mut here = Vec::new();
             for flight in flights {
                 match self.open(&flight).await {
-                    Ok(None) => here.push(flight),
-                    Ok(Some(open)) => {
+                    Ok((flight, None)) => here.push(flight),
+                    Ok((flight, Some(open))) => {
                         let hint = format!("end what is held with `holdpoint cancel {flight}`, then archive it");
                         return Err(Failure::usage("not_over", format!("flight {flight} is not over: {open}"), hint));
                     }
@@ -199,7 +199,7 @@ impl Run<'_> {
         for line in self.client.flights().await?.into_iter().filter(old) {
             let is_over = match line.status {
                 FlightStatus::Accepted => true,
-                FlightStatus::Incomplete => self.open(&line.flight).await?.is_none(),
+                FlightStatus::Incomplete => self.open(&line.flight).await?.1.is_none(),
                 FlightStatus::Running | FlightStatus::Waiting => false,
             };
             if is_over { &mut over } else { &mut left }.push(line.flight);
@@ -207,10 +207,11 @@ impl Run<'_> {
         Ok((over, left))
     }
 
-    /// Some waypoint that can still go on.
-    async fn open(&self, flight: &FlightId) -> Result<Option<String>, Failure> {
-        let view = find::known(self.client, flight).await?;
-        Ok(view.waypoints.into_iter().find(|w| !w.status.is_over()).map(|w| format!("{} can still go on", w.id)))
+    /// The flight that a name means, and some waypoint of it that can still go on.
+    async fn open(&self, named: &FlightId) -> Result<(FlightId, Option<String>), Failure> {
+        let FlightView { flight, waypoints, .. } = find::known(self.client, named).await?;
+        let open = waypoints.into_iter().find(|waypoint| !waypoint.status.is_over());
+        Ok((flight, open.map(|waypoint| format!("{} can still go on", waypoint.id))))
     }
 
     /// Deletes what an earlier command did not come to; the flights.

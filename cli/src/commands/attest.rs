@@ -20,15 +20,16 @@ pub(super) async fn attest(args: AttestArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let envelopes: Vec<Envelope> = target
         .serve(async |client| {
-            let mut waypoints = args.waypoints.clone();
             let view = find::known(client, &args.flight).await?;
-            waypoints.iter().try_for_each(|waypoint| find::has_waypoint(&view, waypoint))?;
+            let named = args.waypoints.iter().map(|waypoint| find::has_waypoint(&view, waypoint));
+            let mut waypoints = named.collect::<Result<Vec<_>, _>>()?;
+            let flight = view.flight;
             if waypoints.is_empty() {
                 waypoints.extend(view.waypoints.into_iter().filter(|w| w.commit.is_some()).map(|w| w.id));
             }
             let mut envelopes = Vec::new();
             for waypoint in &waypoints {
-                envelopes.push(client.attest(&args.flight, waypoint).await?);
+                envelopes.push(client.attest(&flight, waypoint).await?);
             }
             Ok(envelopes)
         })

@@ -19,8 +19,9 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     ground, output,
-    state::StateDir,
+    people::find,
     target::{Remote, Target},
+    temporary,
 };
 
 /// Checks a file, or exports flights and checks what came of that.
@@ -57,7 +58,12 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
 
 async fn one(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failure> {
     let (trust, target) = (trusted(args).await?, Target::existing(&args.place).await?);
-    target.serve(async |client| exported(client, flight, trust).await).await
+    target
+        .serve(async |client| {
+            let flight = find::known(client, flight).await?.flight;
+            exported(client, &flight, trust).await
+        })
+        .await
 }
 
 /// Checks every flight of the fleet. One that cannot be exported is named, and the others are checked.
@@ -111,7 +117,7 @@ async fn exported(client: &Client, flight: &FlightId, trust: Option<TrustRoots>)
         let message = format!("no room for the export: {error}");
         Failure::environment("export", message, "set TMPDIR to another folder")
     };
-    let dir = tempfile::tempdir().map_err(no_room)?;
+    let dir = temporary::folder()?;
     let path = dir.path().join("export.jsonl");
     let file = File::create(&path).map_err(no_room)?;
     archive::write(client, flight, Wants { evidence: true, work: false }, &mut BufWriter::new(&file)).await?;
@@ -123,9 +129,8 @@ pub(super) async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failu
     let path: Option<PathBuf> = match Remote::named(place)? {
         Some(remote) => remote.trust().cloned(),
         // Nothing was flown here yet: the caller has no fleet.
-        None => {
-            Some(StateDir::of(&ground::find(&place.repo).await?)?.path("keys/trust.json")).filter(|path| path.is_file())
-        }
+        None => Some(ground::state(&ground::find(&place.repo).await?).await?.path("keys/trust.json"))
+            .filter(|path| path.is_file()),
     };
     path.map(|path| trust(&path)).transpose()
 }

@@ -70,14 +70,17 @@ async fn raise(client: &Client, args: &BudgetArgs) -> Result<(Option<WaypointId>
 
 /// The flight, or the waypoint with its flight, that is meant.
 async fn meant(client: &Client, args: &BudgetArgs) -> Result<(FlightId, Option<WaypointId>), Failure> {
-    let named = args.target.as_str();
     if let Some(flight) = &args.flight {
-        find::flight(client, flight).await?;
-        return Ok((flight.clone(), Some(args.target.clone())));
+        let (flight, waypoint) = find::flight_with(client, Some(flight), &args.target).await?;
+        return Ok((flight, Some(waypoint)));
     }
-    let is_flight = |flight: &FlightId| flight.as_str() == named;
-    if let Some(line) = client.flights().await?.into_iter().find(|line| is_flight(&line.flight)) {
-        return Ok((line.flight, None));
+    let flight = FlightId::try_new(args.target.as_str()).expect("both ids have the same form");
+    if client.flights().await?.iter().any(|line| line.flight == flight) {
+        return Ok((flight, None));
     }
-    Ok((find::newest_with(client, &args.target).await?, Some(args.target.clone())))
+    // A flight's id begins as its plan is called, and so may a waypoint be.
+    match find::newest_with(client, &args.target).await {
+        Ok((flight, waypoint)) => Ok((flight, Some(waypoint))),
+        Err(no_waypoint) => find::known(client, &flight).await.map(|view| (view.flight, None)).map_err(|_| no_waypoint),
+    }
 }

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     args::{CheckArgs, Work},
     base_tree::BaseTree,
+    declared,
     failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
@@ -23,7 +24,9 @@ use crate::{
     ready::{Planned, Ready},
     rehearsal,
     skills::{Applied, Skills},
+    state,
     target::Remote,
+    temporary,
 };
 
 /// Waypoints that are named of one skill.
@@ -114,11 +117,15 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     args.commands.for_all(&mut config);
     let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
+    declared::check_sections(&config, &args.commands, &ready.repo).await?;
+    state::writable(state.dir())?;
+    temporary::usable()?;
     if known_broker(&state).is_none() {
         find_server().await?;
     }
     let doubts = if args.no_try { Vec::new() } else { Box::pin(rehearsal::try_base(&ready, &config)).await? };
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
+    warnings.extend(preflight::untouched(&ready.plan, file));
     warnings.extend(doubts);
     warnings.extend(unready(&config, !args.no_try).await);
     if config.agents.builder.command.is_none() && needs_builder {
@@ -161,7 +168,8 @@ async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(
     let (ready, _) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     remote.connect().await?.bus().close().await;
     let judge = config.agents.verifier.judge.is_some();
-    let warnings = preflight::unjudged(&ready.plan, judge, args.plan.as_deref());
+    let mut warnings = preflight::unjudged(&ready.plan, judge, args.plan.as_deref());
+    warnings.extend(preflight::untouched(&ready.plan, args.plan.as_deref()));
     Ok((ready, warnings))
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::look::own_state;
 use crate::{
     args::console::ConsoleArgs,
     client::Client,
@@ -12,7 +13,7 @@ use crate::{
     failure::{Exit, Failure},
     interrupt::Interrupts,
     output,
-    target::{Remote, Target},
+    target::Target,
 };
 
 /// Serves pages until Ctrl-C.
@@ -31,11 +32,12 @@ pub(super) async fn console(args: ConsoleArgs) -> Result<Exit, Failure> {
 
 async fn serve(client: &Client, args: &ConsoleArgs) -> Result<(), Failure> {
     client.somebody_there().await?;
-    let plans = Plans::on(args.place.repo.clone(), Remote::named(&args.place)?.is_some());
+    let state = own_state(&args.place).await?;
+    let plans = Plans::on(args.place.repo.clone(), state.is_none());
     let wanted = Wanted::on_loopback(args.port);
     let listen = args.listen.unwrap_or(wanted.listen);
     let (published_as, read_only) = (args.published_as.clone(), args.read_only);
-    let console = open(client, Wanted { listen, published_as, read_only }, Some(plans)).await?;
+    let console = open(client, Wanted { listen, published_as, read_only }, Some(plans), state).await?;
     if args.json {
         output::json(&json!({"url": console.address()}));
     } else {

@@ -20,6 +20,7 @@ use crate::{
     failure::{Exit, Failure},
     observe::Source,
     output,
+    people::find,
     target::Target,
 };
 
@@ -31,7 +32,12 @@ const HEADING: &str = "name,attempts,turns,cost_usd,tokens,tool_calls,output_byt
 /// Shows what a flight used up.
 pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
-    let (costs, limits) = target.serve(async |client| read(client, &args.flight).await).await?;
+    let work = async |client: &Client| {
+        let flight = find::known(client, &args.flight).await?.flight;
+        let (costs, limits) = read(client, &flight).await?;
+        Ok((flight, costs, limits))
+    };
+    let (flight, costs, limits) = target.serve(work).await?;
     let by = match args.by {
         CostBy::Waypoint => By::Waypoint,
         CostBy::Role => By::Role,
@@ -41,7 +47,7 @@ pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
     let rows = costs.rows(by);
     let total = rows.iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
     if args.json {
-        output::json(&json!({"flight": args.flight, "limits": limits, "rows": rows, "total": total}));
+        output::json(&json!({"flight": flight, "limits": limits, "rows": rows, "total": total}));
     } else if args.csv {
         csv(&rows).iter().for_each(|line| output::out(line));
     } else {

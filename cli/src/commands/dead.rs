@@ -36,10 +36,11 @@ async fn list(args: DeadListArgs) -> Result<Exit, Failure> {
 }
 
 async fn listed(client: &Client, flight: Option<&FlightId>) -> Result<Vec<DeadTurn>, Failure> {
-    if let Some(flight) = flight {
-        find::known(client, flight).await?;
-    }
-    Ok(client.dead(flight).await?)
+    let flight = match flight {
+        Some(named) => Some(find::known(client, named).await?.flight),
+        None => None,
+    };
+    Ok(client.dead(flight.as_ref()).await?)
 }
 
 fn readable(turn: &DeadTurn) -> String {

@@ -3,9 +3,9 @@
 use holdpoint_core::flight;
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
+use holdpoint_sandbox::TemporaryFolder;
 use holdpoint_workspace::{InputLimits, Mirror};
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::{
     args::{FetchArgs, first::DiffArgs},
@@ -15,7 +15,7 @@ use crate::{
     ground, output,
     people::works::{self, AttemptName, AttemptWork},
     target::Target,
-    view,
+    temporary, view,
 };
 
 /// The largest patch that is printed, in bytes.
@@ -97,11 +97,8 @@ async fn mirror(
     flight: &FlightId,
     waypoint: &WaypointId,
     work: &AttemptWork,
-) -> Result<(TempDir, Mirror), Failure> {
-    let dir = tempfile::tempdir().map_err(|error| {
-        let message = format!("cannot make a temporary folder: {error}");
-        Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
-    })?;
+) -> Result<(TemporaryFolder, Mirror), Failure> {
+    let dir = temporary::folder()?;
     let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
     let mirror = mirrors.ensure(client.bus(), flight, &work.bundles).await;
     let mirror = mirror.map_err(|error| unfetched(waypoint, &error))?;

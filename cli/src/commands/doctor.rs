@@ -20,6 +20,7 @@ use crate::{
     fleet::{find_server, known_broker},
     output,
     state::{self, StateDir},
+    temporary,
 };
 
 /// How far the clocks of day and of time passed may drift apart while doctor looks: more means that one is being set.
@@ -230,7 +231,8 @@ fn state_folder(state: Option<&StateDir>) -> Part {
         Some(state) => state.ensure().map(|()| state.dir().to_owned()),
         None => state::root(),
     };
-    match tried.and_then(|dir| state::writable(&dir).map(|()| dir)) {
+    let tried = tried.and_then(|dir| state::writable(&dir).and_then(|()| temporary::usable()).map(|()| dir));
+    match tried {
         Ok(dir) => Part::good(Some(dir.display().to_string()), None, None),
         Err(failure) => Part::bad(&failure, None),
     }

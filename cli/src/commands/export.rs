@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use holdpoint_protocol::ids::FlightId;
 use serde_json::json;
 
 use crate::{
@@ -14,17 +15,18 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     output,
+    people::find,
     target::Target,
 };
 
 /// Writes the file.
 pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let path = args.out.clone().unwrap_or_else(|| format!("{}.export.jsonl", args.flight).into());
-    free(&path, args.force)?;
     let target = Target::existing(&args.place).await?;
-    if path.as_os_str() == "-" {
-        let written = target
-            .serve(async |client| archive::write(client, &args.flight, wants(&args), &mut output::json_lines()).await);
+    if args.out.as_ref().is_some_and(|out| out.as_os_str() == "-") {
+        let written = target.serve(async |client| {
+            let flight = find::flight(client, &args.flight).await?;
+            archive::write(client, &flight, wants(&args), &mut output::json_lines()).await
+        });
         match written.await {
             // As with every other result: who has seen enough is owed no error.
             Err(failure) if failure.is(NOBODY_READS) => {}
@@ -32,11 +34,18 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Success);
     }
-    let written = target.serve(async |client| to_file(client, &args, &path).await).await?;
+    let work = async |client: &Client| {
+        let flight = find::flight(client, &args.flight).await?;
+        let path = args.out.clone().unwrap_or_else(|| format!("{flight}.export.jsonl").into());
+        free(&path, args.force)?;
+        let written = to_file(client, &args, &flight, &path).await?;
+        Ok((flight, path, written))
+    };
+    let (flight, path, written) = target.serve(work).await?;
     warn(&written);
     if args.json {
         output::json(&json!({
-            "flight": args.flight, "file": path, "messages": written.messages, "blobs": written.blobs,
+            "flight": flight, "file": path, "messages": written.messages, "blobs": written.blobs,
             "missing": written.missing,
         }));
     } else {
@@ -75,7 +84,7 @@ fn wants(args: &ExportArgs) -> Wants {
 }
 
 /// Writes next to the place, so that a file with this name is a whole one.
-async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Written, Failure> {
+async fn to_file(client: &Client, args: &ExportArgs, flight: &FlightId, path: &Path) -> Result<Written, Failure> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = Path::new(&part);
@@ -84,7 +93,7 @@ async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Writ
         Failure::environment("export", message, "name another place with --out FILE")
     };
     let mut out = BufWriter::new(File::create(part).map_err(unwritable)?);
-    let written = archive::write(client, &args.flight, wants(args), &mut out).await;
+    let written = archive::write(client, flight, wants(args), &mut out).await;
     let done = written.and_then(|written| fs::rename(part, path).map(|()| written).map_err(unwritable));
     if done.is_err() {
         // The rest of it is of no use; the error that counts is reported.

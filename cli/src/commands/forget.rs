@@ -12,6 +12,7 @@ use crate::{
     people::find,
     state::{StateDir, unusable},
     target::Target,
+    typed::{in_text, typed},
 };
 
 /// Where they are, one empty file each.
@@ -20,9 +21,8 @@ const FOLDER: &str = "forgotten";
 /// Puts a flight out of sight, or lists it again.
 pub(super) async fn forget(args: ForgetArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
-    let flight = &args.flight;
-    target.serve(async |client| find::known(client, flight).await.map(drop)).await?;
-    let state = StateDir::of(&ground::find(&args.place.repo).await?)?;
+    let flight = target.serve(async |client| Ok(find::known(client, &args.flight).await?.flight)).await?;
+    let state = ground::state(&ground::find(&args.place.repo).await?).await?;
     state.ensure()?;
     let file = state.folder(FOLDER)?.join(flight.as_str());
     let done = if args.undo { fs::remove_file(&file) } else { fs::write(&file, "") };
@@ -31,11 +31,11 @@ pub(super) async fn forget(args: ForgetArgs) -> Result<Exit, Failure> {
         done => done,
     };
     done.map_err(|error| unusable("write", &file, &error))?;
-    output::out(&if args.undo {
+    output::out(&in_text(&if args.undo {
         format!("{flight} is listed again")
     } else {
         format!("{flight} is not listed any more; nothing of it was deleted (`holdpoint status --all`)")
-    });
+    }));
     Ok(Exit::Success)
 }
 
@@ -52,13 +52,13 @@ fn listed(state: &StateDir) -> BTreeSet<String> {
 
 /// Whether a flight is flown by nobody here, and how it goes on; `None`: a command flies it, or it is not of this
 /// machine.
-pub(super) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> {
+pub(crate) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> {
     use super::up::RunningFleet;
     use crate::state::FlightRecord;
     let begun_here = FlightRecord::load(state, flight).ok().flatten().is_some();
     if begun_here {
         let is_flown = FlightRecord::is_flown(state, flight).unwrap_or(true);
-        return (!is_flown).then(|| format!("holdpoint run --resume {flight}"));
+        return (!is_flown).then(|| typed(&format!("holdpoint run --resume {flight}")));
     }
-    RunningFleet::find(state).is_none().then(|| "holdpoint up".to_owned())
+    RunningFleet::find(state).is_none().then(|| typed("holdpoint up"))
 }

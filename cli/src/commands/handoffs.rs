@@ -15,7 +15,7 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     output,
-    people::find::has_waypoint,
+    people::find::{has_waypoint, known},
     target::Target,
 };
 
@@ -55,19 +55,19 @@ pub(super) async fn handoffs(args: HandoffsArgs) -> Result<Exit, Failure> {
 
 async fn read(client: &Client, args: &HandoffsArgs) -> Result<Vec<Kept>, Failure> {
     let flight = match &args.flight {
-        Some(flight) => flight.clone(),
+        Some(flight) => known(client, flight).await?.flight,
         None => match client.flights().await?.into_iter().next() {
             Some(newest) => newest.flight,
             None => return Ok(Vec::new()),
         },
     };
     let view = client.status(&flight).await?;
-    args.waypoint.iter().try_for_each(|waypoint| has_waypoint(&view, waypoint))?;
-    let all = view.waypoints.iter().map(|waypoint| &waypoint.id);
-    let waypoints: Vec<&WaypointId> =
-        all.filter(|waypoint| args.waypoint.as_ref().is_none_or(|wanted| wanted == *waypoint)).collect();
+    let waypoints: Vec<WaypointId> = match &args.waypoint {
+        Some(named) => vec![has_waypoint(&view, named)?],
+        None => view.waypoints.into_iter().map(|waypoint| waypoint.id).collect(),
+    };
     let mut all = Vec::new();
-    for waypoint in waypoints {
+    for waypoint in &waypoints {
         all.extend(last_of_each(client.history(&flight, waypoint).await?, &flight));
     }
     all.retain(|kept| !args.failed || kept.record.final_status != Some(ExchangeStatus::Recovered));

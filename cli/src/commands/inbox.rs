@@ -9,18 +9,27 @@ use crate::{
     failure::{Exit, Failure},
     notify::{self, Event, Notices},
     output,
-    people::words,
+    people::{find, key, words},
     target::Target,
 };
 
 /// Lists it.
 pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
     let flight = args.flight.as_ref();
+    Target::check(&args.place, args.person.as_ref())?;
+    let mut me = args.person.clone().unwrap_or_else(key::default_name);
     let (items, notices) = match Target::find(&args.place).await? {
         Some(target) => {
+            if target.fleet.is_none() {
+                me = target.client.bus().name().clone();
+            }
             let read = async |client: &Client| {
-                let items = client.inbox(flight).await?;
-                let notices = if args.notices { notices(client, flight).await? } else { Vec::new() };
+                let flight = match flight {
+                    Some(named) => Some(find::known(client, named).await?.flight),
+                    None => None,
+                };
+                let items = client.inbox(flight.as_ref()).await?;
+                let notices = if args.notices { notices(client, flight.as_ref()).await? } else { Vec::new() };
                 Ok((items, notices))
             };
             target.serve(read).await?
@@ -32,7 +41,12 @@ pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
     } else if items.is_empty() {
         output::out("nothing waits for a person");
     } else {
-        words::items(&items).iter().for_each(|item| output::out(item));
+        let (mine, others): (Vec<_>, Vec<_>) = items.iter().cloned().partition(|item| item.is_for(&me));
+        words::items(&mine).iter().for_each(|item| output::out(item));
+        if !others.is_empty() {
+            output::out(&format!("for others than {me}:"));
+            words::items(&others).iter().for_each(|item| output::out(item));
+        }
     }
     if !args.json {
         notices.iter().for_each(|notice| output::out(&words::notice(notice)));

@@ -13,10 +13,14 @@ use crate::{
     bounded,
     failure::{Exit, Failure},
     ground, output,
+    typed::{quoted, typed},
 };
 
 /// The most bytes of a project's file that are looked at.
 const FILE_BYTES_MAX: usize = 1 << 20;
+
+/// The guard of a project whose tests were not recognised.
+const WHAT_RUNS_ALL: &str = "<the command that runs all tests>";
 
 /// How a project is tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +53,8 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
             format!("{} is a plan; how this project is tested was not recognised: fill in its guard", path.display())
         }
     });
-    output::out(&format!("next:  say in it what you want, then: holdpoint check {}", path.display()));
+    let check = typed(&format!("holdpoint check {}", quoted(&path.to_string_lossy())));
+    output::out(&format!("next:  write in it what is wanted, in the place of each <…>, then: {check}"));
     Ok(Exit::Success)
 }
 
@@ -119,18 +124,18 @@ fn plan(name: &str, project: Option<&Project>) -> String {
     let prepare = project.and_then(|project| project.prepare);
     let prepare =
         prepare.map(|command| format!("prepare: {command}    # once per tree, with network: checks have none\n"));
-    let (suite, needs) = project.map_or(("true", ""), |project| (project.suite, project.needs));
+    let (suite, needs) = project.map_or((WHAT_RUNS_ALL, ""), |project| (project.suite, project.needs));
     let own_needs = needs.replace(", ", "\n        ");
-    let fill_in = if project.is_some() { "" } else { "    # fill in what runs all tests\n" };
     format!(
-        "# What the fleet is to do. `holdpoint check` looks through it, `holdpoint run` flies it.\n\
+        "# What the fleet is to do. `holdpoint check` looks through it, `holdpoint run` flies it. Words in <…> are yours to replace.\n\
          # yaml-language-server: $schema=./plan.schema.json    (holdpoint schema plan --out .)\n\
          plan: {name}\n{}\
-         guards:                     # green before, and after every waypoint\n{fill_in}  - {{id: suite, check: \"{suite}\"{needs}, timeout: 20m}}\n\
-         waypoints:\n  - id: first-step\n    goal: |\n      Say here what is wanted, as you would to a colleague who sees the repository for the first time.\n    \
-         # scope: [\"src/**\", \"tests/**\"]    # all that it may touch\n    criteria:\n      - id: tests\n        \
-         statement: There are tests for it, and they pass\n        check: \"{suite}\"{own_needs}\n        \
-         # red_first: true       # red before the work, green after: with a check of the new tests alone\n",
+         guards:                     # green before, and after every waypoint\n  - {{id: suite, check: \"{suite}\"{needs}, timeout: 20m}}\n\
+         waypoints:\n  - id: first-step\n    goal: |\n      <what is wanted, as you would say it to a colleague who sees the repository for the first time>\n    \
+         # scope: [\"src/**\", \"tests/**\"]    # all that it may touch\n    criteria:\n      - id: done\n        \
+         statement: \"<what is true once it is done>\"\n        \
+         check: \"<a command that shows it, such as one that runs the new tests alone>\"{own_needs}\n        \
+         red_first: true         # red before any work: else doing nothing would be enough\n",
         prepare.unwrap_or_default(),
     )
 }
@@ -187,7 +192,12 @@ mod tests {
             assert_eq!(project.as_ref().map(|project| project.suite), suite, "{files:?}");
             assert_eq!(project.as_ref().and_then(|project| project.prepare), prepare, "{files:?}");
             let text = plan("My Client_2", project.as_ref());
-            let read = read_bytes(text.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
+            let refused = read_bytes(text.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS).unwrap_err();
+            let to_write = 3 + usize::from(project.is_none());
+            let are_placeholders = refused.errors.iter().all(|error| error.message.contains("placeholder"));
+            assert!(refused.errors.len() == to_write && are_placeholders, "{}", refused.render());
+            let filled = text.replace('<', "").replace('>', "");
+            let read = read_bytes(filled.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
                 .unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!((read.plan.as_str(), read.guards.len(), read.waypoints.len()), ("my-client-2", 1, 1));
         }

@@ -19,6 +19,7 @@ use crate::{
     output,
     people::find::flight_with,
     target::Target,
+    typed::typed,
     view,
 };
 
@@ -32,15 +33,14 @@ pub(super) async fn logs(args: LogsArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     target
         .serve(async |client| {
-            let flight = flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
-            follow(client, &flight, &args).await
+            let (flight, waypoint) = flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
+            follow(client, &flight, &waypoint, &args).await
         })
         .await?;
     Ok(Exit::Success)
 }
 
-async fn follow(client: &Client, flight: &FlightId, args: &LogsArgs) -> Result<(), Failure> {
-    let waypoint = &args.waypoint;
+async fn follow(client: &Client, flight: &FlightId, waypoint: &WaypointId, args: &LogsArgs) -> Result<(), Failure> {
     let listening = Listening::open(client, flight, Some(waypoint)).await;
     let mut live = listening.map_err(|error| {
         Failure::environment("not_listening", format!("cannot listen to agents: {error}"), "is the fleet running?")
@@ -87,9 +87,8 @@ fn over(waypoint: &WaypointView, follows: bool) -> Option<String> {
 }
 
 fn not_stored(flight: &FlightId, waypoint: &WaypointId) -> String {
-    format!(
-        "live lines are not stored: what was said before is not here. What was recorded: holdpoint history {waypoint} --flight {flight}"
-    )
+    let history = typed(&format!("holdpoint history {waypoint} --flight {flight}"));
+    format!("live lines are not stored, and those from before are not here. The record: {history}")
 }
 
 fn print(spoken: &Spoken, json: bool) {

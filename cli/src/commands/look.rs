@@ -14,12 +14,10 @@ use holdpoint_protocol::{
     streams,
     view::{FlightStatus, FlightView},
 };
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    forget::{forgotten, goes_on_by},
-    run::print,
-};
+use super::forget::{forgotten, goes_on_by};
 use crate::{
     archive::{FOLDER, exports},
     args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
@@ -32,6 +30,7 @@ use crate::{
     },
     state::StateDir,
     target::{Remote, Target},
+    typed::in_text,
     view,
 };
 
@@ -45,30 +44,41 @@ pub(super) async fn status(args: StatusArgs) -> Result<Exit, Failure> {
     let Some(flight) = &args.flight else { return list(&args).await };
     let target = Target::existing(&args.place).await?;
     let view = target.serve(async |client| find::known(client, flight).await).await?;
-    print(&view, args.json);
-    if let Some(lines) = interrupted(&args.place, &view).await?.filter(|_| !args.json) {
-        output::out(&lines);
+    let goes_on = goes_on(&args.place, &view).await?;
+    if args.json {
+        output::json(&view::Shown::from(&view).interrupted(goes_on.is_some()));
+    } else {
+        output::out(&view::table_of(&view, goes_on.is_some()));
+        if let Some(command) = goes_on {
+            output::out(&format!("interrupted: nobody flies it at the moment\nnext:  {command}"));
+        }
     }
     Ok(Exit::Success)
 }
 
-/// That nobody flies a flight of this machine that could move, and how it goes on.
-pub(super) async fn interrupted(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
+/// How a flight of this machine goes on that could move, and that nobody flies at the moment.
+pub(super) async fn goes_on(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
     if view.status != FlightStatus::Running || view.paused {
         return Ok(None);
     }
-    let Some(state) = own_state(place).await? else { return Ok(None) };
-    let place = if place.repo == Path::new(".") { String::new() } else { format!(" --repo {}", place.repo.display()) };
-    let command = goes_on_by(&state, &view.flight);
-    Ok(command.map(|command| format!("interrupted: nobody flies it at the moment\nnext:  {command}{place}")))
+    Ok(own_state(place).await?.and_then(|state| goes_on_by(&state, &view.flight)))
 }
 
 /// Where the flights of this machine are; `None`: a fleet elsewhere is asked.
-async fn own_state(place: &Place) -> Result<Option<StateDir>, Failure> {
+pub(super) async fn own_state(place: &Place) -> Result<Option<StateDir>, Failure> {
     if Remote::named(place)?.is_some() {
         return Ok(None);
     }
-    StateDir::of(&ground::find(&place.repo).await?).map(Some)
+    ground::state(&ground::find(&place.repo).await?).await.map(Some)
+}
+
+/// A flight in the list, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    line: &'a FlightLine,
+    /// Nobody flies it at the moment.
+    interrupted: bool,
 }
 
 async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
@@ -80,17 +90,21 @@ async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
     let all = flights.len();
     let flights: Vec<FlightLine> =
         flights.into_iter().filter(|line| !forgotten.contains(line.flight.as_str())).collect();
+    let state = own_state(&args.place).await?;
+    let is_interrupted = |line: &FlightLine| {
+        let may_move = line.status == FlightStatus::Running && !line.paused;
+        may_move && state.as_ref().is_some_and(|state| goes_on_by(state, &line.flight).is_some())
+    };
     if args.json {
-        output::json(&flights);
+        let lines = flights.iter().map(|line| Listed { line, interrupted: is_interrupted(line) });
+        output::json(&lines.collect::<Vec<_>>());
         return Ok(Exit::Success);
     }
-    let state = own_state(&args.place).await?;
     if flights.is_empty() {
-        let archive = state.map(|state| state.path(FOLDER)).map(|dir| (exports(&dir), dir));
-        output::out(&nothing_listed(all, archive.as_ref().map(|(count, dir)| (*count, dir.as_path()))));
+        let archive = state.as_ref().map(|state| state.path(FOLDER)).map(|dir| (exports(&dir), dir));
+        output::out(&in_text(&nothing_listed(all, archive.as_ref().map(|(count, dir)| (*count, dir.as_path())))));
     } else {
-        let goes_on = |line: &FlightLine| state.as_ref().and_then(|state| goes_on_by(state, &line.flight));
-        output::out(&view::list(&flights, |line| goes_on(line).is_some()));
+        output::out(&view::list(&flights, is_interrupted));
     }
     Ok(Exit::Success)
 }
@@ -121,8 +135,8 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let lines = target
         .serve(async |client| {
-            let flight = find::flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
-            Ok(client.history(&flight, &args.waypoint).await?)
+            let (flight, waypoint) = find::flight_with(client, args.flight.as_ref(), &args.waypoint).await?;
+            Ok(client.history(&flight, &waypoint).await?)
         })
         .await?;
     let attempts = if args.json { Vec::new() } else { attempts::lines(&lines) };

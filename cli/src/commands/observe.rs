@@ -7,7 +7,10 @@ use std::{
 };
 
 use holdpoint_core::events::{Agents, DeliveryTally, Event, EventKind, Gates, Trend};
-use holdpoint_protocol::{ids::FlightId, view::FlightStatus};
+use holdpoint_protocol::{
+    ids::{FlightId, WaypointId},
+    view::FlightStatus,
+};
 use holdpoint_runtime::clock;
 use serde_json::json;
 use tokio::time::Instant;
@@ -35,7 +38,7 @@ pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
     let Some(target) = target_of(&args.flights).await? else { return Ok(Exit::Success) };
     target
         .serve(async |client| {
-            check_waypoint(client, &args).await?;
+            let args = EventsArgs { waypoint: waypoint(client, &args).await?, ..args };
             let chosen = chosen(client, &args.flights).await?;
             let (mut sources, mut all) = (Vec::new(), Vec::new());
             for flight in &chosen.flights {
@@ -52,14 +55,15 @@ pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
         .await
 }
 
-/// Refuses a waypoint that no flight has. A flight that begins later may have it, where no flight is named to follow.
-async fn check_waypoint(client: &Client, args: &EventsArgs) -> Result<(), Failure> {
+/// The waypoint that is meant; one that no flight has is refused. A flight that begins later may have it, where no flight is named to
+/// follow.
+async fn waypoint(client: &Client, args: &EventsArgs) -> Result<Option<WaypointId>, Failure> {
     let flight = args.flights.flight.as_ref();
     match &args.waypoint {
-        Some(waypoint) if flight.is_some() || !args.follow => {
-            find::flight_with(client, flight, waypoint).await.map(drop)
+        Some(named) if flight.is_some() || !args.follow => {
+            find::flight_with(client, flight, named).await.map(|(_, waypoint)| Some(waypoint))
         }
-        _ => Ok(()),
+        named => Ok(named.clone()),
     }
 }
 
@@ -70,7 +74,8 @@ async fn follow(client: &Client, args: &EventsArgs, sources: Vec<Source>) -> Res
     let mut listed = Instant::now();
     loop {
         let since = Instant::now();
-        let over = match &args.flights.flight {
+        let named = args.flights.flight.as_ref().and_then(|_| sources.keys().next());
+        let over = match named {
             Some(flight) => match client.status_now(flight).await {
                 Ok(view) => view.status == FlightStatus::Accepted,
                 Err(error) if is_passing(&error) => false,
@@ -216,7 +221,7 @@ async fn target_of(flights: &Flights) -> Result<Option<Target>, Failure> {
 
 async fn chosen(client: &Client, flights: &Flights) -> Result<Chosen, Failure> {
     match &flights.flight {
-        Some(flight) => Ok(Chosen { flights: vec![flight.clone()], left_out: 0 }),
+        Some(named) => Ok(Chosen { flights: vec![find::known(client, named).await?.flight], left_out: 0 }),
         None => Ok(choose(client.flights().await?, flights.last)),
     }
 }

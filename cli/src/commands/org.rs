@@ -7,6 +7,7 @@ use crate::{
     args::org::{OrgAction, OrgArgs, ReloadArgs},
     failure::{Exit, Failure},
     output,
+    people::find,
     reload::{Files, Outcome, Reloaded, Why, count_unsound, open_flights, reload},
     target::{Remote, Target},
 };
@@ -38,10 +39,13 @@ async fn reload_all(args: ReloadArgs) -> Result<Exit, Failure> {
     };
     let why = if check { Why::Check } else { Why::Command };
     let work = async |client: &_| {
-        let flights = if flights.is_empty() { open_flights(client).await? } else { flights.clone() };
+        let mut meant = if flights.is_empty() { open_flights(client).await? } else { Vec::new() };
+        for named in &flights {
+            meant.push(find::known(client, named).await?.flight);
+        }
         // One that cannot be asked keeps no other from it.
         let (mut all, mut failed) = (Vec::new(), Vec::new());
-        for flight in &flights {
+        for flight in &meant {
             match Box::pin(reload(client, flight, &declared, why, None)).await {
                 Ok(reloaded) => all.push(reloaded),
                 Err(failure) => failed.push((flight.clone(), failure)),

@@ -26,7 +26,9 @@ use crate::{
     interrupt::Interrupts,
     next,
     notify::Notifier,
-    output, preflight, progress,
+    output,
+    people::find,
+    preflight, progress,
     reload::{Files, Watcher},
     state::StateDir,
     target::Remote,
@@ -207,6 +209,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
+    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;
@@ -225,9 +228,10 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
 /// Waits for a flight of a fleet elsewhere again.
 async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) -> Result<Flown, Failure> {
     let repo = ground::find(&args.place.repo).await?;
-    branch::check(&repo, flight).await?;
     let config = Config::load(None, Vec::new())?;
     let client = remote.connect().await?;
+    let flight = &find::flight(&client, flight).await?;
+    branch::check(&repo, flight).await?;
     let work = async {
         let begun = client.status(flight).await?;
         branch::check_fits(&repo, &begun).await?;
@@ -267,7 +271,7 @@ async fn or_interrupted(
         result = work => result,
         () = interrupts.next() => {
             let message = format!("interrupted; the flight {flight} goes on without this command");
-            let hint = format!("holdpoint run --resume {flight}, with the same --nats and --creds, waits for it again");
+            let hint = format!("`holdpoint run --resume {flight}` waits for it again");
             Err(Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint })
         }
     }

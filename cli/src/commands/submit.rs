@@ -14,7 +14,7 @@ use crate::{
     args::{SubmitArgs, Work},
     client::Client,
     failure::{Exit, Failure},
-    output, preflight,
+    ground, output, preflight,
     ready::{Planned, Ready},
     state::StateDir,
     target::{Remote, Target},
@@ -27,8 +27,9 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let is_local = Remote::named(&args.place)?.is_none();
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
-    let fleet = fleet_facts(&config, &ready, is_local, work.file())?;
+    let fleet = fleet_facts(&config, &ready, is_local, work.file()).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
+    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
@@ -40,10 +41,10 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
 }
 
 /// What the fleet has: the local one says it, of one elsewhere the configuration does. Refuses what the local one lacks.
-fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Path>) -> Result<Fleet, Failure> {
+async fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Path>) -> Result<Fleet, Failure> {
     let mut fleet = facts(config, streams::fleet_pool(), None);
     if is_local {
-        let state = StateDir::of(&ready.repo)?;
+        let state = ground::state(&ready.repo).await?;
         let running = RunningFleet::find(&state).ok_or_else(|| {
             let message = format!("no fleet runs for the repository in {}", ready.repo.dir().display());
             let hint = "start one with `holdpoint up`, name one with --nats URL, or fly at once with `holdpoint run`";
@@ -61,7 +62,7 @@ fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Pat
 pub(crate) async fn hand_in(client: &Client, plan: Planned, repo: &Path, is_local: bool) -> Result<FlightId, Failure> {
     let config = Config::load(None, Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, repo).await?;
-    let fleet = fleet_facts(&config, &ready, is_local, None)?;
+    let fleet = fleet_facts(&config, &ready, is_local, None).await?;
     ready.submit(client, &flight, fleet).await?;
     Ok(flight)
 }

@@ -16,43 +16,43 @@ use crate::{
     output,
     people::{
         act::{About, perform},
+        desk_note::DeskNote,
         find,
         turn::{self, Desk},
         words::command,
     },
-    target::Target,
+    target::{Remote, Target},
 };
 
 /// Takes over the open turn of a waypoint, and makes the clone that it is worked in.
 pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
     let TakeArgs { whose, into, acting } = args;
     let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
-    let desk = Desk::of(into.as_deref(), &acting.place.repo, &whose.waypoint).await?;
     let work = async |client: &Client| {
         let by = client.bus().name().clone();
-        let flight = find::turn_of(client, whose.flight.as_ref(), &whose.waypoint, &by).await?;
-        let about = About { flight, waypoint: Some(whose.waypoint.clone()) };
+        let (flight, waypoint) = find::turn_of(client, whose.flight.as_ref(), &whose.waypoint, &by).await?;
+        let desk = Desk::of(into.as_deref(), &acting.place.repo, &waypoint).await?;
+        let about = About { flight, waypoint: Some(waypoint.clone()) };
         let before = client.status(&about.flight).await?;
-        let open = open(&before, &whose.waypoint, &by);
+        let open = open(&before, &waypoint, &by);
         // That another person has it is for the act to find out.
         let is_anothers =
-            open.is_some_and(|turn| is_taken(&before, &whose.waypoint, turn) && turn.agent.as_ref() != Some(&by));
+            open.is_some_and(|turn| is_taken(&before, &waypoint, turn) && turn.agent.as_ref() != Some(&by));
         if open.is_some_and(|turn| turn.purpose != Purpose::Complete) && !is_anothers {
             desk.check_free()?;
         }
-        if theirs(&before, &whose.waypoint, &by).is_none() {
+        if theirs(&before, &waypoint, &by).is_none() {
             let body = TakeBody { agent: by.clone(), on: open.map(|turn| turn.turn.to_string()) };
             perform(client, &about, &Act::Take(Box::new(Take::new(about.origin(), body)))).await?;
         }
         let view = client.status(&about.flight).await?;
-        let made = make(client, &about, &view, (&whose.waypoint, &by), &desk).await?;
-        Ok((about, view, made))
+        let made = make(client, &about, &view, (&waypoint, &by), &desk).await?;
+        Ok((about, view, waypoint, made.then_some(desk)))
     };
     let local = target.fleet.is_some();
-    let (about, view, made) = target.serve(work).await?;
+    let (about, view, waypoint, desk) = target.serve(work).await?;
     let exit = report(&acting, Verb::Take, &about, &view, local).await?;
-    let person = acting.person.as_ref().map(|person| format!(" --as {person}")).unwrap_or_default();
-    next_steps(&about, &view, &whose.waypoint, (made.then_some(&desk), &person));
+    next_steps(&about, &view, &waypoint, desk.as_ref());
     Ok(exit)
 }
 
@@ -81,7 +81,7 @@ async fn make(
 }
 
 /// Says what its person does next; never among the JSON.
-fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, (desk, person): (Option<&Desk>, &str)) {
+fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, desk: Option<&Desk>) {
     if let Some(Desk { clone, brief, .. }) = desk {
         output::err(&format!("the clone is in {}, and what is wanted in {}", clone.display(), brief.display()));
     }
@@ -89,7 +89,7 @@ fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, (desk, pe
     let known = view.waypoints.iter().find(|known| known.id == *waypoint);
     for verb in known.into_iter().flat_map(|known| &known.actions) {
         let verdict = if *verb == Verb::HandIn && judges { " --verdict ID=pass --note '…'" } else { "" };
-        output::err(&format!("    > {}{verdict}{person}", command(*verb, &about.flight, waypoint)));
+        output::err(&format!("    > {}{verdict}", command(*verb, &about.flight, waypoint)));
     }
 }
 
@@ -121,18 +121,30 @@ fn open<'a>(view: &'a FlightView, waypoint: &WaypointId, by: &AgentName) -> Opti
 
 /// Hands in what is in the clone.
 pub(super) async fn hand_in(args: HandInArgs) -> Result<Exit, Failure> {
-    let HandInArgs { whose, from, verdicts, note, acting } = args;
+    let HandInArgs { waypoint, flight, from, verdicts, note, mut acting } = args;
+    let around = if from.is_none() { DeskNote::around(&acting.place.repo) } else { None };
+    let (clone, desk_note) = around.unzip();
+    let from = from.or(clone);
+    let named = waypoint.or_else(|| Some(desk_note.as_ref()?.waypoint.clone())).ok_or_else(|| {
+        let hint = "name the waypoint, or call it inside of the clone that `holdpoint take` made";
+        Failure::usage("arguments", "there is no waypoint", hint)
+    })?;
+    let flight = flight.or_else(|| Some(desk_note.as_ref()?.flight.clone()));
+    if Remote::named(&acting.place)?.is_none() {
+        acting.person = acting.person.or_else(|| Some(desk_note?.person));
+    }
     let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
-    let desk = Desk::of(from.as_deref(), &acting.place.repo, &whose.waypoint).await?;
     let work = async |client: &Client| {
-        let found = find::waypoint(client, whose.flight.as_ref(), &whose.waypoint, Verb::HandIn).await?;
-        let about = About { flight: found.flight, waypoint: Some(whose.waypoint.clone()) };
+        let found = find::waypoint(client, flight.as_ref(), &named, Verb::HandIn).await?;
+        let waypoint = found.waypoint;
+        let desk = Desk::of(from.as_deref(), &acting.place.repo, &waypoint).await?;
+        let about = About { flight: found.flight, waypoint: Some(waypoint.clone()) };
         let (view, by) = (client.status(&about.flight).await?, client.bus().name().clone());
-        let open = theirs(&view, &whose.waypoint, &by);
+        let open = theirs(&view, &waypoint, &by);
         // Of a turn that is not theirs, or makes no work, nothing is stored: an act that does not fit is refused, and says why.
         let bundle = match open.filter(|open| open.purpose == Purpose::Build && verdicts.is_empty()) {
             Some(open) => {
-                let turn = turn::of_waypoint(client, &about.flight, &whose.waypoint, &open.turn).await?;
+                let turn = turn::of_waypoint(client, &about.flight, &waypoint, &open.turn).await?;
                 desk.store(client, &turn).await?
             }
             None => None,
@@ -147,12 +159,15 @@ pub(super) async fn hand_in(args: HandInArgs) -> Result<Exit, Failure> {
         let on = open.map(|turn| turn.turn.to_string()).or(found.seen);
         let body = HandInBody { agent: by, on, commit, bundle, verdicts };
         perform(client, &about, &Act::HandIn(Box::new(HandIn::new(about.origin(), body)))).await?;
+        let cleared = desk.clear(&waypoint).await;
         let view = client.status(&about.flight).await?;
-        Ok((about, view))
+        Ok((about, view, cleared))
     };
     let local = target.fleet.is_some();
-    let (about, view) = target.serve(work).await?;
-    report(&acting, Verb::HandIn, &about, &view, local).await
+    let (about, view, cleared) = target.serve(work).await?;
+    let exit = report(&acting, Verb::HandIn, &about, &view, local).await?;
+    cleared.iter().for_each(|line| output::err(line));
+    Ok(exit)
 }
 
 /// Gives a turn back.

@@ -48,12 +48,12 @@ pub(super) async fn task(args: TaskArgs) -> Result<Exit, Failure> {
 
 /// The waypoint in this flight, or in the newest one that has it.
 pub(super) async fn find(client: &Client, flight: Option<&FlightId>, waypoint: &WaypointId) -> Result<Task, Failure> {
-    let flight = flight_with(client, flight, waypoint).await?;
+    let (flight, waypoint) = flight_with(client, flight, waypoint).await?;
     let (mut source, mut tasks) = (Source::open(client, &flight).await?, TaskGatherer::of(waypoint.clone()));
     source.read_on(client, |reader, told, entry| tasks.take(reader, told, entry)).await?;
     tasks
         .finish(source.reader())
-        .ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}"), std::iter::empty()))
+        .ok_or_else(|| no_waypoint(&waypoint, &format!("the flight {flight}"), std::iter::empty()))
 }
 
 /// The document.

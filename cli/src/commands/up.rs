@@ -21,6 +21,7 @@ use crate::{
     declared,
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
+    ground,
     interrupt::Interrupts,
     notify::Notifier,
     output,
@@ -28,6 +29,7 @@ use crate::{
     preflight, program,
     reload::{Files, Watcher},
     state::{StateDir, unusable, write_private},
+    typed::in_text,
 };
 
 /// Where fleets announce themselves, in the state folder.
@@ -91,8 +93,9 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     config.orchestrator.repair = config.agents.repair.command.is_some();
     config.orchestrator.judge = config.agents.verifier.judge.is_some();
     config.orchestrator.advisors = advisors(&config);
+    declared::check_sections(&config, &args.commands, &repo).await?;
     preflight::check_sandbox(&config).await?;
-    let state = StateDir::of(&repo)?;
+    let state = ground::state(&repo).await?;
     if RunningFleet::find(&state).is_some() {
         output::err("warning: another `holdpoint up` serves this repository already; turns go to the agents of both");
     }
@@ -160,7 +163,8 @@ async fn begin(
     let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
     let plans = Some(Plans::on(args.repo.clone(), false));
-    let console = Beside::start_if(serves_console(args), &fleet.client_of(&key::default_name()).await?, plans).await?;
+    let owner = fleet.client_of(&key::default_name()).await?;
+    let console = Beside::start_if(serves_console(args), &owner, plans, state).await?;
     if args.json {
         let mut places = json!({"url": url, "creds": creds, "state": state.dir()});
         if let Some(console) = &console {
@@ -184,7 +188,7 @@ async fn begin(
     if !args.json {
         let logs = state.path("logs");
         output::err(&format!("serves {} with builders: {builders}, until Ctrl-C", repo.dir().display()));
-        output::err("next:  holdpoint submit PLAN, then holdpoint watch FLIGHT");
+        output::err(&in_text("next:  `holdpoint submit PLAN`, then `holdpoint watch FLIGHT`"));
         output::err(&format!("logs:  {}/{}", logs.display(), fleet.run()));
     }
     let log = if args.json { None } else { Some(Log::start(&client).await?) };

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::audit::own_trust;
 use super::{
     diff,
-    look::interrupted,
+    look::goes_on,
     run::{anything_landed, print, print_last_event, stays},
 };
 use crate::{
@@ -29,12 +29,12 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             // An unknown flight is reported at once.
             let begun = find::known(client, &args.flight).await?;
-            if let Some(lines) = interrupted(&args.place, &begun).await? {
-                output::err(&lines);
+            if let Some(command) = goes_on(&args.place, &begun).await? {
+                output::err(&format!("interrupted: nobody flies it at the moment\nnext:  {command}"));
             }
             let (stays, events) = (stays(args.json || args.json_events), args.json_events);
             let how = progress::How { stays, events, repo: None, watcher: None };
-            progress::follow(client, &args.flight, Some(&begun), how).await
+            progress::follow(client, &begun.flight, Some(&begun), how).await
         })
         .await?;
     if args.json_events {

@@ -10,7 +10,7 @@ use holdpoint_runtime::fresh;
 use tokio::task::JoinHandle;
 
 use super::{Plans, Seen};
-use crate::{client::Client, failure::Failure, output};
+use crate::{client::Client, failure::Failure, output, state::StateDir};
 
 /// How a console is opened.
 #[derive(Debug, Clone)]
@@ -31,11 +31,16 @@ impl Wanted {
 }
 
 /// Opens a console in the name of whom the connection is of.
-pub(crate) async fn open(client: &Client, wanted: Wanted, plans: Option<Plans>) -> Result<Console<Seen>, Failure> {
+pub(crate) async fn open(
+    client: &Client,
+    wanted: Wanted,
+    plans: Option<Plans>,
+    state: Option<StateDir>,
+) -> Result<Console<Seen>, Failure> {
     let Wanted { listen, published_as, read_only } = wanted;
     let names = published_as.into_iter().collect();
     let secrets = [fresh::nonce(), fresh::nonce(), fresh::nonce()];
-    let seen = Arc::new(Seen::of(client.clone(), plans).await?);
+    let seen = Arc::new(Seen::of(client.clone(), plans, state).await?);
     let opened = Console::open(seen, ConsoleSettings { listen, names, read_only, secrets }).await;
     opened.map_err(|error| not_listening(listen, &error))
 }
@@ -62,13 +67,18 @@ impl Drop for Beside {
 
 impl Beside {
     /// Serves one on a free port, if it is wanted, in the name of whom the connection is of.
-    pub(crate) async fn start_if(wanted: bool, client: &Client, plans: Option<Plans>) -> Result<Option<Self>, Failure> {
+    pub(crate) async fn start_if(
+        wanted: bool,
+        client: &Client,
+        plans: Option<Plans>,
+        state: &StateDir,
+    ) -> Result<Option<Self>, Failure> {
         if !wanted {
             return Ok(None);
         }
         let place = Wanted::on_loopback(0);
         let listen = place.listen;
-        let console = open(client, place, plans).await?;
+        let console = open(client, place, plans, Some(state.clone())).await?;
         let address = console.address().to_owned();
         let serving = tokio::spawn(async move {
             if let Err(error) = console.serve().await {

@@ -12,7 +12,6 @@ use crate::{
     commands::{doctor, submit, up::RunningFleet},
     failure::Failure,
     ground, preflight,
-    state::StateDir,
 };
 
 /// What a plan that was pasted is called in messages.
@@ -69,7 +68,7 @@ impl Plans {
 
     /// The fleet that runs for the repository.
     async fn fleet(&self) -> Result<Option<RunningFleet>, Failure> {
-        let state = StateDir::of(&ground::find(&self.repo).await?)?;
+        let state = ground::state(&ground::find(&self.repo).await?).await?;
         Ok(RunningFleet::find(&state))
     }
 

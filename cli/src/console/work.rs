@@ -10,14 +10,15 @@ use holdpoint_protocol::{
     turn::TurnRequest,
 };
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
+use holdpoint_sandbox::TemporaryFolder;
 use holdpoint_workspace::InputLimits;
-use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
 use crate::{
     client::Client,
     failure::{Failure, chain},
     people::turn,
+    temporary,
 };
 
 /// The longest difference that is shown, in bytes.
@@ -31,16 +32,13 @@ const AT_ONCE: usize = 2;
 pub(super) struct Work {
     mirrors: MirrorStore,
     places: Semaphore,
-    _dir: TempDir,
+    _dir: TemporaryFolder,
 }
 
 impl Work {
     /// In a temporary folder.
     pub(super) fn new() -> Result<Self, Failure> {
-        let dir = tempfile::tempdir().map_err(|error| {
-            let message = format!("cannot make a temporary folder: {error}");
-            Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
-        })?;
+        let dir = temporary::folder()?;
         let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
         Ok(Self { mirrors, places: Semaphore::new(AT_ONCE), _dir: dir })
     }

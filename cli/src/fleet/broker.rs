@@ -318,7 +318,7 @@ fn store_is_there(state: &StateDir) -> Result<(), Failure> {
     if store.is_dir() || !state.path("broker.json").is_file() {
         return Ok(());
     }
-    let flights = match FlightRecord::count(state) {
+    let flights = match FlightRecord::all(state).len() {
         0 => return Ok(()),
         1 => "1 flight that was".to_owned(),
         more => format!("{more} flights that were"),

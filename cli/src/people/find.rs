@@ -20,7 +20,11 @@ use crate::{
 const UNKNOWN: u16 = 404;
 /// How long a look at what waits may take before an act whose flight is named is sent without it.
 const LOOK_PATIENCE: Duration = Duration::from_secs(20);
-/// How many waypoints a hint names at most: that is a line.
+/// The flight that was submitted last, as one can name it.
+const LATEST: &str = "latest";
+/// The code of a name that means several things.
+const AMBIGUOUS: &str = "ambiguous";
+/// How many names a message has at most: that is a line.
 const NAMED_MAX: usize = 12;
 
 /// What an act is about.
@@ -28,6 +32,8 @@ const NAMED_MAX: usize = 12;
 pub(crate) struct Found {
     /// The flight.
     pub(crate) flight: FlightId,
+    /// The waypoint.
+    pub(crate) waypoint: WaypointId,
     /// Names what waits there, as the act carries it; `None`: nothing does, or nobody could be asked.
     pub(crate) seen: Option<String>,
     /// The gate in which it waits, as far as that is known.
@@ -43,44 +49,63 @@ pub(crate) async fn waypoint(
 ) -> Result<Found, Failure> {
     let Some(flight) = flight else {
         let items = client.inbox(None).await?;
-        return match choose(items, waypoint, verb) {
+        let waypoint = match among(waypoint.as_str(), items.iter().map(|item| item.waypoint.as_str())) {
+            Ok(meant) => listed(meant),
+            // Another flight may have one that is called so.
+            Err(_) => waypoint.clone(),
+        };
+        return match choose(items, &waypoint, verb) {
             Choice::One(item) => {
                 let seen = Some(name_of(client, &item).await?);
-                Ok(Found { seen, gate: item.gate, flight: item.flight })
+                Ok(Found { seen, gate: item.gate, flight: item.flight, waypoint })
             }
-            Choice::Branches(flight) => Ok(Found { flight, seen: None, gate: None }),
-            Choice::Nothing => Ok(Found { flight: newest_with(client, waypoint).await?, seen: None, gate: None }),
-            Choice::Several(flights) => Err(ambiguous(waypoint, &flights)),
+            Choice::Branches(flight) => Ok(Found { flight, waypoint, seen: None, gate: None }),
+            Choice::Nothing => {
+                let (flight, waypoint) = newest_with(client, &waypoint).await?;
+                Ok(Found { flight, waypoint, seen: None, gate: None })
+            }
+            Choice::Several(flights) => Err(ambiguous(&waypoint, &flights)),
         };
     };
     let look = async {
-        has(client, flight, waypoint).await?;
-        let items = client.inbox(Some(flight)).await?;
-        match choose(items, waypoint, verb) {
-            Choice::One(item) => Ok((Some(name_of(client, &item).await?), item.gate)),
-            Choice::Branches(_) | Choice::Several(_) | Choice::Nothing => Ok((None, None)),
-        }
+        let view = looked_up(client, flight).await?;
+        let waypoint = has_waypoint(&view, waypoint).map_err(Looked::Failed)?;
+        let items = client.inbox(Some(&view.flight)).await?;
+        let (seen, gate) = match choose(items, &waypoint, verb) {
+            Choice::One(item) => (Some(name_of(client, &item).await?), item.gate),
+            Choice::Branches(_) | Choice::Several(_) | Choice::Nothing => (None, None),
+        };
+        Ok(Found { flight: view.flight, waypoint, seen, gate })
     };
     // An act is stored also where no orchestrator runs at the moment: it is taken as soon as one does.
-    let (seen, gate) = unless_nobody_answers(look).await?.unwrap_or_default();
-    Ok(Found { flight: flight.clone(), seen, gate })
+    let unseen = || Found { flight: flight.clone(), waypoint: waypoint.clone(), seen: None, gate: None };
+    Ok(unless_nobody_answers(look).await?.unwrap_or_else(unseen))
 }
 
-/// Refuses a flight that does not exist, if there is an orchestrator that can say so.
-pub(crate) async fn flight(client: &Client, flight: &FlightId) -> Result<(), Failure> {
-    let look = async { client.status(flight).await.map(drop).map_err(Looked::from) };
-    unless_nobody_answers(look).await.map(drop)
+/// The flight that a name means. One that does not exist is refused, if there is an orchestrator that can say so.
+pub(crate) async fn flight(client: &Client, named: &FlightId) -> Result<FlightId, Failure> {
+    let look = async { Ok(looked_up(client, named).await?.flight) };
+    Ok(unless_nobody_answers(look).await?.unwrap_or_else(|| named.clone()))
 }
 
 /// Why a look came to nothing.
 enum Looked {
-    Nobody,
+    Nobody(ApiError),
     Failed(Failure),
 }
 
 impl From<ApiError> for Looked {
     fn from(error: ApiError) -> Self {
-        if is_passing(&error) { Self::Nobody } else { Self::Failed(error.into()) }
+        if is_passing(&error) { Self::Nobody(error) } else { Self::Failed(error.into()) }
+    }
+}
+
+impl From<Looked> for Failure {
+    fn from(looked: Looked) -> Self {
+        match looked {
+            Looked::Nobody(error) => error.into(),
+            Looked::Failed(failure) => failure,
+        }
     }
 }
 
@@ -88,7 +113,7 @@ async fn unless_nobody_answers<T>(look: impl Future<Output = Result<T, Looked>>)
     match tokio::time::timeout(LOOK_PATIENCE, look).await {
         Ok(Ok(found)) => Ok(Some(found)),
         Ok(Err(Looked::Failed(failure))) => Err(failure),
-        Ok(Err(Looked::Nobody)) | Err(_) => Ok(None),
+        Ok(Err(Looked::Nobody(_))) | Err(_) => Ok(None),
     }
 }
 
@@ -102,87 +127,155 @@ pub(crate) async fn name_of(client: &Client, item: &InboxItem) -> Result<String,
     Ok(id.unwrap_or(&item.reference).to_owned())
 }
 
-async fn has(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Result<(), Looked> {
-    let view = client.status(flight).await?;
-    has_waypoint(&view, waypoint).map_err(Looked::Failed)
-}
-
 /// The flight that was named, or the newest one in which this person can take a turn of the waypoint over, or has; else the
-/// newest one that has it.
+/// newest one that has it; and the waypoint.
 pub(crate) async fn turn_of(
     client: &Client,
     flight: Option<&FlightId>,
     waypoint: &WaypointId,
     by: &AgentName,
-) -> Result<FlightId, Failure> {
-    if let Some(flight) = flight {
-        return Ok(flight.clone());
+) -> Result<(FlightId, WaypointId), Failure> {
+    if flight.is_some() {
+        return flight_with(client, flight, waypoint).await;
     }
     let fits = |view: &FlightView| {
         let theirs = |turn: &TurnView| turn.agent.as_ref() == Some(by);
         let fits = |w: &WaypointView| w.actions.contains(&Verb::Take) || w.turn.as_ref().is_some_and(theirs);
-        view.waypoints.iter().any(|known| known.id == *waypoint && fits(known))
+        has_waypoint(view, waypoint).ok().filter(|id| view.waypoints.iter().any(|known| known.id == *id && fits(known)))
     };
     for line in client.flights().await? {
-        if fits(&client.status(&line.flight).await?) {
-            return Ok(line.flight);
+        if let Some(waypoint) = fits(&client.status(&line.flight).await?) {
+            return Ok((line.flight, waypoint));
         }
     }
     newest_with(client, waypoint).await
 }
 
-/// The flight that was named, or the newest one that has the waypoint. One without it is refused.
+/// The flight that was named, or the newest one that has the waypoint, and the waypoint. One without it is refused.
 pub(crate) async fn flight_with(
     client: &Client,
     flight: Option<&FlightId>,
     waypoint: &WaypointId,
-) -> Result<FlightId, Failure> {
+) -> Result<(FlightId, WaypointId), Failure> {
     let Some(flight) = flight else { return newest_with(client, waypoint).await };
-    has_waypoint(&known(client, flight).await?, waypoint)?;
-    Ok(flight.clone())
+    let view = known(client, flight).await?;
+    let waypoint = has_waypoint(&view, waypoint)?;
+    Ok((view.flight, waypoint))
 }
 
-/// The newest flight that has a waypoint of this name.
-pub(crate) async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
-    let mut there = BTreeSet::new();
+/// The newest flight that has a waypoint of this name, else the newest one in which only one begins so.
+pub(crate) async fn newest_with(client: &Client, named: &WaypointId) -> Result<(FlightId, WaypointId), Failure> {
+    let (mut there, mut begins, mut several) = (BTreeSet::new(), None, None);
     for line in client.flights().await? {
         let view = client.status(&line.flight).await?;
-        if has_waypoint(&view, waypoint).is_ok() {
-            return Ok(line.flight);
+        match has_waypoint(&view, named) {
+            Ok(waypoint) if waypoint == *named => return Ok((line.flight, waypoint)),
+            Ok(waypoint) => begins = begins.or(Some((line.flight, waypoint))),
+            Err(failure) if failure.is(AMBIGUOUS) => several = several.or(Some(failure)),
+            Err(_) => {}
         }
         there.extend(view.waypoints.into_iter().map(|known| known.id));
     }
-    Err(no_waypoint(waypoint, "any flight", there.iter()))
+    match (begins, several) {
+        (Some(found), _) => Ok(found),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Err(no_waypoint(named, "any flight", there.iter())),
+    }
 }
 
-/// How a flight stands. One that is unknown is refused with the nearest one that there is.
-pub(crate) async fn known(client: &Client, flight: &FlightId) -> Result<FlightView, Failure> {
-    let refused = match client.status(flight).await {
+/// How the flight stands that a name means. One that is unknown is refused with the nearest one that there is.
+pub(crate) async fn known(client: &Client, named: &FlightId) -> Result<FlightView, Failure> {
+    Ok(looked_up(client, named).await?)
+}
+
+async fn looked_up(client: &Client, named: &FlightId) -> Result<FlightView, Looked> {
+    let refused = match client.status(named).await {
         Err(error) if is_unknown(&error) => error,
         answered => return Ok(answered?),
     };
-    // Not worth another error.
-    let flights = client.flights().await.unwrap_or_default();
-    match closest(flight.as_str(), flights.iter().map(|line| line.flight.as_str())) {
-        Some(meant) => {
-            let message = format!("there is no flight {flight}");
-            Err(Failure::usage("not_found", message, format!("did you mean `{meant}`? `holdpoint status` lists them")))
-        }
-        None => Err(refused.into()),
+    let flights = client.flights().await?;
+    let ids = || flights.iter().map(|line| line.flight.as_str());
+    let failure = match flight_among(named, ids()) {
+        Ok(meant) => return Ok(client.status(&meant).await?),
+        Err(Unmeant::Several(names)) => several("flight", named.as_str(), &names),
+        Err(Unmeant::Nothing) => match closest(named.as_str(), ids()) {
+            Some(meant) => {
+                let hint = format!("did you mean `{meant}`? `holdpoint status` lists them");
+                Failure::usage("not_found", format!("there is no flight {named}"), hint)
+            }
+            None => refused.into(),
+        },
+    };
+    Err(Looked::Failed(failure))
+}
+
+/// The flight that a name means of those that were begun here, newest first. One that is not among them is left to the caller.
+pub(crate) fn begun_here(named: &FlightId, begun: &[FlightId]) -> Result<FlightId, Failure> {
+    match flight_among(named, begun.iter().map(FlightId::as_str)) {
+        Ok(meant) => Ok(meant),
+        Err(Unmeant::Several(names)) => Err(several("flight", named.as_str(), &names)),
+        Err(Unmeant::Nothing) => Ok(named.clone()),
     }
+}
+
+/// The flight that a name means of these, newest first.
+fn flight_among<'a>(named: &FlightId, ids: impl Iterator<Item = &'a str> + Clone) -> Result<FlightId, Unmeant> {
+    let newest = ids.clone().next().filter(|_| named.as_str() == LATEST);
+    let meant = newest.map_or_else(|| among(named.as_str(), ids), Ok)?;
+    Ok(FlightId::try_new(meant).expect("it was one in the list"))
 }
 
 fn is_unknown(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { failure, .. } if failure.code == UNKNOWN)
 }
 
-/// Refuses a waypoint that a flight does not have.
-pub(crate) fn has_waypoint(view: &FlightView, waypoint: &WaypointId) -> Result<(), Failure> {
-    let known = || view.waypoints.iter().map(|known| &known.id);
-    if known().any(|id| id == waypoint) {
-        return Ok(());
+/// Why a name means no one thing.
+#[derive(Debug, PartialEq, Eq)]
+enum Unmeant {
+    /// Nothing begins so.
+    Nothing,
+    /// These do.
+    Several(Vec<String>),
+}
+
+/// What a name means: what is called so, else the only one that begins so.
+fn among<'a>(named: &str, there: impl Iterator<Item = &'a str>) -> Result<&'a str, Unmeant> {
+    let mut begin: Vec<&str> = Vec::new();
+    for id in there.filter(|id| id.starts_with(named)) {
+        if id == named {
+            return Ok(id);
+        }
+        if !begin.contains(&id) {
+            begin.push(id);
+        }
     }
-    Err(no_waypoint(waypoint, &format!("the flight {}", view.flight), known()))
+    match begin.as_slice() {
+        [] => Err(Unmeant::Nothing),
+        [one] => Ok(one),
+        several => Err(Unmeant::Several(several.iter().map(|id| (*id).to_owned()).collect())),
+    }
+}
+
+/// An id that is in a list of ids.
+fn listed(id: &str) -> WaypointId {
+    WaypointId::try_new(id).expect("it was one in the list")
+}
+
+fn several(what: &str, named: &str, names: &[String]) -> Failure {
+    let shown: Vec<&str> = names.iter().take(NAMED_MAX).map(String::as_str).collect();
+    let more =
+        if names.len() > shown.len() { format!(" and {} more", names.len() - shown.len()) } else { String::new() };
+    let message = format!("{named} is the beginning of more than one {what}: {}{more}", shown.join(", "));
+    Failure::usage(AMBIGUOUS, message, "write more of its name")
+}
+
+/// The waypoint of a flight that a name means. One that the flight does not have is refused.
+pub(crate) fn has_waypoint(view: &FlightView, named: &WaypointId) -> Result<WaypointId, Failure> {
+    let known = || view.waypoints.iter().map(|known| &known.id);
+    among(named.as_str(), known().map(WaypointId::as_str)).map(listed).map_err(|unmeant| match unmeant {
+        Unmeant::Several(names) => several("waypoint", named.as_str(), &names),
+        Unmeant::Nothing => no_waypoint(named, &format!("the flight {}", view.flight), known()),
+    })
 }
 
 /// There is no such waypoint; `there` are those that could be meant.
@@ -204,7 +297,7 @@ pub(crate) fn no_waypoint<'a>(
 fn ambiguous(waypoint: &WaypointId, flights: &[FlightId]) -> Failure {
     let names: Vec<&str> = flights.iter().map(FlightId::as_str).collect();
     let message = format!("a waypoint {waypoint} waits in several flights: {}", names.join(", "));
-    Failure::usage("ambiguous", message, "name the one you mean with --flight FLIGHT")
+    Failure::usage(AMBIGUOUS, message, "name the one you mean with --flight FLIGHT")
 }
 
 #[derive(Debug, PartialEq)]
@@ -260,6 +353,19 @@ mod tests {
 
     fn chosen(items: &[InboxItem], verb: Verb) -> Choice {
         choose(items.to_vec(), &"w".parse().unwrap(), verb)
+    }
+
+    #[test]
+    fn a_name_means_what_is_called_so_or_the_only_one_that_begins_so() {
+        let meant = |named: &str| among(named, ["cli", "cli-flags", "core"].into_iter());
+        assert_eq!(meant("cli"), Ok("cli"));
+        assert_eq!(meant("cli-"), Ok("cli-flags"));
+        assert_eq!(meant("co"), Ok("core"));
+        assert_eq!(meant("c"), Err(Unmeant::Several(["cli", "cli-flags", "core"].map(str::to_owned).to_vec())));
+        assert_eq!(meant("docs"), Err(Unmeant::Nothing));
+        let flights = ["b-0a1b2c3d", "a-0a1b2c3d"].map(|id| id.parse().unwrap());
+        let begun = |named: &str| begun_here(&named.parse().unwrap(), &flights).unwrap().to_string();
+        assert_eq!([begun("latest"), begun("a"), begun("c")], ["b-0a1b2c3d", "a-0a1b2c3d", "c"]);
     }
 
     #[test]

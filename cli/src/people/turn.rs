@@ -1,8 +1,9 @@
 //! A turn that a person took over: what it asks, where its clone is, and what of the clone is handed in.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::Write as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -14,12 +15,15 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_runtime::mirror::{MirrorError, MirrorStore, from_wire, to_wire};
+use holdpoint_sandbox::{TemporaryFolder, tree::remove_tree};
 use holdpoint_workspace::{InputLimits, Mirror, UserRepo};
-use tempfile::TempDir;
 
 use crate::{
     client::Client,
     failure::{Failure, chain},
+    output::counted,
+    people::desk_note::DeskNote,
+    temporary,
 };
 
 /// The kind of the entries that open turns, in a history.
@@ -34,6 +38,8 @@ pub(crate) struct Desk {
     pub(crate) brief: PathBuf,
     /// The repository's working tree, which is its user's alone.
     tree: Option<PathBuf>,
+    /// The repository as it was named.
+    repo: PathBuf,
 }
 
 impl Desk {
@@ -51,7 +57,8 @@ impl Desk {
         };
         let mut brief = name.to_owned();
         brief.push(".md");
-        Ok(Self { brief: clone.with_file_name(brief), clone, tree })
+        let repo = repo.canonicalize().unwrap_or_else(|_| repo.to_owned());
+        Ok(Self { brief: clone.with_file_name(brief), clone, tree, repo })
     }
 
     /// Refuses a place where something is, because nothing is overwritten, and one in the working tree.
@@ -93,9 +100,36 @@ impl Desk {
         self.check_free()?;
         let (_dir, mirror) = mirror(client, turn, bundles).await?;
         mirror.clone_for_agent(&from_wire(start), &self.clone).await?;
-        let brief = OpenOptions::new().write(true).create_new(true).open(&self.brief);
+        // Its parent may be open to everybody, and the repository need not be.
+        let private = fs::set_permissions(&self.clone, fs::Permissions::from_mode(0o700));
+        private.map_err(|error| unusable(&self.clone, &error))?;
+        let (flight, waypoint) = (turn.flight.clone(), turn.waypoint.clone());
+        let note = DeskNote { repo: self.repo.clone(), flight, waypoint, person: client.bus().name().clone() };
+        note.leave(&self.clone)?;
+        let brief = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.brief);
         let written = brief.and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|error| unusable(&self.brief, &error))
+    }
+
+    /// Removes the clone, if `holdpoint take` made it, and what was wanted: the work is in the flight. A clone with files that git ignores
+    /// stays, because those are nowhere else. What became of it, in words.
+    pub(crate) async fn clear(&self, waypoint: &WaypointId) -> Option<String> {
+        DeskNote::of(&self.clone).filter(|note| note.waypoint == *waypoint)?;
+        let place = self.clone.display();
+        let ignored = async { UserRepo::open(&self.clone).await.ok()?.ignored().await.ok() };
+        match ignored.await {
+            Some(0) => {}
+            Some(more) => {
+                let paths = counted(more, "path");
+                return Some(format!("the clone stays in {place}: {paths} in it that git ignores were not handed in"));
+            }
+            None => return Some(format!("the clone stays in {place}: git cannot be asked what else is in it")),
+        }
+        let removed = remove_tree(&self.clone).and_then(|()| fs::remove_file(&self.brief));
+        Some(match removed {
+            Ok(()) => format!("the clone in {place} is removed"),
+            Err(error) => format!("the clone in {place} cannot be removed: {error}"),
+        })
     }
 
     /// Stores what is in the clone as one commit on the turn's base; `None` where nothing differs from it.
@@ -169,11 +203,8 @@ fn no_work_wanted(turn: &Turn) -> Failure {
 }
 
 /// The objects of a turn, as long as the folder lives.
-async fn mirror(client: &Client, turn: &Turn, bundles: &[BundleRef]) -> Result<(TempDir, Mirror), Failure> {
-    let dir = tempfile::tempdir().map_err(|error| {
-        let message = format!("cannot make a temporary folder: {error}");
-        Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
-    })?;
+async fn mirror(client: &Client, turn: &Turn, bundles: &[BundleRef]) -> Result<(TemporaryFolder, Mirror), Failure> {
+    let dir = temporary::folder()?;
     let mirrors = MirrorStore::new(dir.path().join("mirrors"), InputLimits::default());
     let mirror = mirrors.ensure(client.bus(), &turn.flight, bundles).await.map_err(|error| unfetched(&error))?;
     Ok((dir, mirror))

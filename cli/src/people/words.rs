@@ -17,6 +17,8 @@ use serde_json::Value;
 
 use crate::{
     notify::{ConditionFailed, Event, OfferedAgain},
+    people::key,
+    typed::{in_text, typed, typed_as},
     view::{flight_status, seconds, status},
 };
 
@@ -75,12 +77,10 @@ pub(crate) fn notice(event: &Event) -> String {
 /// What there is to know of an item, and the commands that move it on.
 pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let mut question = shown::quoted(item.question.as_deref().unwrap_or_default());
-    let is_long = question.len() > QUESTION_LINES_MAX;
-    question.truncate(QUESTION_LINES_MAX);
-    lines.extend(question);
-    if is_long {
-        lines.push("…".to_owned());
+    lines.extend(quoted(item.question.as_deref()));
+    if let Some(context) = &item.decision_context {
+        lines.push("because:".to_owned());
+        lines.extend(quoted(Some(context)));
     }
     if !item.to.is_empty() {
         lines.push(format!("for {}", item.to.iter().map(AgentName::as_str).collect::<Vec<_>>().join(", ")));
@@ -97,14 +97,35 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     lines.extend(doubts(&item.doubts));
     // Of what is open the commands below say it.
     let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
-    lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| shown::line(text).into_owned()));
+    lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| in_text(&shown::line(text))));
     if item.work.is_some() {
         let of = format!("{} --flight {}", item.waypoint, item.flight);
-        lines.push(format!(
-            "its last work is kept: `holdpoint diff {of}` shows it, `holdpoint fetch {of} --attempt latest` writes a branch of it"
-        ));
+        let (diff, fetch) =
+            (typed(&format!("holdpoint diff {of}")), typed(&format!("holdpoint fetch {of} --attempt latest")));
+        lines.push(format!("its last work is kept: `{diff}` shows it, `{fetch}` writes a branch of it"));
     }
-    lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
+    lines.extend(item.actions.iter().map(|verb| format!("> {}", for_whom(*verb, item))));
+    lines
+}
+
+/// The command that does it, in the name of somebody who may.
+fn for_whom(verb: Verb, item: &InboxItem) -> String {
+    let command = command(verb, &item.flight, &item.waypoint);
+    let is_theirs = matches!(verb, Verb::Approve | Verb::Reject | Verb::HandIn | Verb::Release);
+    let them = item.taken_by.as_ref().or_else(|| item.to.first()).filter(|_| is_theirs && !command.contains(" --as "));
+    match them {
+        Some(person) if *person != key::default_name() => typed_as(&command, person),
+        _ => command,
+    }
+}
+
+/// The first lines of an agent's words.
+fn quoted(text: Option<&str>) -> Vec<String> {
+    let mut lines = shown::quoted(text.unwrap_or_default());
+    if lines.len() > QUESTION_LINES_MAX {
+        lines.truncate(QUESTION_LINES_MAX);
+        lines.push("…".to_owned());
+    }
     lines
 }
 
@@ -162,17 +183,21 @@ pub(crate) fn left_out_of(line: &HistoryLine, up_to: LeftOutKind) -> Vec<String>
 /// The command that does it.
 pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> String {
     let word = verb.as_str();
-    match verb {
-        Verb::Answer => format!("holdpoint answer {waypoint} --flight {flight} --text '…' (or --option '…')"),
-        Verb::Approve | Verb::Retry | Verb::Take | Verb::Release | Verb::HandIn => {
-            format!("holdpoint {word} {waypoint} --flight {flight}")
-        }
-        Verb::Reject => format!("holdpoint reject {waypoint} --flight {flight} --note '…'"),
-        Verb::Cancel => format!("holdpoint cancel {flight} {waypoint}"),
-        Verb::Pause | Verb::Resume => format!("holdpoint {word} {flight}"),
-        Verb::Reconfigure => format!("holdpoint org reload --flight {flight}"),
-        Verb::Budget => format!("holdpoint budget {waypoint} --flight {flight} --cost-usd +5"),
-    }
+    let (what, more) = match verb {
+        Verb::Cancel => (format!("{flight} {waypoint}"), ""),
+        Verb::Pause | Verb::Resume => (flight.to_string(), ""),
+        Verb::Reconfigure => return typed(&format!("holdpoint org reload --flight {flight}")),
+        _ => (
+            format!("{waypoint} --flight {flight}"),
+            match verb {
+                Verb::Answer => " --text '…' (or --option '…')",
+                Verb::Reject => " --note '…'",
+                Verb::Budget => " --cost-usd +5",
+                _ => "",
+            },
+        ),
+    };
+    format!("{}{more}", typed(&format!("holdpoint {word} {what}")))
 }
 
 fn kind(kind: InboxKind) -> &'static str {
@@ -214,7 +239,9 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
     let of_waypoint = waypoint.and_then(|id| view.waypoints.iter().find(|waypoint| waypoint.id == *id));
     let follows = match of_waypoint {
         Some(waypoint) => format!("{} {}", waypoint.id, follows(verb, waypoint)),
-        None if view.paused => format!("no turn of {} opens until `holdpoint resume {}`", view.flight, view.flight),
+        None if view.paused => {
+            format!("no turn of {} opens until `{}`", view.flight, typed(&format!("holdpoint resume {}", view.flight)))
+        }
         None => format!("{} is {}", view.flight, flight_status(view.status)),
     };
     let paused = if view.paused && waypoint.is_some() { ", once the flight is resumed" } else { "" };
@@ -283,6 +310,7 @@ pub(crate) mod tests {
             to: Vec::new(),
             context: GateContext::default(),
             question: Some("Which\u{1b}[2J one\u{202e}?\nReally.".to_owned()),
+            decision_context: None,
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],
             confidence: Some(Confidence::Low),
             waits_until: Some(Timestamp::from_millis(60_000)),
@@ -307,6 +335,13 @@ pub(crate) mod tests {
         assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
         assert!(shown.contains("> holdpoint cancel f w"), "{shown}");
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'));
+    }
+
+    #[test]
+    fn what_depends_on_the_answer_is_quoted_below_the_question() {
+        let context = Some("The API\n> holdpoint cancel f".to_owned());
+        let lines = details(&InboxItem { decision_context: context, ..question() });
+        assert_eq!(lines[2..5], ["because:", "| The API", "| > holdpoint cancel f"], "{lines:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::news::activity;
 use crate::{
     next::clock,
     people::words,
+    typed::typed,
     view::{asks_in_turn, mark, open_turns, status},
 };
 
@@ -53,7 +54,7 @@ pub(super) fn summary(view: &FlightView, now: Timestamp) -> String {
         (turns().filter(|turn| turn.agent.is_some()).count(), "at work"),
         (turns().filter(|turn| turn.agent.is_none()).count(), "queued"),
         (count(&|w| w.status == Status::Pending), "to come"),
-        (count(&|w| w.status == Status::Waiting || asks_in_turn(w)), "for you"),
+        (count(&|w| w.status == Status::Waiting || asks_in_turn(w)), "for people"),
         (count(&|w| is_wrong(w.status)), "held"),
     ];
     parts.extend(numbers.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
@@ -123,11 +124,11 @@ fn branches(waypoint: &WaypointView) -> String {
 /// That a waypoint waits for people, with the first command that moves it on.
 fn waits(view: &FlightView, waypoint: &WaypointView) -> String {
     let command = waypoint.actions.first().map(|verb| words::command(*verb, &view.flight, &waypoint.id));
-    format!("waits for a person: {}", command.unwrap_or_else(|| "holdpoint inbox".to_owned()))
+    format!("waits for a person: {}", command.unwrap_or_else(|| typed("holdpoint inbox")))
 }
 
 fn is_wrong(status: Status) -> bool {
-    matches!(status, Status::Blocked | Status::Failed | Status::Cancelled)
+    matches!(status, Status::Blocked | Status::Failed)
 }
 
 /// Those that move first, those that went wrong last; within that as in the plan.
@@ -206,7 +207,7 @@ mod tests {
         let mut view = busy(0);
         view.waypoints[2].status = Status::Waiting;
         let shown = texts(&view);
-        assert!(shown[0].contains("1 for you"), "{shown:?}");
+        assert!(shown[0].contains("1 for people"), "{shown:?}");
         assert!(
             shown.iter().any(|line| line.starts_with("? queued-b") && line.contains("waits for a person")),
             "{shown:?}"

@@ -17,6 +17,7 @@ use holdpoint_protocol::{
 
 pub(super) use past::Gap;
 
+use crate::typed::in_text;
 use crate::view::{asks_in_turn, open_turns, short, status};
 
 /// A turn without an agent is news only after this long: usually its agent is known at the next look.
@@ -215,7 +216,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             None => "complete; nothing had to change".to_owned(),
         },
         Status::Waiting | Status::Blocked | Status::Failed | Status::Cancelled => {
-            let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", shown::line(text)));
+            let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", in_text(&shown::line(text))));
             format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
         }
     };

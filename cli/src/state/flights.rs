@@ -1,6 +1,6 @@
 //! What has to be remembered of a flight so that it can be resumed with the same fleet.
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, io, path::PathBuf, time::SystemTime};
 
 use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan, workflow::WorkflowSpec};
 use serde::{Deserialize, Serialize};
@@ -82,11 +82,16 @@ impl FlightRecord {
         Ok(())
     }
 
-    /// How many flights are remembered here.
-    pub(crate) fn count(state: &StateDir) -> usize {
+    /// The flights that are remembered here, the last one that was begun or resumed first.
+    pub(crate) fn all(state: &StateDir) -> Vec<FlightId> {
         // Where there is no folder, none was begun.
-        let Ok(files) = fs::read_dir(state.path("flights")) else { return 0 };
-        files.flatten().filter(|file| file.path().extension().is_some_and(|ending| ending == "json")).count()
+        let files = fs::read_dir(state.path("flights")).into_iter().flatten().flatten().map(|file| file.path());
+        let named = files.filter(|file| file.extension().is_some_and(|ending| ending == "json"));
+        let dated =
+            |file: PathBuf| Some((file.metadata().ok()?.modified().ok()?, file.file_stem()?.to_str()?.parse().ok()?));
+        let mut all: Vec<(SystemTime, FlightId)> = named.filter_map(dated).collect();
+        all.sort_by(|one, other| other.cmp(one));
+        all.into_iter().map(|(_, flight)| flight).collect()
     }
 
     /// Reads it back; `None` if no such flight was begun here.

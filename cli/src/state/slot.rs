@@ -74,9 +74,10 @@ fn is_alive(process: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Home;
 
     fn state(dir: &tempfile::TempDir) -> StateDir {
-        StateDir { root: dir.path().to_owned(), dir: dir.path().join("r") }
+        StateDir { root: dir.path().to_owned(), dir: dir.path().join("r"), home: Home::of(dir.path()).unwrap() }
     }
 
     #[test]

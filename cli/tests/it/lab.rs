@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// A plan without a problem.
 pub(crate) const PLAN: &str = "plan: small\nwaypoints:\n  - id: one\n    title: One\n    goal: Do it\n    criteria:\n      \
-                               - {id: unit, statement: It works, check: 'true'}\n";
+                               - {id: unit, statement: It works, check: test -e made}\n";
 
 /// What a command answered.
 pub(crate) struct Answer {
@@ -79,7 +79,8 @@ impl Lab {
         Answer::of(self.command(args).current_dir(self.path("repo")).output().unwrap())
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// The executable with these arguments, to be run in this folder.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
         command.args(args).current_dir(self.dir.path());
         command.env("HOLDPOINT_STATE_DIR", self.path("state")).env_remove("HOLDPOINT__NATS__URL");

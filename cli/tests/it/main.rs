@@ -6,6 +6,7 @@ mod answers;
 mod bench;
 mod broker;
 mod check;
+mod first_hours;
 mod health;
 mod keys;
 mod lab;

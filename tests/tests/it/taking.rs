@@ -78,8 +78,12 @@ fn a_person_takes_a_stuck_builders_turn_and_the_work_is_verified_approved_by_ano
     assert!(nested.unwrap().success());
     assert_eq!(refused(&world, &["hand-in", "w", "--as", "human-ann"], 2), "work_unusable");
     fs::remove_dir_all(clone.join("nested")).unwrap();
-    let handed = world.holdpoint(&["hand-in", "w", "--as", "human-ann"]);
+    // Inside of the clone it is known what is handed in, where to and by whom.
+    let mut inside = world.command(&["hand-in"]);
+    inside.current_dir(clone.join("."));
+    let handed = world.start_with(inside).finish();
     assert!(handed.expect(0).stdout.starts_with("handed in; w "), "{handed}");
+    assert!(!clone.exists() && !world.path("repo-w.md").exists(), "the work is in the flight");
     assert_eq!(world.git(&["status", "--porcelain"]), "", "the user's working tree is as it was");
 
     assert_eq!(world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(1).json()["status"], "waiting");

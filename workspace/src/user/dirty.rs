@@ -15,9 +15,22 @@ impl UserRepo {
     /// # Errors
     /// Git fails, or takes too long.
     pub async fn uncommitted(&self) -> Result<usize, WorkspaceError> {
-        let options = ["--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
+        self.count("--ignored=no", b"").await
+    }
+
+    /// How many paths of the working tree git ignores; folders count once.
+    ///
+    /// # Errors
+    /// As [`UserRepo::uncommitted`].
+    pub async fn ignored(&self) -> Result<usize, WorkspaceError> {
+        self.count("--ignored=traditional", b"!! ").await
+    }
+
+    /// How many entries of a status begin so.
+    async fn count(&self, ignored: &str, start: &[u8]) -> Result<usize, WorkspaceError> {
+        let options = ["--porcelain", "-z", "--no-renames", "--untracked-files=normal", ignored];
         let status = self.git("status").args(options).env("GIT_OPTIONAL_LOCKS", "0").timeout(PATIENCE);
         let listing = status.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
-        Ok(listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count())
+        Ok(listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty() && entry.starts_with(start)).count())
     }
 }

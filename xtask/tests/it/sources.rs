@@ -138,6 +138,26 @@ fn no_test_is_switched_off() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Members that are no product, and the one that has the way in which temporary folders are made.
+const FOLDER_MAKERS: [&str; 4] = ["sandbox/", "bench/", "tests/", "xtask/"];
+
+#[test]
+fn temporary_folders_are_made_in_one_way() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for file in files::sources()? {
+        if file.is_test() || FOLDER_MAKERS.iter().any(|folder| file.path.starts_with(folder)) {
+            continue;
+        }
+        for (number, line) in file.product_lines() {
+            if ["tempdir()", "TempDir::new"].iter().any(|way| line.contains(way)) && !line.contains("//") {
+                wrong.push(format!("{}:{number}: {}", file.path, line.trim()));
+            }
+        }
+    }
+    assert_none(&wrong);
+    Ok(())
+}
+
 #[test]
 fn only_the_sandbox_starts_programs() -> anyhow::Result<()> {
     let mut wrong = Vec::new();

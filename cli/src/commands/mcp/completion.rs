@@ -204,7 +204,8 @@ mod tests {
     fn made(arguments: &Value) -> Result<Act, Refusal> {
         let about = About { flight: "f".parse().unwrap(), waypoint: Some("w".parse().unwrap()) };
         let gate = Some("sign".parse().unwrap());
-        let found = Found { flight: about.flight.clone(), seen: Some("t1".to_owned()), gate };
+        let found =
+            Found { flight: about.flight.clone(), seen: Some("t1".to_owned()), gate, waypoint: "w".parse().unwrap() };
         act(arguments.as_object().unwrap().clone(), &about, found, "human-ann".parse().unwrap())
     }
 

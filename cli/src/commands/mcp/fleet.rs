@@ -122,20 +122,21 @@ impl Fleet {
         let work = async |client: &Client| {
             let verb = completion::verb(&arguments);
             let found = find::waypoint(client, flight.as_ref(), &whose.waypoint, verb).await?;
-            let about = About { flight: found.flight.clone(), waypoint: Some(whose.waypoint.clone()) };
+            let about = About { flight: found.flight.clone(), waypoint: Some(found.waypoint.clone()) };
             let act = match completion::act(arguments, &about, found, client.bus().name().clone()) {
                 Ok(act) => act,
                 Err(refusal) => return Ok(Err(refusal)),
             };
             perform(client, &about, &act).await?;
             // It is done, whatever becomes of the look at it.
-            Ok(Ok((about.flight.clone(), client.status(&about.flight).await.ok())))
+            let view = client.status(&about.flight).await.ok();
+            Ok(Ok((about, view)))
         };
-        let (flight, view) = target.serve(work).await??;
+        let (About { flight, waypoint }, view) = target.serve(work).await??;
         let mut said = match view {
             Some(view) => {
                 let hint = if local { goes_on_with(&self.args.place, &view).await.unwrap_or_default() } else { None };
-                completed(&view, &whose.waypoint, hint)
+                completed(&view, waypoint.as_ref().unwrap_or(&whose.waypoint), hint)
             }
             None => json!({"flight": flight, "hint": "it is completed; call status to see how it stands now"}),
         };

@@ -2,7 +2,7 @@
 //! interruption. The plan and its fleet are remembered before any process of it is started: whatever was begun can
 //! be resumed.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_core::workflows;
@@ -25,18 +25,20 @@ use crate::{
     branch,
     client::Client,
     console::beside::Beside,
+    declared,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet, Recruiter},
     ground,
     interrupt::Interrupts,
     notify::Notifier,
     output,
-    people::key,
+    people::{find, key},
     preflight::{self, Cleared},
     program,
     ready::Ready,
     reload::{Files, Watcher, flown},
     state::{FlightRecord, Lock, StateDir, Submission},
+    typed::typed,
 };
 
 /// What the orchestrator answers about a flight that it does not know.
@@ -53,7 +55,9 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     let Cleared { ready, config, flight, state } =
         Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
+    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
+    declared::check_sections(&config, &args.commands, &ready.repo).await?;
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,
@@ -90,7 +94,8 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
 /// The same fleet again for a flight that was interrupted.
 pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, Failure> {
     let repo = ground::find(&args.place.repo).await?;
-    let state = StateDir::of(&repo)?;
+    let state = ground::state(&repo).await?;
+    let flight = &find::begun_here(flight, &FlightRecord::all(&state))?;
     let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
         let message = format!("no flight {flight} was begun here with `holdpoint run`");
         Failure::usage(
@@ -239,7 +244,7 @@ impl Local {
         fleet.start_crew(Arc::new(crew))?;
         fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
         let recruiter = fleet.recruiter();
-        let console = Beside::start_if(self.console, &owner, None).await?;
+        let console = Beside::start_if(self.console, &owner, None, &self.state).await?;
         if let Some(console) = &console {
             output::err(&format!("console {}", console.address));
         }
@@ -255,7 +260,8 @@ impl Local {
         tokio::select! {
             result = work => result,
             failure = fleet.failed() => {
-                output::err(&format!("the flight {} can be resumed: {}", self.record.flight, self.resume_command()));
+                let flight = &self.record.flight;
+                output::err(&format!("the flight {flight} can be resumed: {}", resume_command(flight)));
                 Err(failure)
             }
         }
@@ -317,16 +323,16 @@ impl Local {
             return Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint };
         }
         let message = format!("interrupted; the flight {} can be resumed", self.record.flight);
-        Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: self.resume_command() }
-    }
-
-    fn resume_command(&self) -> String {
-        resume_command(&self.record.flight, &self.files.folder())
+        Failure::Other {
+            exit: Exit::Interrupted,
+            code: "interrupted",
+            message,
+            hint: resume_command(&self.record.flight),
+        }
     }
 }
 
-fn resume_command(flight: &FlightId, folder: &Path) -> String {
-    let here = std::env::current_dir().is_ok_and(|dir| dir == folder);
-    let place = if here { String::new() } else { format!(" --repo {}", folder.display()) };
-    format!("holdpoint run --resume {flight}{place}")
+/// The command that takes a flight up again.
+fn resume_command(flight: &FlightId) -> String {
+    typed(&format!("holdpoint run --resume {flight}"))
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use holdpoint_protocol::{api::FlightLine, ids::FlightId, view::FlightStatus};
 use tokio::task::JoinHandle;
 
-use crate::{client::Client, console::Crew, failure::Failure, output};
+use crate::{client::Client, console::Crew, failure::Failure, output, typed::in_text};
 
 /// How often it is looked while a flight runs, as seldom as the console does.
 const RUNNING: Duration = Duration::from_secs(5);
@@ -53,13 +53,15 @@ impl Log {
 /// What is new, a line each. What is there at the first look is not.
 fn news(known: &mut Option<BTreeMap<FlightId, FlightStatus>>, lines: &[FlightLine]) -> Vec<String> {
     let now: BTreeMap<FlightId, FlightStatus> = lines.iter().map(|line| (line.flight.clone(), line.status)).collect();
-    let says = |flight: &FlightId, status: FlightStatus| match status {
-        FlightStatus::Running => format!("{flight}: running"),
-        FlightStatus::Waiting => {
-            format!("{flight}: waits for people; `holdpoint inbox --flight {flight}` says for what")
-        }
-        FlightStatus::Accepted => format!("{flight}: accepted; `holdpoint fetch {flight}` writes its branch"),
-        FlightStatus::Incomplete => format!("{flight}: incomplete; `holdpoint status {flight}` says why"),
+    let says = |flight: &FlightId, status: FlightStatus| {
+        in_text(&match status {
+            FlightStatus::Running => format!("{flight}: running"),
+            FlightStatus::Waiting => {
+                format!("{flight}: waits for people; `holdpoint inbox --flight {flight}` says for what")
+            }
+            FlightStatus::Accepted => format!("{flight}: accepted; `holdpoint fetch {flight}` writes its branch"),
+            FlightStatus::Incomplete => format!("{flight}: incomplete; `holdpoint status {flight}` says why"),
+        })
     };
     let told = match known.as_ref() {
         None => Vec::new(),

@@ -2,11 +2,17 @@
 
 use std::{fs::File, io::Write as _, path::Path};
 
+use holdpoint_protocol::ids::AgentName;
+
 use crate::{
     args::workflow::{Starter, WorkflowNewArgs},
     failure::{Exit, Failure},
     output,
+    people::key,
 };
+
+/// The person of the org charts.
+const STANDS_FOR_YOU: &str = "human-you";
 
 /// A starter's workflow file and org chart.
 fn files(kind: Starter) -> (&'static str, &'static str) {
@@ -29,15 +35,20 @@ fn files(kind: Starter) -> (&'static str, &'static str) {
 /// Prints or writes one of them.
 pub(super) fn new(args: &WorkflowNewArgs) -> Result<Exit, Failure> {
     let (project, org) = files(args.kind);
-    let text = if args.org { org } else { project };
+    let text = if args.org { named(org, &key::default_name()) } else { project.to_owned() };
     match &args.out {
         None => output::bytes(text.as_bytes()),
         Some(path) => {
-            write(path, text)?;
+            write(path, &text)?;
             output::out(&path.display().to_string());
         }
     }
     Ok(Exit::Success)
+}
+
+/// An org chart in which the person has their name in whose name `holdpoint approve` acts.
+fn named(org: &str, person: &AgentName) -> String {
+    org.replace(STANDS_FOR_YOU, person.as_str())
 }
 
 /// Writes a file that was not there.
@@ -74,6 +85,15 @@ mod tests {
             assert_eq!(told, [""; 0], "{kind:?}");
             let name = kind.to_possible_value().unwrap();
             assert_eq!(found.projects[0][0].name, name.get_name());
+        }
+    }
+
+    #[test]
+    fn an_org_chart_names_the_person_in_whose_name_one_approves() {
+        for kind in Starter::value_variants() {
+            let (_, org) = files(*kind);
+            let named = named(org, &"human-ann".parse().unwrap());
+            assert!(named.contains("- human-ann #") && !named.contains(STANDS_FOR_YOU), "{named}");
         }
     }
 

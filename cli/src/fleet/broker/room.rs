@@ -1,22 +1,14 @@
 //! Whether the broker's disk has room. The broker says it in its log only, and so it is tried here: a file is written and
 //! removed. The caller decides what is done about it.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{io, path::PathBuf, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::output;
+use crate::{output, state::try_room};
 
 /// How often it is tried.
 const TRY_EVERY: Duration = Duration::from_secs(2);
-/// What is written: more than the broker writes at once, but for the biggest plans.
-const TRIAL_LEN: usize = 1 << 20;
-/// The name of the file.
-const TRIAL: &str = "room";
 
 /// The room on the disk of one folder.
 #[derive(Debug)]
@@ -38,8 +30,8 @@ impl Room {
             return false;
         }
         self.next = Instant::now() + TRY_EVERY;
-        let file = self.dir.join(TRIAL);
-        let tried = tokio::task::spawn_blocking(move || trial(&file)).await;
+        let dir = self.dir.clone();
+        let tried = tokio::task::spawn_blocking(move || try_room(&dir)).await;
         match tried.unwrap_or(Ok(())) {
             Err(error) if is_lack(&error) => {
                 if !self.full {
@@ -62,13 +54,6 @@ impl Room {
     }
 }
 
-fn trial(file: &Path) -> io::Result<()> {
-    let written = fs::write(file, vec![0; TRIAL_LEN]);
-    // Also what was written in part.
-    let _ = fs::remove_file(file);
-    written
-}
-
 fn is_lack(error: &io::Error) -> bool {
     [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind())
 }
@@ -86,6 +71,6 @@ mod tests {
         assert!(!room.is_there_again().await, "not tried again so soon");
         room.next = Instant::now();
         assert!(room.is_there_again().await);
-        assert!(!room.full && fs::read_dir(dir.path()).unwrap().next().is_none());
+        assert!(!room.full && std::fs::read_dir(dir.path()).unwrap().next().is_none());
     }
 }

@@ -1,0 +1,123 @@
+//! `purge`: what Holdpoint keeps for a repository, listed and removed. Branches are the user's: they are named, and stay.
+
+use std::{fs, path::Path};
+
+use holdpoint_sandbox::tree::remove_tree;
+use holdpoint_workspace::UserRepo;
+use serde::Serialize;
+
+use crate::{
+    archive,
+    args::first::PurgeArgs,
+    failure::{Exit, Failure},
+    fleet::known_broker,
+    ground, output,
+    output::counted,
+    state::{FlightRecord, Lock, StateDir, unusable},
+};
+
+/// The folder of the branches that are written for flights.
+const BRANCHES: &str = "holdpoint";
+
+/// What there is; its JSON form is what `--json` prints.
+#[derive(Debug, Serialize)]
+struct Left {
+    /// The state folder.
+    state: String,
+    /// The bytes of its files.
+    bytes: u64,
+    /// Flights that `run` began and that can be resumed, watched and audited until now.
+    flights: usize,
+    /// Exports of flights that were archived into it.
+    archived: usize,
+    /// Branches with the work of flights, which stay.
+    branches: Vec<String>,
+    /// Whether the state folder is gone.
+    removed: bool,
+}
+
+/// Lists it, and removes it unless it is only to be listed.
+pub(super) async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
+    let repo = ground::find(&args.repo).await?;
+    let state = ground::state(&repo).await?;
+    let mut left = left(&repo, &state).await?;
+    if !args.dry_run && state.dir().exists() {
+        remove(&state)?;
+        left.removed = true;
+    }
+    if args.json {
+        output::json(&left);
+    } else {
+        lines(&left, args.dry_run).iter().for_each(|line| output::out(line));
+    }
+    Ok(Exit::Success)
+}
+
+async fn left(repo: &UserRepo, state: &StateDir) -> Result<Left, Failure> {
+    Ok(Left {
+        state: state.dir().display().to_string(),
+        bytes: bytes(state.dir()),
+        flights: FlightRecord::all(state).len(),
+        archived: archive::exports(&state.path(archive::FOLDER)),
+        branches: repo.branches_below(BRANCHES).await?,
+        removed: false,
+    })
+}
+
+/// Removes the state folder while nothing uses it.
+fn remove(state: &StateDir) -> Result<(), Failure> {
+    let in_use = || {
+        let message = format!("a command uses {} at this moment", state.dir().display());
+        Failure::usage(
+            "in_use",
+            message,
+            "end it first: `holdpoint status` shows what is flown, Ctrl-C ends `run` and `up`",
+        )
+    };
+    let users = Lock::try_exclusive(&state.path("users.lock"))?.ok_or_else(in_use)?;
+    if known_broker(state).is_some() {
+        let message = "the broker of a command that was killed still runs";
+        return Err(Failure::usage("in_use", message, "`holdpoint status` ends it; then purge again"));
+    }
+    remove_tree(state.dir()).map_err(|source| unusable("remove", state.dir(), &source))?;
+    drop(users);
+    Ok(())
+}
+
+fn lines(left: &Left, dry_run: bool) -> Vec<String> {
+    let Left { state, bytes, flights, archived, branches, removed } = left;
+    let what = match (removed, dry_run && *bytes > 0) {
+        (true, _) => "removed",
+        (false, true) => "would remove",
+        (false, false) => "nothing is kept in",
+    };
+    let mut lines = vec![format!("{what} {state}")];
+    if *bytes > 0 {
+        let (flights, archived) = (counted(*flights, "flight"), counted(*archived, "archived flight"));
+        lines.push(format!("       {} MiB, {flights}, {archived}", bytes.div_ceil(1 << 20)));
+    }
+    if !branches.is_empty() {
+        lines.push(format!(
+            "{} with work stay: git branch -D {}",
+            counted(branches.len(), "branch"),
+            branches.join(" ")
+        ));
+    }
+    lines
+}
+
+/// The bytes of all files below a folder; of what cannot be read, nothing.
+fn bytes(dir: &Path) -> u64 {
+    let mut pending = vec![dir.to_owned()];
+    let mut sum = 0;
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(about) if about.is_dir() => pending.push(entry.path()),
+                Ok(about) => sum += about.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    sum
+}
