@@ -138,7 +138,9 @@ impl<F: ConsoleFleet> Cache<F> {
     pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, ConsoleProblem> {
         let fleet = Arc::clone(&self.fleet);
         let items = renewed(&self.inbox, age, async move { fleet.inbox(None).await }).await?;
-        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(items.len());
+        let me = self.fleet.me();
+        let mine = items.iter().filter(|item| item.is_for(&me)).count();
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(mine);
         Ok(items)
     }
 
@@ -154,7 +156,7 @@ impl<F: ConsoleFleet> Cache<F> {
         renewed(&self.storage, age, async move { fleet.storage().await }).await
     }
 
-    /// How much waited when that was last looked at.
+    /// How much waited for whom the console is of when that was last looked at.
     pub(crate) fn waits(&self) -> Option<usize> {
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -92,6 +92,12 @@ pub trait ConsoleFleet: Send + Sync + 'static {
     /// The time.
     fn now(&self) -> Timestamp;
 
+    /// A command with the flags by which it reaches this fleet, as one types it.
+    fn typed(command: &str) -> String;
+
+    /// Whether nobody flies a running flight at the moment, as far as that can be known from here.
+    fn rests(&self, flight: &FlightId) -> bool;
+
     /// All flights, newest first.
     fn flights(&self) -> impl Future<Output = Result<Vec<FlightLine>, ConsoleProblem>> + Send;
 

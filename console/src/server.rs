@@ -160,6 +160,7 @@ impl<F: ConsoleFleet> Inner<F> {
             waits: self.cache.waits(),
             unplanned: self.fleet().unplanned(),
             now: self.fleet().now(),
+            typed: F::typed,
         }
     }
 
@@ -184,7 +185,8 @@ impl<F: ConsoleFleet> Inner<F> {
                 View::Flight(flight, show) => {
                     let book = self.cache.book(flight, age).await?;
                     let view = book.view().ok_or_else(|| ConsoleProblem::not_found("there is no such flight"))?;
-                    let main = pages::flight(&self.frame(), &view, &book.account, show);
+                    let rests = !view.paused && self.fleet().rests(flight);
+                    let main = pages::flight(&self.frame(), (&view, rests), &book.account, show);
                     Ok(Page {
                         title: flight.to_string(),
                         main,
@@ -216,7 +218,7 @@ impl<F: ConsoleFleet> Inner<F> {
         let lines = self.cache.flights(age).await?;
         let items = self.cache.inbox(age).await?;
         let mut waits: BTreeMap<&FlightId, usize> = BTreeMap::new();
-        for item in items.iter() {
+        for item in items.iter().filter(|item| item.is_for(&self.rights.me)) {
             *waits.entry(&item.flight).or_default() += 1;
         }
         let per_page = pages::PER_PAGE;
@@ -230,7 +232,8 @@ impl<F: ConsoleFleet> Inner<F> {
         });
         let about = |line: &_| self.cache.summary(line);
         let of = |line: &holdpoint_protocol::api::FlightLine| waits.get(&line.flight).copied().unwrap_or(0);
-        let main = pages::flights(&self.frame(), &lines, page, about, of);
+        let rests = |line: &holdpoint_protocol::api::FlightLine| !line.paused && self.fleet().rests(&line.flight);
+        let main = pages::flights(&self.frame(), &lines, page, (about, of, rests));
         Ok(Page { title: "Flights".to_owned(), main, moving })
     }
 

@@ -32,12 +32,17 @@ const GRAPH_FIRST: usize = 40;
 /// Landings that are listed: the newest.
 const LANDINGS_MAX: usize = 500;
 
-/// The page.
-pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &FlightAccount, show: &Show) -> Markup {
+/// The page. `rests` is whether nobody flies it at the moment.
+pub(crate) fn flight(
+    frame: &Frame,
+    (view, rests): (&FlightView, bool),
+    account: &FlightAccount,
+    show: &Show,
+) -> Markup {
     let best = if view.waypoints.len() <= GRAPH_FIRST { Show::Graph } else { Show::List(0, None) };
     let show = if *show == Show::Best { &best } else { show };
     html! {
-        (head(frame, view, account))
+        (head(frame, (view, rests), account))
         (tabs(frame, view, show))
         @match show {
             Show::Graph => (graph(frame, &view.flight, &view.waypoints, &dependencies(account))),
@@ -50,14 +55,14 @@ pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &FlightAccount, 
     }
 }
 
-fn head(frame: &Frame, view: &FlightView, account: &FlightAccount) -> Markup {
+fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccount) -> Markup {
     let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
     let used =
         account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
     let is_over = view.waypoints.iter().all(|waypoint| waypoint.status.is_over());
     let waits: Vec<&WaypointView> = view.waypoints.iter().filter(|waypoint| waits(waypoint)).collect();
     html! {
-        h1 { (view.flight) " " (flight_status(view.status)) @if view.paused { " " span.tag { "paused" } } }
+        h1 { (view.flight) " " (flight_status(view.status, rests)) @if view.paused { " " span.tag { "paused" } } }
         dl.facts {
             div { dt { "Plan" } dd { (word(&view.plan)) } }
             div { dt { "Progress" } dd { (progress(complete, view.waypoints.len())) } }

@@ -26,13 +26,17 @@ pub(crate) struct Summary {
     pub(crate) paused: bool,
 }
 
-/// All flights, newest first. `about` gives what is known of one; `waits` how much of it waits for people.
+/// All flights, newest first. Of one, `about` gives what is known, `waits` how much waits for whom the page is made, and `rests` whether
+/// nobody flies it at the moment.
 pub(crate) fn flights(
     frame: &Frame,
     all: &[FlightLine],
     page: usize,
-    about: impl Fn(&FlightLine) -> Option<Summary>,
-    waits: impl Fn(&FlightLine) -> usize,
+    (about, waits, rests): (
+        impl Fn(&FlightLine) -> Option<Summary>,
+        impl Fn(&FlightLine) -> usize,
+        impl Fn(&FlightLine) -> bool,
+    ),
 ) -> Markup {
     let shown = all.iter().skip(page.saturating_mul(PER_PAGE)).take(PER_PAGE);
     let open = all.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting)).count();
@@ -58,7 +62,7 @@ pub(crate) fn flights(
                                     div.sub { (word(&line.plan)) }
                                 }
                                 td data-label="State" {
-                                    (flight_status(line.status))
+                                    (flight_status(line.status, rests(line)))
                                     @if summary.is_some_and(|summary| summary.paused) { " " span.tag { "paused" } }
                                 }
                                 td data-label="Progress" { @match summary {

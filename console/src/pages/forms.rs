@@ -77,7 +77,8 @@ pub(crate) fn of_waypoint(frame: &Frame, on: On<'_>, actions: &[Verb], options: 
         @let others: Vec<&str> = actions.iter().filter(|verb| is_by_command(**verb)).map(|verb| verb.as_str()).collect();
         @if !others.is_empty() {
             p.hint { "From a terminal also: " @for (at, verb) in others.iter().enumerate() {
-                @if at > 0 { ", " } code { "holdpoint " (verb) @if let Some(waypoint) = on.waypoint { " " (waypoint) } " --flight " (on.flight) }
+                @let waypoint = on.waypoint.map(|waypoint| format!(" {waypoint}")).unwrap_or_default();
+                @if at > 0 { ", " } code { ((frame.typed)(&format!("holdpoint {verb}{waypoint} --flight {}", on.flight))) }
             } }
         }
     }

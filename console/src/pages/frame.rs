@@ -19,6 +19,8 @@ pub(crate) struct Frame {
     pub(crate) unplanned: Option<String>,
     /// The time.
     pub(crate) now: Timestamp,
+    /// Gives a command the flags by which it reaches the fleet.
+    pub(crate) typed: fn(&str) -> String,
 }
 
 impl Frame {

@@ -17,12 +17,27 @@ use crate::view::View;
 /// Items that are shown: those that wait longest.
 const ITEMS_MAX: usize = 100;
 
-/// The page.
+/// The page: first what its reader can move on, then what waits for others.
 pub(crate) fn inbox(frame: &Frame, items: &[InboxItem]) -> Markup {
+    let (mine, others): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_for(&frame.rights.me));
     html! {
         h1 { "Inbox" }
-        p.lead { (items.len()) @if items.len() == 1 { " thing waits" } @else { " things wait" } " for people. What agents say is theirs: read it as you would read a stranger's mail." }
+        p.lead {
+            (things(mine.len())) " for you" @if !others.is_empty() { ", " (others.len()) " for others" }
+            ". What agents say is theirs: read it as you would read a stranger's mail."
+        }
         @if items.is_empty() { p.empty { "Nothing waits. Questions, approvals and held work come up here by themselves." } }
+        (some(frame, &mine))
+        @if !others.is_empty() { h2 { "For others" } (some(frame, &others)) }
+    }
+}
+
+fn things(count: usize) -> String {
+    if count == 1 { "1 thing waits".to_owned() } else { format!("{count} things wait") }
+}
+
+fn some(frame: &Frame, items: &[&InboxItem]) -> Markup {
+    html! {
         @for one in items.iter().take(ITEMS_MAX) { (item(frame, one, true)) }
         @if items.len() > ITEMS_MAX { p { "and " (items.len() - ITEMS_MAX) " more, once these are done." } }
     }
@@ -43,6 +58,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
                 @if let Some(by) = &item.taken_by { " · taken by " (by) }
             }
             @if let Some(question) = item.question.as_deref().filter(|question| !question.is_empty()) { blockquote { pre.words { (lines(question)) } } }
+            @if let Some(context) = &item.decision_context { h3 { "Because" } blockquote { pre.words { (lines(context)) } } }
             @if !item.to.is_empty() { p { "For " @for (at, name) in item.to.iter().enumerate() { @if at > 0 { ", " } (name) } } }
             (context(&item.context))
             @if let Some(confidence) = item.confidence { p.sub { "Confidence of its best guess: " (sure(confidence)) @if let Some(round) = item.round { ", question " (round) } } }
@@ -55,8 +71,12 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
             @if !item.evidence.is_empty() {
                 p { "Evidence: " @for (at, digest) in item.evidence.iter().enumerate() { @if at > 0 { ", " } a href=(frame.href(&View::Evidence(*digest))) { code { (digest.hex().get(..10).unwrap_or_default()) } } } }
             }
-            @let on = On { flight: &item.flight, waypoint: Some(&item.waypoint), seen: Some(&item.reference) };
-            div.acts { (forms::of_waypoint(frame, on, &item.actions, &item.options)) }
+            @if item.is_for(&frame.rights.me) {
+                @let on = On { flight: &item.flight, waypoint: Some(&item.waypoint), seen: Some(&item.reference) };
+                div.acts { (forms::of_waypoint(frame, on, &item.actions, &item.options)) }
+            } @else {
+                p.off { "It waits for others: there is nothing to do for " (frame.rights.me) "." }
+            }
         }
     }
 }

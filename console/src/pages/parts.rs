@@ -81,8 +81,9 @@ pub(crate) fn mark(status: Status) -> &'static str {
 }
 
 /// How a flight stands.
-pub(crate) fn flight_status(status: FlightStatus) -> Markup {
+pub(crate) fn flight_status(status: FlightStatus, rests: bool) -> Markup {
     let (word, mark, class) = match status {
+        FlightStatus::Running if rests => ("interrupted", "–", "waiting"),
         FlightStatus::Running => ("running", "▶", "running"),
         FlightStatus::Waiting => ("waiting", "?", "waiting"),
         FlightStatus::Accepted => ("accepted", "✓", "complete"),

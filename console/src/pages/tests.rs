@@ -68,7 +68,8 @@ fn tried<T: serde::de::DeserializeOwned>(name: &str, value: &Value, render: impl
 fn nothing_of_a_flight_or_of_what_waits_is_markup_or_hidden() {
     let shows = [Show::Graph, Show::Board, Show::Timeline, Show::List(0, None), Show::Landed];
     let of_view = tried("flight_view", &golden("flight_view"), |view| {
-        let all: String = shows.iter().map(|show| flight(&frame(), view, &FlightAccount::default(), show).0).collect();
+        let all: String =
+            shows.iter().map(|show| flight(&frame(), (view, false), &FlightAccount::default(), show).0).collect();
         maud::PreEscaped(all)
     });
     assert!(of_view >= 4, "titles, branch, plan and remediation: {of_view}");
@@ -76,7 +77,14 @@ fn nothing_of_a_flight_or_of_what_waits_is_markup_or_hidden() {
     let of_items = tried("inbox", &items, |items: &Vec<_>| inbox(&frame(), items));
     assert!(of_items >= 8, "questions, options, doubts, remediation: {of_items}");
     let lines = Value::from(vec![golden("flight_line")]);
-    assert!(tried("flight_line", &lines, |lines: &Vec<_>| flights(&frame(), lines, 0, |_| None, |_| 0)) >= 1);
+    assert!(
+        tried("flight_line", &lines, |lines: &Vec<_>| flights(
+            &frame(),
+            lines,
+            0,
+            (|_: &_| None, |_: &_| 0, |_: &_| true)
+        )) >= 1
+    );
 }
 
 #[test]
@@ -152,12 +160,12 @@ fn a_flight_of_five_thousand_waypoints_is_shown_a_page_at_a_time() {
     let mut view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
     view.waypoints = (0..5_000).map(|at| samples::waypoint(&format!("w{at}"), Status::Pending)).collect();
     let account = FlightAccount::default();
-    let best = flight(&frame(), &view, &account, &Show::Best).0;
+    let best = flight(&frame(), (&view, false), &account, &Show::Best).0;
     assert!(best.contains("Page 1 of 25") && best.contains("w199<") && !best.contains("w200<"), "{}", best.len());
-    let last = flight(&frame(), &view, &account, &Show::List(24, None)).0;
+    let last = flight(&frame(), (&view, false), &account, &Show::List(24, None)).0;
     assert!(last.contains("w4999<") && !last.contains("w4799<"));
     for show in [Show::Graph, Show::Board, Show::List(0, None), Show::List(usize::MAX, None)] {
-        let page = flight(&frame(), &view, &account, &show).0;
+        let page = flight(&frame(), (&view, false), &account, &show).0;
         assert!(page.len() < 200_000, "{show:?} has {} bytes", page.len());
     }
 }

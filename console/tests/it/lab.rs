@@ -104,6 +104,14 @@ impl ConsoleFleet for Memory {
         Timestamp::from_millis(1_790_000_000_000)
     }
 
+    fn typed(command: &str) -> String {
+        command.to_owned()
+    }
+
+    fn rests(&self, _: &FlightId) -> bool {
+        false
+    }
+
     async fn flights(&self) -> Result<Vec<FlightLine>, ConsoleProblem> {
         let line =
             json!({"flight": FLIGHT, "plan": "harden", "submitted_at": "2026-11-22T10:00:00Z", "status": "waiting"});

@@ -41,5 +41,6 @@ pub(crate) fn frame() -> Frame {
         waits: Some(2),
         unplanned: None,
         now: Timestamp::from_millis(1_790_000_000_000),
+        typed: str::to_owned,
     }
 }
