@@ -73,7 +73,9 @@ impl RepoPath {
         for name in text.split(|byte| *byte == b'/').chain(self.names().skip(depth)) {
             match name {
                 b"" | b"." => {}
-                b".." => drop(names.pop()?),
+                b".." => {
+                    names.pop()?;
+                }
                 name => names.push(name),
             }
         }
