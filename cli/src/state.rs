@@ -53,10 +53,10 @@ impl StateDir {
         Ok(Self { root, dir, home })
     }
 
-    /// The folder that was made here.
-    pub(crate) fn at(dir: PathBuf) -> Self {
-        let root = dir.parent().unwrap_or(&dir).to_owned();
-        Self { root, dir }
+    /// The folder that was made here; `None`: it does not say of which repository it is.
+    pub(crate) fn at(dir: PathBuf) -> Option<Self> {
+        let (root, home) = (dir.parent()?.to_owned(), Home::of_folder(&dir)?);
+        Some(Self { root, dir, home })
     }
 
     /// Makes the folder, open to this user only.

@@ -152,8 +152,9 @@ async fn a_turn_that_is_delivered_once_more_goes_on_with_what_is_left_of_its_all
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
+    let maker = agent();
     tokio::select! {
-        _ = workbench.run(&other, &agent(), &shop.mirror, &Nobody) => panic!("it ends"),
+        _ = workbench.run(&other, &maker, &shop.mirror, &Nobody) => panic!("it ends"),
         noted = tokio::time::timeout(std::time::Duration::from_secs(60), noted) => noted.unwrap(),
     }
     drop(workbench);

@@ -32,10 +32,10 @@ pub(super) async fn diff(args: DiffArgs) -> Result<Exit, Failure> {
 
 async fn patch(client: &Client, args: &DiffArgs) -> Result<(Vec<u8>, AttemptWork), Failure> {
     let attempt = args.attempt.unwrap_or(AttemptName::Latest);
-    let (flight, work) = works::find(client, args.flight.as_ref(), &args.waypoint, attempt).await?;
-    let (_dir, mirror) = mirror(client, &flight, &args.waypoint, &work).await?;
+    let (flight, waypoint, work) = works::find(client, args.flight.as_ref(), &args.waypoint, attempt).await?;
+    let (_dir, mirror) = mirror(client, &flight, &waypoint, &work).await?;
     let patch = mirror.patch(&from_wire(&work.base), &from_wire(&work.commit), PATCH_BYTES_MAX).await;
-    let patch = patch.map_err(|error| unfetched(&args.waypoint, &error))?;
+    let patch = patch.map_err(|error| unfetched(&waypoint, &error))?;
     let patch = patch.ok_or_else(|| {
         let message = format!("the patch is larger than {} MiB", PATCH_BYTES_MAX >> 20);
         let hint = "`holdpoint fetch WAYPOINT --attempt N` writes a branch of it: look at that with git";
@@ -47,11 +47,11 @@ async fn patch(client: &Client, args: &DiffArgs) -> Result<(Vec<u8>, AttemptWork
 /// Writes a branch that has the work of an attempt.
 pub(super) async fn fetch(args: &FetchArgs, attempt: AttemptName) -> Result<Exit, Failure> {
     let repo = ground::find(&args.place.repo).await?;
-    let waypoint = waypoint(args)?;
+    let named = waypoint(args)?;
     let target = Target::existing(&args.place).await?;
-    let (branch, work) = target
+    let (waypoint, branch, work) = target
         .serve(async |client| {
-            let (flight, work) = works::find(client, args.of.as_ref(), &waypoint, attempt).await?;
+            let (flight, waypoint, work) = works::find(client, args.of.as_ref(), &named, attempt).await?;
             // Git has looked at everything in it before any of it comes to the repository.
             let (_dir, mirror) = mirror(client, &flight, &waypoint, &work).await?;
             let commit = mirror.commit(&from_wire(&work.commit)).await.map_err(|error| unfetched(&waypoint, &error))?;
@@ -61,7 +61,7 @@ pub(super) async fn fetch(args: &FetchArgs, attempt: AttemptName) -> Result<Exit
             }
             let branch = flight::attempt_branch(&flight, &waypoint, work.attempt);
             branch::write_attempt(client, &repo, &branch, &work).await?;
-            Ok((branch, work))
+            Ok((waypoint, branch, work))
         })
         .await?;
     say_caveat(&work);

@@ -16,7 +16,6 @@ use crate::{
     failure::{Exit, Failure},
     ground, output, preflight,
     ready::{Planned, Ready},
-    state::StateDir,
     target::{Remote, Target},
 };
 

@@ -33,7 +33,7 @@ pub fn maybe_run() {
     if args.next().is_none_or(|arg| arg != ARG) {
         return;
     }
-    let state = args.next().map(|folder| StateDir::at(PathBuf::from(folder)));
+    let state = args.next().and_then(|folder| StateDir::at(PathBuf::from(folder)));
     let kept = state.map_or(Ok(()), |state| keep(&state));
     std::process::exit(i32::from(kept.is_err()));
 }

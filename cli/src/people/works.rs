@@ -67,18 +67,18 @@ pub(crate) struct AttemptWork {
     pub(crate) came: Came,
 }
 
-/// The work of an attempt, with its flight.
+/// The work of an attempt, with its flight and waypoint.
 pub(crate) async fn find(
     client: &Client,
     flight: Option<&FlightId>,
     waypoint: &WaypointId,
     attempt: AttemptName,
-) -> Result<(FlightId, AttemptWork), Failure> {
-    let flight = flight_with(client, flight, waypoint).await?;
-    let all = works(&client.history(&flight, waypoint).await?);
+) -> Result<(FlightId, WaypointId, AttemptWork), Failure> {
+    let (flight, waypoint) = flight_with(client, flight, waypoint).await?;
+    let all = works(&client.history(&flight, &waypoint).await?);
     match choose(&all, attempt) {
-        Some(work) => Ok((flight, work.clone())),
-        None => Err(nothing(waypoint, attempt, &all)),
+        Some(work) => Ok((flight, waypoint, work.clone())),
+        None => Err(nothing(&waypoint, attempt, &all)),
     }
 }
 
