@@ -109,6 +109,7 @@ fn work_that_is_accepted_without_a_change_is_over() {
         role: builder.0,
         agent: builder.1,
         violations: Vec::new(),
+        left_out: Vec::new(),
         made_on: None,
         earlier_makers: Vec::new(),
     };
