@@ -159,7 +159,9 @@ async fn an_agent_that_ends_in_the_middle_or_refuses_has_failed_and_says_why() {
     ] {
         let built = run(&shop, body).await;
         let failure = failure(&built);
-        assert_eq!(failure.reason, ReasonCode::AgentFailed, "{body}: {failure:?}");
+        let refused = why == "log in first";
+        let reason = if refused { ReasonCode::NotExecutable } else { ReasonCode::AgentFailed };
+        assert_eq!(failure.reason, reason, "{body}: {failure:?}");
         assert!(failure.detail.contains(why), "{body}: {failure:?}");
     }
 }

@@ -250,7 +250,7 @@ async fn files_that_cannot_be_handed_off_do_not_silence_a_question() {
     let built = shop.run("mkdir nested; git init -q nested; echo x > nested/x; holdpoint-ask question 'Which?'").await;
     let (asked, work) = question(&built);
     assert_eq!((asked.question.as_str(), work.is_none()), ("Which?", true));
-    let built = shop.run("mkfifo pipe; echo '{\"question\": \"Which?\", \"options\": []}'").await;
+    let built = shop.run("mkfifo pipe; echo '{\"type\": \"clarification_request\", \"question\": \"Which?\"}'").await;
     assert!(question(&built).1.is_none());
 }
 

@@ -116,13 +116,13 @@ async fn three_missing_fields_are_named_in_one_prompt_and_only_they_are_asked_fo
 #[tokio::test]
 async fn the_same_error_twice_running_fails_the_turn_and_each_try_is_on_record() {
     let (shop, shelf) = (Shop::new().await, Shelf::default());
-    let built = run(&shop, &shelf, "echo '<waypoint-complete>another</waypoint-complete>'").await;
+    let built = run(&shop, &shelf, "echo '<waypoint-complete>w1'").await;
     let failure = failure(&built);
     assert_eq!(failure.reason, ReasonCode::HandoffInvalid);
     assert!(failure.detail.contains("the same error came twice running"), "{}", failure.detail);
     let record = shelf.last();
     assert_eq!((record.final_status, record.attempts.len()), (Some(ExchangeStatus::Escalated), 1));
-    assert_eq!(record.original_error.kind, ExchangeErrorKind::Semantic);
+    assert_eq!(record.original_error.kind, ExchangeErrorKind::Partial);
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ impl State {
             AcpEvent::Error { message, .. } => {
                 said.finished = true;
                 failure::failed(Some(&message), said);
+                // The client says so too where the program is not there, or crashed: that is no word of a provider.
+                said.answered |= said.refused.is_none();
             }
             AcpEvent::End { stop_reason, usage } => self.end(&stop_reason, usage.as_ref(), said),
             AcpEvent::Permission { .. } | AcpEvent::Thought { .. } => {}
@@ -98,7 +100,7 @@ impl State {
     }
 
     fn end(&self, stop_reason: &str, usage: Option<&Value>, said: &mut Said) {
-        said.finished = true;
+        (said.finished, said.answered) = (true, true);
         // One that was ended before it had answered is not gone on with: some agents go on with its last turn while they load it.
         said.set_session(&self.session);
         if let Some(usage) = usage {

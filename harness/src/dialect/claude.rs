@@ -137,8 +137,8 @@ fn rate_limit(event: &Value, said: &mut Said) {
 fn refuses(refusal: Option<ProviderRefusal>, said: &mut Said) {
     let Some(refusal) = refusal.filter(|_| !said.context_full) else { return };
     let before = said.refused;
-    let until = refusal.until.or(before.and_then(|before| before.until));
-    let status = refusal.status.or(before.and_then(|before| before.status));
+    let until = refusal.until.or_else(|| before?.until);
+    let status = refusal.status.or_else(|| before?.status);
     let lasts = before.is_some_and(|before| before.kind == RefusalKind::Lasting);
     let kind = if lasts { RefusalKind::Lasting } else { refusal.kind };
     said.refused = Some(ProviderRefusal { kind, status, until });

@@ -39,7 +39,7 @@ fn a_whole_envelope_is_read_and_none_is_none() {
     assert_eq!(read(&with(|_| {})).map(|whole| whole.status), Some(EnvelopeStatus::Success));
     assert_eq!(read("all done\n"), None);
     let failed = read(&with(|object| {
-        *object = json!({"version": "1.0", "component": "agent", "status": "failure", "data": {}})
+        *object = json!({"version": "1.0", "component": "agent", "status": "failure", "data": {}});
     }));
     assert_eq!(failed.map(|whole| whole.status), Some(EnvelopeStatus::Failure));
 }
