@@ -1,7 +1,10 @@
 //! What a flight stands on: the user's repository, or one without files of ours, in a folder that has none. Flights of such a
 //! folder go by workflows in which nobody builds and nobody verifies: people and agents only look, decide and say so.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Once,
+};
 
 use holdpoint_core::{gates::Workflow, workflows};
 use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
@@ -17,6 +20,9 @@ use crate::{
 
 /// Where repositories without files are, below the folder of all state.
 const FOLDER: &str = "folders";
+
+/// That flights are elsewhere is said once: a command asks several times.
+static SAID: Once = Once::new();
 
 /// The repository that `dir` is in; of a clone that a person made of a turn, the one whose flight it is of. A folder without one has its
 /// own once something was flown from it.
@@ -45,11 +51,18 @@ pub(crate) async fn state(repo: &UserRepo) -> Result<StateDir, Failure> {
         }
         if home.is_gone() {
             state.adopt(&other)?;
-            output::err(&format!("note: this repository was in {}; its flights are those of here now", home.shown()));
+            SAID.call_once(|| {
+                output::err(&format!(
+                    "note: this repository was in {}; its flights are those of here now",
+                    home.shown()
+                ));
+            });
             return Ok(other);
         }
         let there = format!("holdpoint status --repo {}", quoted(&home.shown()));
-        output::err(&format!("note: flights of the same history were flown from {}: `{there}`", home.shown()));
+        SAID.call_once(|| {
+            output::err(&format!("note: flights of the same history were flown from {}: `{there}`", home.shown()));
+        });
     }
     Ok(state)
 }

@@ -159,14 +159,14 @@ pub(super) async fn hand_in(args: HandInArgs) -> Result<Exit, Failure> {
         let on = open.map(|turn| turn.turn.to_string()).or(found.seen);
         let body = HandInBody { agent: by, on, commit, bundle, verdicts };
         perform(client, &about, &Act::HandIn(Box::new(HandIn::new(about.origin(), body)))).await?;
-        let cleared = desk.clear(&waypoint).await;
         let view = client.status(&about.flight).await?;
-        Ok((about, view, cleared))
+        Ok((about, view, desk, waypoint))
     };
     let local = target.fleet.is_some();
-    let (about, view, cleared) = target.serve(work).await?;
+    let (about, view, desk, waypoint) = target.serve(work).await?;
     let exit = report(&acting, Verb::HandIn, &about, &view, local).await?;
-    cleared.iter().for_each(|line| output::err(line));
+    // At last: the current folder may be in it.
+    desk.clear(&waypoint).await.iter().for_each(|line| output::err(line));
     Ok(exit)
 }
 

@@ -125,8 +125,9 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     }
     let results = decision.results.clone();
     told.decision = Some(decision);
-    if disposition == Disposition::Escalate && (waypoint.status == Status::Waiting || asks_in_turn(waypoint)) {
-        // That it waits, and for what, is a line of its own.
+    let has_own_line = matches!(waypoint.status, Status::Waiting | Status::Cancelled) || asks_in_turn(waypoint);
+    if disposition == Disposition::Escalate && has_own_line {
+        // That it waits, and for what, or that a person cancelled it.
         return None;
     }
     let next = match disposition {

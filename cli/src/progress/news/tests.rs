@@ -105,6 +105,17 @@ fn ends_are_told_with_commit_or_remedy() {
     );
 }
 
+#[test]
+fn what_a_person_cancelled_calls_for_nobody() {
+    let mut view = flight();
+    view.waypoints.remove(0);
+    view.waypoints[0].status = Status::Cancelled;
+    view.waypoints[0].remediation = None;
+    let news = Tracker::default().update(&view, Timestamp::from_millis(NOW));
+    let told: Vec<_> = news.iter().map(|news| (news.text.as_str(), news.waits)).collect();
+    assert_eq!(told, [("cancelled", false)]);
+}
+
 /// An entry that sent the work back for the so-manieth time, because of these verdicts.
 fn sent_back(times: u32, reason: &str, verdict: &str) -> HistoryLine {
     let mut turn: serde_json::Value =
