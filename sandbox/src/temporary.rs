@@ -134,7 +134,8 @@ fn hold(dir: &Path) -> io::Result<Option<File>> {
 
 /// Removes such a folder with all that a removal that was killed left in it.
 fn remove(outer: &Path) -> io::Result<()> {
-    remove_tree(&outer.join(CONTENT)).and(remove_leftovers(outer))?;
+    remove_tree(&outer.join(CONTENT))?;
+    remove_leftovers(outer)?;
     fs::remove_dir(outer)
 }
 
