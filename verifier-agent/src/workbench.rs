@@ -130,7 +130,7 @@ impl VerifierWorkbench {
         notes: Notes<'_>,
         desk: &dyn Desk,
     ) -> Result<Findings, VerifyError> {
-        self.verify_within(Terms::default(), (name, request), mirror, notes, desk).await
+        Box::pin(self.verify_within(Terms::default(), (name, request), mirror, notes, desk)).await
     }
 
     /// As [`Self::verify`], by these terms.

@@ -130,7 +130,8 @@ impl VerifyWorker {
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
         let terms = Terms { allowance: job.turn.allowance, attempts: Some(Attempts::of(&job.turn)) };
-        match self.workbench.verify_within(terms, (&name, request), &mirror, &|note| job.note(note), &desk).await {
+        let note = |note: &str| job.note(note);
+        match Box::pin(self.workbench.verify_within(terms, (&name, request), &mirror, &note, &desk)).await {
             Ok(findings) => Ok(findings),
             Err(error) if error.is_permanent() => Ok(refused(request, &error)),
             Err(error) => Err(WorkError::new("judge the tree", error)),

@@ -196,7 +196,7 @@ mod tests {
             let to_write = 3 + usize::from(project.is_none());
             let are_placeholders = refused.errors.iter().all(|error| error.message.contains("placeholder"));
             assert!(refused.errors.len() == to_write && are_placeholders, "{}", refused.render());
-            let filled = text.replace('<', "").replace('>', "");
+            let filled = text.replace(['<', '>'], "");
             let read = read_bytes(filled.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
                 .unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!((read.plan.as_str(), read.guards.len(), read.waypoints.len()), ("my-client-2", 1, 1));

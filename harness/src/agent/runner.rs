@@ -324,7 +324,7 @@ impl<W: Worker> State<W> {
             (Phase::Working, Err(error)) => self.fail(myself, "cannot work on the turn", &error),
             // Nothing is decided by what comes after the end of its turn, and its files can still be had.
             (Phase::Stopping, Ok(artifact)) if self.is_over() && has_files(&artifact) => {
-                self.hand_off(myself, &artifact)
+                self.hand_off(myself, &artifact);
             }
             // A worker's result after a request to stop may come of the stopping itself.
             (Phase::Stopping, _) => self.answer_stopped(myself),

@@ -137,7 +137,7 @@ impl<B: Backend> Workbench<B> {
         mirror: &Mirror,
         desk: &dyn Desk,
     ) -> Result<Built, BuildError> {
-        let built = self.run_to_store(turn, agent, mirror, desk).await?;
+        let built = Box::pin(self.run_to_store(turn, agent, mirror, desk)).await?;
         built.over();
         Ok(built)
     }

@@ -184,7 +184,7 @@ impl<B: Backend> BuildWorker<B> {
         }
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
-        let built = self.workbench.run_to_store(&turn, &job.agent, &mirror, &desk).await;
+        let built = Box::pin(self.workbench.run_to_store(&turn, &job.agent, &mirror, &desk)).await;
         let built = built.map_err(|error: BuildError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;

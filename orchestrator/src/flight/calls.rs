@@ -64,7 +64,7 @@ impl State {
         let look = |_, entry: Entry| {
             let cause = entry.record().cause.as_ref();
             let same = cause.filter(|cause| cause.stream == asked.stream && cause.digest == asked.digest);
-            found = found.or(same.map(|cause| cause.sequence));
+            found = found.or_else(|| same.map(|cause| cause.sequence));
         };
         books.each_entry(&shell, &asked.waypoint, look).await.map_err(|error| failure(&error))?;
         Ok(match found {
