@@ -23,7 +23,7 @@ pub(super) async fn mended(
         // A piece of a line that is too long is none.
         if whole
             && !begun
-            && serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_err()
+            && serde_json::from_slice::<serde_json::Value>(&line).is_err()
             && let Some(value) = lenient::value(&line)
         {
             line = value.to_string().into_bytes();
