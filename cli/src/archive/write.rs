@@ -131,7 +131,7 @@ impl<W: Write + Send> Writer<'_, W> {
     }
 
     async fn all_blobs(&mut self) -> Result<(), Failure> {
-        let dir = tempfile::tempdir().map_err(|error| unwritable(&error))?;
+        let dir = holdpoint_sandbox::TemporaryFolder::new().map_err(|error| unwritable(&error))?;
         let path = dir.path().join("blob");
         // Evidence is the verifier's; what a judge cites may be a builder's. What landed is an orchestrator's.
         let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR].map(role::id);

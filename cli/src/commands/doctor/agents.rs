@@ -87,7 +87,8 @@ fn configured(preset: &Preset) -> ProgramConfig {
 /// Has the program of a preset say its version in the sandbox.
 pub(in crate::commands) async fn version(config: &Config, preset: &Preset) -> Result<String, String> {
     let own_env = own_environment();
-    let dir = tempfile::tempdir().map_err(|error| format!("cannot make a folder to try it in: {error}"))?;
+    let dir = holdpoint_sandbox::TemporaryFolder::new()
+        .map_err(|error| format!("cannot make a folder to try it in: {error}"))?;
     let turn = dir.path().join("turn");
     std::fs::create_dir(&turn).map_err(|error| format!("cannot make a folder to try it in: {error}"))?;
     let settings = CommandSettings {
