@@ -286,13 +286,11 @@ async fn a_path_under_a_filter_is_taken_only_as_the_filter_stores_it() {
 }
 
 fn refused(result: &Result<(), WorkspaceError>) -> Option<(String, String)> {
-    match result {
-        Ok(()) => None,
-        Err(WorkspaceError::Refused(InputRefusal::Unfiltered { paths })) => {
-            paths.first().map(|(path, filter)| (path.to_string(), filter.clone()))
-        }
-        Err(other) => panic!("{other:?}"),
-    }
+    let error = result.as_ref().err()?;
+    let WorkspaceError::Refused(InputRefusal::Unfiltered { paths }) = error else {
+        return Some(("not by a filter".to_owned(), error.to_string()));
+    };
+    paths.first().map(|(path, filter)| (path.to_string(), filter.clone()))
 }
 
 #[tokio::test]

@@ -136,11 +136,11 @@ async fn with_submodule(workbench: &Workbench) -> ObjectId {
 
 /// What is wrong with the submodules of a clone, if anything.
 async fn change(workbench: &Workbench, clone: &Path, base: &ObjectId) -> Option<String> {
-    match workbench.mirror.check_submodules(clone, base).await {
-        Ok(()) => None,
-        Err(WorkspaceError::Refused(InputRefusal::Submodule { path, change })) => Some(format!("{path}: {change}")),
-        Err(other) => panic!("{other:?}"),
-    }
+    let error = workbench.mirror.check_submodules(clone, base).await.err()?;
+    Some(match error {
+        WorkspaceError::Refused(InputRefusal::Submodule { path, change }) => format!("{path}: {change}"),
+        other => other.to_string(),
+    })
 }
 
 #[tokio::test]
