@@ -119,7 +119,7 @@ async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
         ("exec sleep 600", ReasonCode::AgentTimeout),
         ("exec yes", ReasonCode::OutputLimit),
         ("echo '<execution-stage>all done</execution-stage>'", ReasonCode::HandoffInvalid),
-        ("git worktree add -q tree && echo x > tree/x", ReasonCode::HandoffInvalid),
+        ("test -d tree || git worktree add -q tree; echo x > tree/x", ReasonCode::HandoffInvalid),
     ] {
         let workbench = shop.workbench(&format!("echo two > a.txt; echo new > new.txt; {end}")).await;
         let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
 #[tokio::test]
 async fn claims_without_a_completion_are_not_ready() {
     let shop = Shop::new().await;
-    let built = shop.run("echo '<waypoint-complete>w1'").await;
+    let built = shop.run("echo '<execution-stage>all done</execution-stage>'").await;
     assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid);
     let built = shop.run("echo '<waypoint-complete>w1</waypoint-complete>'").await;
     assert!(ready(&built).work.is_none());

@@ -21,8 +21,6 @@ mod object;
 mod reconcile;
 mod visible;
 
-use std::collections::BTreeSet;
-
 pub use completion::reply;
 pub(crate) use completion::{BadCompletion, completion};
 pub use contract::Contract;
@@ -32,7 +30,7 @@ pub use help::{HelpCall, IGNORED_MAX};
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::{IgnoredBecause, IgnoredMarker},
-    ids::{CriterionId, WaypointId},
+    ids::WaypointId,
 };
 pub(crate) use object::sure;
 pub(crate) use reconcile::reconcile;
@@ -113,12 +111,12 @@ impl Markers {
         self.unfinished.iter().any(|word| word == waypoint.as_str())
     }
 
-    /// Whether the program speaks of this turn in markers: of its waypoint, or of one of its criteria. What looks like one in prose
-    /// does not.
+    /// Whether the program speaks the language of turns. `<validation>` is a word of others too, and prose names an element
+    /// without closing it.
     #[must_use]
-    pub fn speak_of(&self, waypoint: &WaypointId, criteria: &BTreeSet<CriterionId>) -> bool {
-        let known = |claim: &Claim| criteria.iter().any(|criterion| criterion.as_str() == claim.id);
-        self.completions_of(waypoint).next().is_some() || self.is_unfinished(waypoint) || self.claims.iter().any(known)
+    pub fn speak_of(&self, waypoint: &WaypointId) -> bool {
+        let whole = !(self.stages.is_empty() && self.claims.is_empty() && self.completions.is_empty());
+        whole || self.is_unfinished(waypoint)
     }
 }
 

@@ -141,7 +141,7 @@ fn read(found: Found, result: &BackendResult, wanted: &AnswerRules<'_>) -> Progr
     // A program that was asked for an envelope may print it in a code block, as models do.
     let reply = || if wanted.before.asked { markers::reply(&result.said.text) } else { None };
     let printed = envelope.or_else(reply);
-    let speak = markers.speak_of(wanted.waypoint, &wanted.expected.criteria);
+    let speak = markers.speak_of(wanted.waypoint);
     if printed.is_none() && speak && !wanted.expected.required {
         return match validate(&markers, wanted) {
             Ok(said) => ProgramAnswer::Ready(said),

@@ -120,6 +120,8 @@ fn a_completion_of_this_waypoint_is_ready_and_recorded() {
 #[test]
 fn markers_without_a_completion_of_this_waypoint_are_not_ready() {
     for text in [
+        "<execution-stage>done</execution-stage>",
+        "<waypoint-complete>w2</waypoint-complete>",
         "<waypoint-complete>w1",
         "<acceptance-criterion id=\"unit\">green</acceptance-criterion>",
         "<acceptance-criterion id=\"other\">ok</acceptance-criterion><waypoint-complete>w1</waypoint-complete>",
@@ -131,10 +133,7 @@ fn markers_without_a_completion_of_this_waypoint_are_not_ready() {
 #[test]
 fn what_does_not_speak_of_the_turn_is_output() {
     for text in [
-        "<execution-stage>done</execution-stage>",
         "The form has a <validation>required</validation> rule now, and prints <waypoint-complete> at its end.\n",
-        "<waypoint-complete>w2</waypoint-complete>",
-        "<acceptance-criterion id=\"other\">of another plan</acceptance-criterion>",
         "{\"component\":\"web\",\"status\":200}\n",
         "{\"question\":\"Capital of Peru?\",\"options\":[\"Lima\",\"Cusco\"]}\n",
     ] {
