@@ -147,7 +147,8 @@ async fn what_cannot_be_a_tree_fails_the_turn() {
 #[tokio::test]
 async fn a_failure_names_the_files_that_cannot_be_kept_and_all_others_are() {
     let shop = Shop::new().await;
-    let made = "echo two >> a.txt; git init --quiet inner; echo x > inner/file; mkdir sub; mkfifo sub/.gitignore; mkdir sup; echo x > 'sup/git~1'";
+    let made = "printf 'one\\ntwo\\n' > a.txt; git init --quiet inner; echo x > inner/file; mkdir -p sub sup
+        test -p sub/.gitignore || mkfifo sub/.gitignore; echo x > 'sup/git~1'";
     for end in ["true", "exit 3"] {
         let built = shop.run(&format!("{made}; {end}")).await;
         assert_eq!(shop.text(left(&built), "a.txt").await.as_deref(), Some("one\ntwo\n"), "{end}");
@@ -179,7 +180,7 @@ async fn files_that_no_checkout_can_have_fail_the_turn_and_its_agent_is_told_why
 async fn what_does_not_count_is_named_with_its_rule() {
     let shop = Shop::new().await;
     let turn = shop.turn_with(|request| request.ignore = vec!["*.orig".to_owned()]);
-    let program = "mkdir -p pkg/__pycache__ && echo x > pkg/__pycache__/m.pyc && echo x > run.log && echo x > a.orig
+    let program = "mkdir -p __pycache__ && echo x > __pycache__/m.pyc && echo x > run.log && echo x > a.orig
         git checkout -q -b other && echo two >> a.txt && git commit -q -a -m work && git checkout -q work";
     let built = shop.workbench(program).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let ready = ready(&built);
@@ -191,7 +192,7 @@ async fn what_does_not_count_is_named_with_its_rule() {
             ("branch other", "1 commit that the files do not have"),
             ("a.orig", "ignored by the flight's rule `*.orig`"),
             ("run.log", "ignored by .gitignore:1 `*.log`"),
-            ("pkg/__pycache__/", "compiled Python"),
+            ("__pycache__/", "compiled Python"),
         ]
     );
 }

@@ -90,7 +90,7 @@ async fn a_turn_that_is_dropped_ends_its_program_and_leaves_nothing_but_its_clon
     wait_until(|| is_free(&alive)).await;
     let left = std::fs::read_dir(shop.path("state/turns/flight1~w1")).unwrap();
     let left = left.map(|entry| entry.unwrap().file_name());
-    let left: Vec<_> = left.filter(|name| !name.as_encoded_bytes().starts_with(b".gone-")).collect();
+    let left: Vec<_> = left.filter(|name| !name.as_encoded_bytes().starts_with(b".")).collect();
     assert_eq!(left.len(), 2, "the clone, and what it started from: {left:?}");
 }
 
