@@ -1,10 +1,11 @@
-//! `docs/conformance.md` claims nothing that no test shows.
+//! `docs/conformance.md` and `docs/projects.md` claim nothing that no test shows.
 
 use std::collections::HashSet;
 
 use crate::files;
 
 const TABLE: &str = "docs/conformance.md";
+const PROJECTS: &str = "docs/projects.md";
 
 /// What there is to do: a family of rows, the number of its last one, and those that were put in between.
 const FAMILIES: [(&str, u32, &[&str]); 7] = [
@@ -115,6 +116,24 @@ fn every_conformance_claim_names_a_test_that_exists() -> anyhow::Result<()> {
         wrong.extend(missing.map(|name| format!("{id}: no test {name}")));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn every_kind_of_project_that_is_supported_names_tests_that_exist() -> anyhow::Result<()> {
+    let known = tests()?;
+    let text = files::read(PROJECTS)?;
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| kind |")).collect();
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let shown = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let named: Vec<_> = shown.split('`').skip(1).step_by(2).collect();
+        if named.is_empty() && shown != "not shown" {
+            wrong.push(format!("no test: {row}"));
+        }
+        wrong.extend(named.iter().filter(|name| !known.contains(**name)).map(|name| format!("no test {name}")));
+    }
+    assert!(wrong.is_empty() && rows.len() > 20, "{wrong:#?}");
     Ok(())
 }
 
