@@ -199,7 +199,8 @@ async fn a_program_that_fails_while_it_puts_its_files_right_fails_with_both_reas
     let (shop, shelf) = (Shop::new().await, Shelf::default());
     let built = run(&shop, &shelf, "mkdir lib && git init -q lib && echo x > lib/x").await;
     let failure = failure(&built);
-    assert_eq!(failure.reason, ReasonCode::AgentFailed);
-    let last = failure.detail.lines().next_back().unwrap_or_default();
-    assert!(last.contains("lib is a git repository inside the working tree"), "{}", failure.detail);
+    assert_eq!(failure.reason, ReasonCode::HandoffInvalid);
+    let first = failure.detail.lines().next().unwrap_or_default();
+    assert!(first.contains("lib is a git repository inside the working tree"), "{}", failure.detail);
+    assert!(failure.detail.contains("--- it was run again ---\nthe program exited with 1"), "{}", failure.detail);
 }

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::TurnId,
     plan::{Priority, Waypoint},
+    reason::ReasonCode,
     time::Millis,
     turn::TurnRequest,
     version,
@@ -17,7 +18,7 @@ use crate::engine::{
     BuildOutcome, Input,
     tests::{
         fixture::Fixture,
-        parts::{bundle, fleet, guard, id, oid, plan, waypoint},
+        parts::{bundle, failure, fleet, guard, id, oid, plan, waypoint},
     },
 };
 
@@ -344,6 +345,19 @@ fn a_landing_may_follow_only_while_its_work_is_accepted_and_nothing_else_landed(
         happens(&mut fixture);
         assert_eq!(fixture.flight.may_land(&landing, &fixture.state("a")), *may, "{meanwhile}");
     }
+}
+
+#[test]
+fn while_a_roles_agents_cannot_work_no_work_that_needs_them_begins_until_a_person_has_it_tried_again() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[])]);
+    fixture.feed("a", Input::Open);
+    assert_eq!(due_now(&fixture), [Due::Open(id("b"))]);
+    fixture.build("a", failure(ReasonCode::NotExecutable));
+    assert_eq!((due_now(&fixture), standing(&fixture)), (Vec::new(), FlightStatus::Incomplete));
+    let view = view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None).unwrap();
+    assert_eq!(view.waypoints[1].waits_for, [id("a")], "people see what it waits for");
+    fixture.retry("a", |_| {});
+    assert_eq!(due_now(&fixture), [Due::Open(id("b"))]);
 }
 
 #[test]

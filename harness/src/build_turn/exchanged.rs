@@ -90,17 +90,17 @@ pub(crate) enum Came<A> {
 }
 
 impl<A> Came<A> {
-    /// The same of a program that was run again because of its files: where that failed in another way, both reasons count.
-    fn after(mut self, unusable_files: Option<&ResultProblem>) -> Self {
-        if let (Self::Failed(failure), Some(problem)) = (&mut self, unusable_files)
-            && !failure.detail.contains(&problem.details)
-        {
-            failure.detail.push_str(&format!(
-                "\n--- it was run again ---\nwhat it left could not be handed off: {}",
-                problem.details
-            ));
+    /// The same of a program that was run again because of its files: where that failed, they are still the reason.
+    fn after(self, unusable_files: Option<&ResultProblem>) -> Self {
+        match (self, unusable_files) {
+            (Self::Failed(failure), Some(problem)) if failure.reason == ReasonCode::AgentFailed => {
+                let (left, then) = (&problem.details, failure.detail);
+                let detail =
+                    format!("what the program left cannot be handed off: {left}\n--- it was run again ---\n{then}");
+                Self::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+            }
+            (came, _) => came,
         }
-        self
     }
 
     /// Whether it is a call for help.
