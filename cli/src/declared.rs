@@ -47,6 +47,18 @@ pub(crate) struct Declarations {
 }
 
 impl Declarations {
+    /// The workflows of the current commit, or of a folder without a repository.
+    async fn of(place: &Path) -> Result<Self, Failure> {
+        match UserRepo::open(place).await {
+            Err(WorkspaceError::NotARepository { dir }) => Self::in_folder(&dir),
+            opened => {
+                let repo = opened?;
+                let head = repo.resolve("HEAD").await?;
+                Self::at(&repo, &head).await
+            }
+        }
+    }
+
     /// The workflows on a commit.
     async fn at(repo: &UserRepo, commit: &ObjectId) -> Result<Self, Failure> {
         let read = async |name: &str| {
@@ -138,15 +150,8 @@ pub(crate) fn read(path: &Path, hint: &str) -> Result<(String, Vec<u8>), Failure
 
 /// The name of the first workflow that a project declares, on the current commit or in a folder without a repository; `None`: it
 /// declares none.
-pub(crate) async fn first(repo: &Path) -> Result<Option<String>, Failure> {
-    let found = match UserRepo::open(repo).await {
-        Err(WorkspaceError::NotARepository { dir }) => Declarations::in_folder(&dir)?,
-        opened => {
-            let repo = opened?;
-            let head = repo.resolve("HEAD").await?;
-            Declarations::at(&repo, &head).await?
-        }
-    };
+pub(crate) async fn first(place: &Path) -> Result<Option<String>, Failure> {
+    let found = Declarations::of(place).await?;
     if found.projects.is_empty() {
         return Ok(None);
     }
@@ -212,14 +217,13 @@ pub(crate) async fn agents(config: &Config, repo: &UserRepo) -> Result<Vec<(Role
 
 /// Refuses agents of a role that nothing in the project names: the name of their section in the configuration is misspelled. Those
 /// that a flag names may wait for a reload. Declarations that are wrong are left to the plans that need them.
-pub(crate) async fn check_sections(config: &Config, flags: &CommandFlags, repo: &UserRepo) -> Result<(), Failure> {
+pub(crate) async fn check_sections(config: &Config, flags: &CommandFlags, place: &Path) -> Result<(), Failure> {
     let asked = |role: &&RoleId| role.as_str() != role::ADVISOR && !flags.names(role);
     let sections: Vec<&RoleId> = config.agents.declared.keys().filter(asked).collect();
     if sections.is_empty() {
         return Ok(());
     }
-    let head = repo.resolve("HEAD").await?;
-    let checked = Declarations::at(repo, &head).await?.check(None).await?;
+    let checked = Declarations::of(place).await?.check(None).await?;
     if !checked.errors.is_empty() {
         return Ok(());
     }

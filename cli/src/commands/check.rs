@@ -117,7 +117,7 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     args.commands.for_all(&mut config);
     let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
-    declared::check_sections(&config, &args.commands, &ready.repo).await?;
+    declared::check_sections(&config, &args.commands, &args.place.repo).await?;
     state::writable(state.dir())?;
     temporary::usable()?;
     if known_broker(&state).is_none() {

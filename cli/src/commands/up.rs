@@ -93,7 +93,7 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     config.orchestrator.repair = config.agents.repair.command.is_some();
     config.orchestrator.judge = config.agents.verifier.judge.is_some();
     config.orchestrator.advisors = advisors(&config);
-    declared::check_sections(&config, &args.commands, &repo).await?;
+    declared::check_sections(&config, &args.commands, &args.repo).await?;
     preflight::check_sandbox(&config).await?;
     let state = ground::state(&repo).await?;
     if RunningFleet::find(&state).is_some() {

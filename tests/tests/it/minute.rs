@@ -41,7 +41,7 @@ fn a_weakened_test_is_told_in_words_with_the_line_that_says_so_and_the_attempt_s
     let patch = world.holdpoint(&["diff", "w", "--attempt", "1"]);
     assert!(patch.expect(0).stdout.contains("+        self.assertEqual(add(-1, 2), 3)"), "{}", patch.stdout);
     let absent = world.holdpoint(&["diff", "w", "--attempt", "2"]);
-    assert!(absent.expect(2).stderr.contains("hint: work was handed off by attempt 1;"), "{absent}");
+    assert!(absent.expect(2).stderr.contains("hint: there is work of attempt 1;"), "{absent}");
 
     let flights = world.holdpoint(&["status", "--json"]);
     let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
@@ -160,11 +160,15 @@ fn what_wants_a_network_that_the_fleet_does_not_have_is_refused_at_its_line_befo
 }
 
 #[test]
-fn a_plan_is_written_for_the_repository_at_hand_and_can_be_checked_at_once() {
+fn a_plan_is_written_for_the_repository_at_hand_and_can_be_checked_once_it_says_what_is_wanted() {
     let world = world();
     world.write("repo/setup.py", "");
     world.holdpoint(&["init"]).expect(0);
     world.holdpoint(&["init"]).expect(2);
+    let unfilled = world.holdpoint(&["check", "plan.yaml", "--builder", "true"]);
+    assert!(unfilled.expect(2).stderr.contains("`goal` is still a placeholder"), "{unfilled}");
+    let filled = std::fs::read_to_string(world.path("repo/plan.yaml")).unwrap().replace(['<', '>'], "");
+    world.write("repo/plan.yaml", &filled);
     let checked = world.holdpoint(&["check", "plan.yaml", "--builder", "true"]);
     assert!(checked.expect(0).stdout.contains("guards 1"), "{}", checked.stdout);
     let schema = world.holdpoint(&["schema", "plan"]);

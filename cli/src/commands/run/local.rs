@@ -57,7 +57,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
     preflight::warn(&preflight::untouched(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
-    declared::check_sections(&config, &args.commands, &ready.repo).await?;
+    declared::check_sections(&config, &args.commands, &args.place.repo).await?;
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,
