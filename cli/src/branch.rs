@@ -100,9 +100,7 @@ pub(crate) async fn write_attempt(
     branch: &str,
     work: &AttemptWork,
 ) -> Result<(), Failure> {
-    let dir = tempfile::tempdir().map_err(|error| {
-        Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
-    })?;
+    let dir = temporary::folder()?;
     // The snapshot is of this repository.
     let bundles =
         async |_: Option<&ObjectId>| get_all(client, work.bundles.get(1..).unwrap_or_default(), dir.path()).await;

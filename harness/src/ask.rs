@@ -25,7 +25,7 @@ pub mod printed;
 
 pub use attend::{Ending, ProgramAsks, attend, ending};
 pub use client::maybe_run;
-pub use desk::{Desk, Nobody, Over, Planning, Recording, Storing, TurnDesk, Waited, Waiting};
+pub use desk::{Desk, Nobody, Planning, Recording, Storing, TurnDesk, TurnEnding, Waited, Waiting};
 pub use handoff::handoff;
 pub use inside::{Completed, Inside};
 pub use line::{Access, AskLine};

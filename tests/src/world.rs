@@ -76,6 +76,8 @@ impl World {
     pub fn git(&self, args: &[&str]) -> String {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]);
+        // What is installed on the machine, such as filters, is none of the test's.
+        git.env("GIT_CONFIG_NOSYSTEM", "1");
         let output = git.args(args).current_dir(self.path("repo")).output().unwrap();
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

@@ -38,5 +38,5 @@ pub use error::VerifyError;
 pub use judged_before::Attempts;
 pub use process::{ROLE, run};
 pub use settings::{JudgeSettings, VerifierSettings};
-pub use workbench::{Findings, Terms, VerifierWorkbench};
+pub use workbench::{Findings, VerificationTerms, VerifierWorkbench};
 pub use worker::{VerifierStartError, VerifyWorker};

@@ -2,6 +2,7 @@
 //!
 //! `criterion` decides what a run means for a criterion; this only says how each run ended.
 
+mod attended;
 mod ended;
 mod observed;
 mod record;
@@ -16,10 +17,9 @@ use std::{
 use holdpoint_core::{checks::JudgedRun, runners::Observed, telling};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
-    ask::{self, Ask, AskLine, Desk, Inside, PrintListener},
+    ask::{Ask, Desk, PrintListener},
     backend::login,
-    dialect::Dialect,
-    exchange::stall::{Patiently, Stall},
+    exchange::stall::Stall,
 };
 use holdpoint_protocol::{
     Digest,
@@ -35,7 +35,7 @@ use holdpoint_runtime::{
     telemetry::{TRACE, fields},
 };
 use holdpoint_sandbox::{
-    Command, Ended, ProgramInput, RunOutcome, Sandbox, Tap,
+    Command, Ended, ProgramInput, RunOutcome, Sandbox,
     observer::{ObserverListener, ObserverReport},
     room,
     tree::remove_tree,
@@ -49,7 +49,6 @@ use ended::{read, tell, tested};
 pub(crate) use record::Record;
 
 use crate::{
-    by_judge::AboutCriterion,
     error::VerifyError,
     evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
@@ -437,40 +436,6 @@ impl<'a> Runs<'a> {
         }
         let observer = listener.map(ObserverListener::starts_with);
         Guard::write(folder, &named, dir, &self.new_modules, program.watch, observer.as_ref()).map(Some)
-    }
-
-    /// Runs a program with a line in `dir` over which it asks. With a question that
-    /// nobody answers in time it is over.
-    async fn attended(
-        &self,
-        mut command: Command,
-        dir: &Path,
-        tap: &Tap,
-        (criterion, stall, printed): (&CriterionId, Option<&Stall>, Option<&PrintListener>),
-    ) -> Result<(RunOutcome, Option<Ask>), VerifyError> {
-        let opened = AskLine::open(dir, self.sandbox, command.profile.network).await;
-        let mut line = opened.map_err(VerifyError::io("open the line in", dir))?;
-        line.access().grant(&mut command);
-        let (ending, end) = ask::ending();
-        let stall = stall.cloned().unwrap_or_else(|| Stall::new(None));
-        let printed = printed.cloned().unwrap_or_else(|| PrintListener::of(Dialect::Plain, None, ""));
-        let tap = printed.tap(Some(stall.tap(Some(tap.clone()))));
-        let stuck = stall.clone().over();
-        let end = async {
-            tokio::select! {
-                () = end => {}
-                () = stuck => {}
-            }
-        };
-        let run = self.sandbox.run_until(&command, Some(&tap), end);
-        // It leaves nothing that is handed on, so there is nothing to keep.
-        let desk = AboutCriterion { desk: self.desk, criterion };
-        let desk = Patiently { desk: &desk, stall };
-        let mut inside = Inside::judge(&desk);
-        let attended = ask::attend(&mut line, &mut inside, &printed, std::future::ready(true), ending, run);
-        // Boxed, as the program's run is large.
-        let (outcome, heard) = Box::pin(attended).await;
-        Ok((outcome?, heard.map(|heard| heard.ask)))
     }
 
     /// Puts a run into the record.

@@ -70,7 +70,7 @@ pub struct VerifierWorkbench {
 
 /// What a verification goes by besides its request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Terms<'a> {
+pub struct VerificationTerms<'a> {
     /// What the judge may use up.
     pub allowance: Option<Allowance>,
     /// The attempts of whose trees the verdicts stand; `None`: everything is judged.
@@ -130,7 +130,7 @@ impl VerifierWorkbench {
         notes: Notes<'_>,
         desk: &dyn Desk,
     ) -> Result<Findings, VerifyError> {
-        Box::pin(self.verify_within(Terms::default(), (name, request), mirror, notes, desk)).await
+        Box::pin(self.verify_within(VerificationTerms::default(), (name, request), mirror, notes, desk)).await
     }
 
     /// As [`Self::verify`], by these terms.
@@ -139,7 +139,7 @@ impl VerifierWorkbench {
     /// As there.
     pub async fn verify_within(
         &self,
-        terms: Terms<'_>,
+        terms: VerificationTerms<'_>,
         (name, request): (&str, &VerificationRequest),
         mirror: &Mirror,
         notes: Notes<'_>,

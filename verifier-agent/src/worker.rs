@@ -35,7 +35,7 @@ use crate::{
     evidence::Evidence,
     judged_before::Attempts,
     settings::VerifierSettings,
-    workbench::{Findings, Terms, VerifierWorkbench},
+    workbench::{Findings, VerificationTerms, VerifierWorkbench},
 };
 
 /// Why a verifier does not start.
@@ -129,7 +129,7 @@ impl VerifyWorker {
         };
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
-        let terms = Terms { allowance: job.turn.allowance, attempts: Some(Attempts::of(&job.turn)) };
+        let terms = VerificationTerms { allowance: job.turn.allowance, attempts: Some(Attempts::of(&job.turn)) };
         let note = |note: &str| job.note(note);
         match Box::pin(self.workbench.verify_within(terms, (&name, request), &mirror, &note, &desk)).await {
             Ok(findings) => Ok(findings),

@@ -111,12 +111,11 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
 /// The command that does it, in the name of somebody who may.
 fn for_whom(verb: Verb, item: &InboxItem) -> String {
     let command = command(verb, &item.flight, &item.waypoint);
-    let is_theirs = matches!(verb, Verb::Approve | Verb::Reject | Verb::HandIn | Verb::Release);
-    let them = item.taken_by.as_ref().or_else(|| item.to.first()).filter(|_| is_theirs && !command.contains(" --as "));
-    match them {
-        Some(person) if *person != key::default_name() => typed_as(&command, person),
-        _ => command,
+    if command.contains(" --as ") || item.allows(verb, &key::default_name()) {
+        return command;
     }
+    let them = item.taken_by.as_ref().or_else(|| item.to.first());
+    them.map_or_else(|| command.clone(), |person| typed_as(&command, person))
 }
 
 /// The first lines of an agent's words.

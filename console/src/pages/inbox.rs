@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
-    artifact::Confidence,
+    artifact::{Confidence, Verb},
     workflow::GateContext,
 };
 use maud::{Markup, html};
@@ -71,11 +71,12 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
             @if !item.evidence.is_empty() {
                 p { "Evidence: " @for (at, digest) in item.evidence.iter().enumerate() { @if at > 0 { ", " } a href=(frame.href(&View::Evidence(*digest))) { code { (digest.hex().get(..10).unwrap_or_default()) } } } }
             }
-            @if item.is_for(&frame.rights.me) {
-                @let on = On { flight: &item.flight, waypoint: Some(&item.waypoint), seen: Some(&item.reference) };
-                div.acts { (forms::of_waypoint(frame, on, &item.actions, &item.options)) }
-            } @else {
+            @let actions: Vec<Verb> = item.actions.iter().copied().filter(|verb| item.allows(*verb, &frame.rights.me)).collect();
+            @if actions.is_empty() && !item.actions.is_empty() {
                 p.off { "It waits for others: there is nothing to do for " (frame.rights.me) "." }
+            } @else {
+                @let on = On { flight: &item.flight, waypoint: Some(&item.waypoint), seen: Some(&item.reference) };
+                div.acts { (forms::of_waypoint(frame, on, &actions, &item.options)) }
             }
         }
     }

@@ -45,7 +45,7 @@ pub type Planning<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 pub type Recording<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// The end of a turn on its way, with why.
-pub type Over<'a> = Pin<Box<dyn Future<Output = String> + Send + 'a>>;
+pub type TurnEnding<'a> = Pin<Box<dyn Future<Output = String> + Send + 'a>>;
 
 /// Who has questions answered, and keeps the records of what went wrong with a program's results.
 pub trait Desk: Send + Sync {
@@ -63,7 +63,7 @@ pub trait Desk: Send + Sync {
 
     /// Completes where the turn is over before its program is: its files are kept, and nothing else counts any more. Without
     /// anybody behind the desk it never is.
-    fn over(&self) -> Over<'_> {
+    fn over(&self) -> TurnEnding<'_> {
         Box::pin(std::future::pending())
     }
 
@@ -179,7 +179,7 @@ impl Desk for TurnDesk<'_> {
         })
     }
 
-    fn over(&self) -> Over<'_> {
+    fn over(&self) -> TurnEnding<'_> {
         Box::pin(async {
             match self.job.stop.stopped().await {
                 StopReason::Told { reason } => reason,

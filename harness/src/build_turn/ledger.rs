@@ -1,5 +1,5 @@
-//! What the runs of a turn used up so far, kept by the turn's id: a turn that is delivered once more has what is left of its allowance,
-//! and what was used up before is charged with it, whoever failed meanwhile.
+//! What the runs of a turn used up so far, kept by the turn's id. A turn that is delivered once more has what is left of its allowance,
+//! and is charged with what was used up before, also where the failure between them was not the program's.
 
 use std::{
     convert::Infallible,

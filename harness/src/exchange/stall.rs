@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::book::Draft;
 use crate::{
-    ask::{DeclaredPlan, Desk, Over, Planning, Recording, Storing, Waiting},
+    ask::{DeclaredPlan, Desk, Planning, Recording, Storing, TurnEnding, Waiting},
     backend::{markers::HelpCall, question::ValidQuestion},
     live::Live,
     meter::RunMeter,
@@ -168,7 +168,7 @@ impl Desk for Patiently<'_> {
         self.desk.calls_for_help(call)
     }
 
-    fn over(&self) -> Over<'_> {
+    fn over(&self) -> TurnEnding<'_> {
         self.desk.over()
     }
 

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     plan::{Check, EvidenceLevel},
     reason::CriterionReason as Reason,
 };
-use holdpoint_verifier_agent::{Attempts, Findings, Terms};
+use holdpoint_verifier_agent::{Attempts, Findings, VerificationTerms};
 
 use crate::support::{Rig, check, criterion, guard, of, only, tested};
 
@@ -121,7 +121,7 @@ async fn an_attempt_that_hands_off_the_same_tree_gets_its_verdict_without_a_run(
         let attempts = Some(Attempts { flight: "f", interventions });
         let heard = std::sync::Mutex::new(Vec::new());
         let note = |text: &str| heard.lock().unwrap().push(text.to_owned());
-        let terms = Terms { attempts, ..Terms::default() };
+        let terms = VerificationTerms { attempts, ..VerificationTerms::default() };
         let findings = rig.workbench.verify_within(terms, ("turn-1", request), &rig.mirror, &note, &Nobody);
         let findings = Box::pin(findings).await.unwrap();
         (findings, heard.into_inner().unwrap())

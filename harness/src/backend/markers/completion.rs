@@ -34,7 +34,7 @@ pub(crate) struct BadCompletion {
 pub(crate) fn completion(stdout: &[u8]) -> Option<Result<Map<String, Value>, BadCompletion>> {
     let meant = |head: &str| ["\"outcome\"", "\"completion\""].iter().any(|key| head.contains(key));
     match last(stdout, of, meant)? {
-        // One that was mended is looked at only now.
+        // Its fields were not looked at where it came broken and was repaired.
         PrintedResult::Whole(map) => Some(Ok(of(map.clone()).unwrap_or(map))),
         PrintedResult::Broken { cut_off, details, .. } => Some(Err(BadCompletion { cut_off, why: details })),
     }
