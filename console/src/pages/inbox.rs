@@ -66,7 +66,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
             @if matches!(item.kind, InboxKind::Held | InboxKind::Failed) {
                 @if let Some(remediation) = &item.remediation { p { (word(remediation)) } }
             }
-            @if item.work.is_some() { p.sub { "Its last work is kept: " code { "holdpoint diff " (item.waypoint) " --flight " (item.flight) } " shows it." } }
+            @if item.work.is_some() { p.sub { "Its last work is kept: " code { ((frame.typed)(&format!("holdpoint diff {} --flight {}", item.waypoint, item.flight))) } " shows it." } }
             @if !item.doubts.is_empty() { h3 { "Doubts of the verification" } ul { @for doubt in &item.doubts { li { (word(doubt)) } } } }
             @if !item.evidence.is_empty() {
                 p { "Evidence: " @for (at, digest) in item.evidence.iter().enumerate() { @if at > 0 { ", " } a href=(frame.href(&View::Evidence(*digest))) { code { (digest.hex().get(..10).unwrap_or_default()) } } } }
