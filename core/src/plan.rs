@@ -10,6 +10,7 @@
 mod bdd;
 pub(crate) mod error;
 pub(crate) mod fields;
+pub(crate) mod front_matter;
 mod likeness;
 mod limits;
 pub(crate) mod path;

@@ -11,13 +11,12 @@ use crate::{
         self, PlanErrors,
         error::Problems,
         fields::{Fields, word},
+        front_matter,
         tree::{self, FileKind, Node, Position, Value},
         words::quoted,
     },
 };
 
-/// The line before the front matter, and behind it.
-const FENCE: &str = "---";
 /// Items of one condition.
 const ITEMS_MAX: usize = 16;
 /// The keys of `applies`.
@@ -55,7 +54,7 @@ fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t 
 }
 
 fn skill(path: &str, text: &str, problems: &mut Problems) -> Option<Skill> {
-    let Some((front, body)) = parted(text) else {
+    let Some((front, body)) = front_matter::split(text) else {
         problems.add(Position::START, "the skill has no front matter: nothing says where it applies", LEAST);
         return None;
     };
@@ -69,22 +68,6 @@ fn skill(path: &str, text: &str, problems: &mut Problems) -> Option<Skill> {
         problems.add(root.at, "the skill says nothing", "write what agents should know behind the second `---`");
     }
     Some(Skill { path: path.to_owned(), text: body.to_owned(), applies })
-}
-
-/// The front matter with the line before it, so that its places are those of the file; and the text behind it.
-fn parted(text: &str) -> Option<(&str, &str)> {
-    let mut at = 0;
-    for (n, line) in text.split_inclusive('\n').enumerate() {
-        let is_fence = line.trim_end() == FENCE;
-        if n == 0 && !is_fence {
-            return None;
-        }
-        if n > 0 && is_fence {
-            return Some((text.get(..at)?, text.get(at + line.len()..)?));
-        }
-        at += line.len();
-    }
-    None
 }
 
 fn applies(node: &Node, problems: &mut Problems) -> Option<Applies> {
