@@ -9,14 +9,20 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     artifact::Completion,
+    checkpoint::{CheckpointStatement, GateDemands, GateDocument},
     ids::{GateId, WaypointId},
     reason::BlockReason,
     state::Outcome,
 };
 pub use lesson::{Code, Lesson, elsewhere, human_required, too_long};
-use lesson::{block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, word, wrong_task};
+use lesson::{
+    bad_document, block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, not_ready, word,
+    wrong_task,
+};
 pub(crate) use lesson::{empty_blockers, invalid_outcome, reject_not_allowed};
 use serde_json::{Map, Value, json};
+
+use crate::checkpoints::{self, Block, HandedOver, WrittenDocument};
 
 /// What a completion is held against.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +35,8 @@ pub struct CompletionRules<'a> {
     pub can_reject: bool,
     /// What a completion comes to that names no outcome.
     pub default: Outcome,
+    /// What the gate demands of what its agents hand off.
+    pub demands: Option<&'a GateDemands>,
 }
 
 /// A completion that says enough.
@@ -44,6 +52,8 @@ pub struct ValidCompletion {
     pub block_reason: Option<BlockReason>,
     /// What else the next agent to get the work has to know.
     pub rejection_notes: Option<String>,
+    /// The gate's document, with what came of its checkpoints.
+    pub document: Option<GateDocument>,
     /// Anything.
     pub metadata: BTreeMap<String, Value>,
 }
@@ -79,11 +89,54 @@ pub fn read(object: &Map<String, Value>, wanted: CompletionRules<'_>) -> Result<
         serde_json::from_value::<BlockReason>(value.clone()).map_err(|_| invalid_block_reason(&word(value)))
     });
     let obstacle = obstacle.transpose()?;
-    check(outcome, summary, blockers, obstacle, wanted).map(|said| ValidCompletion {
-        rejection_notes,
-        metadata: metadata.into_iter().collect(),
-        ..said
+    let written = match text("document") {
+        Some(text) => checkpoints::read_document(text.as_bytes(), "document").map_err(|wrong| bad_document(&wrong))?,
+        None => WrittenDocument::default(),
+    };
+    let said = match (outcome, &written.block) {
+        // A document that is blocked says so for its writer.
+        (None | Some(Outcome::Blocked), Some(Block { reason, details })) => {
+            let blockers = blockers.or_else(|| Some(vec![details.clone()]));
+            let summary = if summary.trim().is_empty() { details.clone() } else { summary };
+            check(Some(Outcome::Blocked), summary, blockers, obstacle.or(Some(*reason)), wanted)?
+        }
+        _ => check(outcome, summary, blockers, obstacle, wanted)?,
+    };
+    let mut statements = written.statements;
+    statements.extend(stated(given("checkpoints"))?);
+    let document = GateDocument {
+        text: written.text,
+        title: written.title,
+        checkpoints: checkpoints::stated(statements),
+        ..GateDocument::default()
+    };
+    let metadata = metadata.into_iter().collect();
+    Ok(ValidCompletion { rejection_notes, metadata, document: validated(said.outcome, document, wanted)?, ..said })
+}
+
+/// What a completion says of checkpoints besides its document.
+fn stated(given: Option<&Value>) -> Result<Vec<CheckpointStatement>, Lesson> {
+    given.map_or(Ok(Vec::new()), |list| {
+        serde_json::from_value(list.clone()).map_err(|error| lesson::bad_checkpoints(&error))
     })
+}
+
+/// The document with what came of the gate's checkpoints; `None`: the gate demands nothing, and there is none. Only what is
+/// complete has to meet them.
+fn validated(
+    outcome: Outcome,
+    document: GateDocument,
+    wanted: CompletionRules<'_>,
+) -> Result<Option<GateDocument>, Lesson> {
+    let Some(demands) = wanted.demands.filter(|demands| !demands.is_empty()) else {
+        return Ok(Some(document).filter(|document| !document.text.is_empty()));
+    };
+    let over = HandedOver { text: &document.text, touched: &[], said: &document.checkpoints };
+    let validation = checkpoints::validate(demands, &over, document.retry_count);
+    if outcome == Outcome::Complete && !validation.handoff_ready {
+        return Err(not_ready(demands, validation));
+    }
+    Ok(Some(GateDocument { checkpoints: validation.checkpoints, ..document }))
 }
 
 /// Holds the artifact of an agent against its gate.
@@ -96,9 +149,12 @@ pub fn of_agent(completion: &Completion, wanted: CompletionRules<'_>) -> Result<
     }
     let blockers = Some(completion.blockers.clone()).filter(|blockers| !blockers.is_empty());
     let Completion { outcome, summary, block_reason, .. } = completion;
-    check(*outcome, summary.clone(), blockers, *block_reason, wanted).map(|said| ValidCompletion {
+    let said = check(*outcome, summary.clone(), blockers, *block_reason, wanted)?;
+    let document = completion.document.as_deref().cloned().unwrap_or_default();
+    Ok(ValidCompletion {
         rejection_notes: completion.rejection_notes.clone(),
         metadata: completion.metadata.clone(),
+        document: validated(said.outcome, document, wanted)?,
         ..said
     })
 }
@@ -136,7 +192,15 @@ fn check(
         }
     }
     let blockers = blockers.unwrap_or_default().into_iter().filter(|blocker| !blocker.trim().is_empty()).collect();
-    Ok(ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes: None, metadata: BTreeMap::new() })
+    Ok(ValidCompletion {
+        outcome,
+        summary,
+        blockers,
+        block_reason,
+        rejection_notes: None,
+        document: None,
+        metadata: BTreeMap::new(),
+    })
 }
 
 /// What is too vague to act on, of the blockers of a completion; it is taken all the same.

@@ -5,6 +5,7 @@
 //! evaluated.
 
 mod condition;
+mod demands;
 mod gate;
 mod org;
 mod project;

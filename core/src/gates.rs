@@ -288,6 +288,7 @@ impl From<&GateSpec> for Gate {
                 expectations: spec.expectations.clone(),
                 tips: spec.tips.clone(),
                 outcome_help: spec.outcome_help.clone(),
+                demands: spec.demands.clone(),
             },
             timeout: spec.timeout,
             when: spec.when.clone(),

@@ -10,7 +10,10 @@ use holdpoint_protocol::artifact::{
     Handed, HelpRequest, IgnoredMarker, SESSION_BYTES_MAX, StatusUpdate, TRANSCRIPT_BYTES_MAX,
     TRANSCRIPT_PATH_BYTES_MAX, VerificationReport,
 };
-use holdpoint_protocol::facts::LEFT_OUT_MAX;
+use holdpoint_protocol::{
+    checkpoint::{CHECKPOINTS_MAX, DOCUMENT_BYTES_MAX, GateDocument},
+    facts::LEFT_OUT_MAX,
+};
 
 use crate::{
     engine::{BLOCKERS_MAX, NOTE_BYTES_MAX},
@@ -142,6 +145,7 @@ fn of_build(artifact: &BuildArtifact) -> Checked {
         sentence("left_out.what", &one.what)?;
         sentence("left_out.why", &one.why)
     })?;
+    artifact.document.as_deref().map_or(Ok(()), of_document)?;
     ignored(&artifact.markers_ignored)
 }
 
@@ -154,7 +158,17 @@ fn of_completion(completion: &Completion) -> Checked {
     bytes("metadata", metadata, NOTE_BYTES_MAX)?;
     let detail = completion.failure.as_ref().map_or("", |failure| failure.detail.as_str());
     text("failure.detail", detail, FAILURE_BYTES_MAX)?;
+    completion.document.as_deref().map_or(Ok(()), of_document)?;
     ignored(&completion.markers_ignored)
+}
+
+fn of_document(document: &GateDocument) -> Checked {
+    bytes("document.text", document.text.len(), DOCUMENT_BYTES_MAX)?;
+    bytes("document.title", document.title.as_ref().map_or(0, String::len), SENTENCE_BYTES_MAX)?;
+    // One more than a gate has: that its document is there.
+    items("document.checkpoints", document.checkpoints.len(), CHECKPOINTS_MAX + 1)?;
+    document.checkpoints.iter().try_for_each(|one| sentence("document.checkpoints.message", &one.message))?;
+    bytes("document.last_failure", document.last_failure.as_ref().map_or(0, String::len), FAILURE_BYTES_MAX)
 }
 
 fn of_question(asked: &ClarificationRequest) -> Checked {

@@ -15,6 +15,7 @@ pub mod bom;
 pub mod budget;
 pub mod canary;
 pub mod chain;
+pub mod checkpoints;
 pub mod checks;
 pub mod commit;
 pub mod completion;

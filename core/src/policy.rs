@@ -98,6 +98,12 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> 
         let text = format!("{first}; then `holdpoint retry`");
         return escalate(reason, &text);
     }
+    if reason == ReasonCode::CheckpointsUnmet {
+        let text = format!(
+            "{first}; `holdpoint history` has the document, and `holdpoint retry` opens the gate again with it"
+        );
+        return escalate(reason, &text);
+    }
     if budget_left {
         return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
     }

@@ -68,6 +68,10 @@ pub struct BackendTask {
     pub feedback_file: Option<PathBuf>,
     /// What the work under review changed, as a patch outside the checkout.
     pub diff_file: Option<PathBuf>,
+    /// The folder with the documents of earlier gates; `None`: there are none.
+    pub documents: Option<PathBuf>,
+    /// Where it writes the document of its gate; `None`: its gate has none.
+    pub document_file: Option<PathBuf>,
     /// The map of the repository, next to the turn's file.
     pub map_file: Option<PathBuf>,
     /// Where it asks while it runs.
@@ -113,6 +117,15 @@ pub struct BackendResult {
     pub tree_ended: bool,
 }
 
+/// A command of a gate that was run where its program worked.
+#[derive(Debug, Clone)]
+pub struct CheckedCommand {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed, standard output first.
+    pub output: Vec<u8>,
+}
+
 /// The program could not be run. How it ended is never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
@@ -138,6 +151,14 @@ pub trait Backend: Send + Sync + 'static {
         task: BackendTask,
         end: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+
+    /// Runs a command of the turn's gate where the program worked, under the program's own rules (DOC-4).
+    fn check(
+        &self,
+        task: &BackendTask,
+        command: &str,
+        wall: Duration,
+    ) -> impl Future<Output = Result<CheckedCommand, BackendError>> + Send;
 
     /// Begins to set up the sandbox of the next program, as long as the result lives; `None`: it is set up when the program runs.
     fn stand_by(&self) -> impl Future<Output = Option<Standby<'_>>> + Send {

@@ -17,6 +17,8 @@
 pub mod answer;
 pub mod by_hand;
 mod capture;
+mod checkpoints;
+pub(crate) mod documents;
 pub(crate) mod exchanged;
 pub mod folder;
 mod handoff;

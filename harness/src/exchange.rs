@@ -9,6 +9,7 @@
 pub mod book;
 pub mod component;
 pub mod course;
+pub mod document;
 pub mod drive;
 pub mod envelope;
 pub mod limits;

@@ -3,15 +3,19 @@
 //! Nothing a builder says about its work is taken for granted; a foreign builder's harness is not trusted.
 
 use holdpoint_bus::blobs::BlobError;
-use holdpoint_core::engine::{BuildOutcome, BundledCommit};
+use holdpoint_core::{
+    checkpoints::{self, HandedOver},
+    engine::{BuildOutcome, BundledCommit},
+};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Failure, WorkInProgress},
+    checkpoint::GateDemands,
     facts::{BundleRef, Oid},
     ids::FlightId,
     reason::ReasonCode,
 };
 use holdpoint_runtime::{
-    mirror::{MirrorError, from_wire, to_wire},
+    mirror::{MirrorError, from_wire, path_changes, to_wire},
     path_rules::{self, JudgeError, RuleTexts},
     telemetry::ErrorChain,
 };
@@ -29,6 +33,8 @@ pub(crate) struct Against {
     /// What brings the base.
     pub(crate) bundles: Vec<BundleRef>,
     pub(crate) rules: RuleTexts,
+    /// What the gate demands of its agents' work.
+    pub(crate) demands: GateDemands,
 }
 
 /// Why work could not be looked at. The handoff is given back and comes again.
@@ -57,12 +63,46 @@ pub(crate) async fn examine(
         let failure = artifact.failure.clone().unwrap_or_else(unsaid);
         return Ok(BuildOutcome::Failed(failure, left(shell, against, artifact).await?));
     }
-    let (commit, bundle) = match (&artifact.commit, &artifact.bundle) {
-        (None, _) => return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() }),
-        (Some(_), None) => return Ok(invalid("a commit without a bundle that brings it".to_owned())),
-        (Some(commit), Some(bundle)) => (commit, bundle),
+    let looked_at = match (&artifact.commit, &artifact.bundle) {
+        (None, _) => LookedAt::unchanged(),
+        (Some(_), None) => LookedAt::from(invalid("a commit without a bundle that brings it".to_owned())),
+        (Some(commit), Some(bundle)) => look_at(shell, against, commit, bundle).await?,
     };
-    examine_commit(shell, against, commit, bundle).await
+    Ok(match (&looked_at.outcome, unready(against, artifact, &looked_at.touched)) {
+        (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
+        _ => looked_at.outcome,
+    })
+}
+
+/// Which checkpoints of its gate the work does not meet, by what git says of it and by its document.
+fn unready(against: &Against, artifact: &BuildArtifact, touched: &[String]) -> Option<String> {
+    if against.demands.is_empty() {
+        return None;
+    }
+    let document = artifact.document.as_deref().cloned().unwrap_or_default();
+    let over = HandedOver { text: &document.text, touched, said: &document.checkpoints };
+    let validation = checkpoints::validate(&against.demands, &over, document.retry_count);
+    let why = || checkpoints::in_one_line(&against.demands, &validation);
+    (!validation.handoff_ready).then(|| format!("checkpoints of the gate are not met: {}", why()))
+}
+
+/// What came of looking at a commit.
+struct LookedAt {
+    outcome: BuildOutcome,
+    /// The paths that it changes.
+    touched: Vec<String>,
+}
+
+impl LookedAt {
+    fn unchanged() -> Self {
+        Self::from(BuildOutcome::Work { commit: None, violations: Vec::new() })
+    }
+}
+
+impl From<BuildOutcome> for LookedAt {
+    fn from(outcome: BuildOutcome) -> Self {
+        Self { outcome, touched: Vec::new() }
+    }
 }
 
 /// The files that a failed turn left, where they were handed over and can be used.
@@ -101,21 +141,25 @@ pub(crate) async fn examine_commit(
     commit: &Oid,
     bundle: &BundleRef,
 ) -> Result<BuildOutcome, ExamineError> {
+    Ok(look_at(shell, against, commit, bundle).await?.outcome)
+}
+
+async fn look_at(shell: &Shell, against: &Against, commit: &Oid, bundle: &BundleRef) -> Result<LookedAt, ExamineError> {
     if &bundle.tip != commit {
-        return Ok(invalid(format!("the bundle brings {}, not the commit {commit}", bundle.tip)));
+        return Ok(invalid(format!("the bundle brings {}, not the commit {commit}", bundle.tip)).into());
     }
     let mut bundles = against.bundles.clone();
     bundles.push(bundle.clone());
     let mirror = match shell.mirrors.ensure(&shell.bus, &against.flight, &bundles).await {
         Ok(mirror) => mirror,
         Err(error) if error.is_refusal() || is_none_of(&error, bundle) => {
-            return Ok(invalid(format!("the bundle is refused: {}", ErrorChain(&error))));
+            return Ok(invalid(format!("the bundle is refused: {}", ErrorChain(&error))).into());
         }
         Err(error) if is_missing(&error, bundle) => return Err(ExamineError::NotStored(error)),
         Err(error) => return Err(ExamineError::Mirror(error)),
     };
     match outcome(&mirror, against, commit, bundle).await {
-        Err(JudgeError::Git(error)) if error.is_refusal() => Ok(invalid(ErrorChain(&error).to_string())),
+        Err(JudgeError::Git(error)) if error.is_refusal() => Ok(invalid(ErrorChain(&error).to_string()).into()),
         other => other.map_err(ExamineError::Work),
     }
 }
@@ -138,25 +182,22 @@ pub(crate) fn is_missing(error: &MirrorError, bundle: &BundleRef) -> bool {
     *digest == bundle.blob.digest
 }
 
-async fn outcome(
-    mirror: &Mirror,
-    against: &Against,
-    commit: &Oid,
-    bundle: &BundleRef,
-) -> Result<BuildOutcome, JudgeError> {
+async fn outcome(mirror: &Mirror, against: &Against, commit: &Oid, bundle: &BundleRef) -> Result<LookedAt, JudgeError> {
     let (base, base_tree) = (from_wire(&against.base), from_wire(&against.base_tree));
     let judged = mirror.commit(&from_wire(commit)).await?;
     if judged.parents.as_slice() != [base] {
-        return Ok(invalid(format!("the commit must have exactly one parent, the base {}", against.base)));
+        return Ok(invalid(format!("the commit must have exactly one parent, the base {}", against.base)).into());
     }
     let tree = judged.tree;
     if tree == base_tree {
-        return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
+        return Ok(LookedAt::unchanged());
     }
     mirror.check_filters(&base_tree, &tree).await?;
-    let violations = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?.judgement.violations;
+    let judged = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?;
+    let touched = path_changes(&judged.changes).into_iter().map(|change| change.path).collect();
+    let violations = judged.judgement.violations;
     let commit = BundledCommit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
-    Ok(BuildOutcome::Work { commit: Some(commit), violations })
+    Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(commit), violations }, touched })
 }
 
 fn invalid(detail: String) -> BuildOutcome {

@@ -8,6 +8,7 @@ pub mod artifact;
 pub mod asyncapi;
 pub mod attestation;
 pub mod budget;
+pub mod checkpoint;
 pub mod codec;
 pub mod completing;
 pub mod digest;

@@ -95,6 +95,8 @@ codes! {
         ApprovalOpen = "approval_open",
         /// A person sent the work back.
         ApprovalRejected = "approval_rejected",
+        /// What was made does not meet the checkpoints of its gate, and its maker has used up its retries.
+        CheckpointsUnmet = "checkpoints_unmet",
         /// A gate's turn was completed as blocked.
         GateBlocked = "gate_blocked",
         /// Nobody completed a gate for people in time.

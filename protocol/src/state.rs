@@ -13,6 +13,7 @@ use crate::{
     Timestamp,
     artifact::{Disposition, Verb, VerificationPurpose},
     budget::Spent,
+    checkpoint::DocumentRef,
     facts::{BundleRef, CriterionResult, LeftOut, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
     reason::{BlockReason, ReasonCode},
@@ -323,6 +324,9 @@ pub struct WaypointState {
     /// Advisors are asked, one after another: one of their turns is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Box<OpenAdvice>>,
+    /// The last document of each gate that looks at work, one for each gate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<DocumentRef>,
     /// By which of the flight's configurations it moves.
     #[serde(default, skip_serializing_if = "Configured::is_first")]
     pub configured: Configured,
@@ -470,6 +474,7 @@ impl Default for WaypointState {
             acted: None,
             advice: None,
             configured: Configured::default(),
+            documents: Vec::new(),
             spent: Spent::default(),
         }
     }

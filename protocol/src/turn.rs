@@ -10,6 +10,7 @@ use crate::{
         VerificationRequest,
     },
     budget::Allowance,
+    checkpoint::DocumentRef,
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::Record,
@@ -129,6 +130,9 @@ pub struct CompletionRequest {
     pub bundles: Vec<BundleRef>,
     /// The passing verification of that tree: the digest of its report.
     pub report: Option<Digest>,
+    /// What gates handed over as documents so far. For agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<DocumentRef>,
     /// Why the work is here again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -232,6 +236,9 @@ pub struct BuildRequest {
     /// What the waypoint depends on, as it landed (FLY-16).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<DependencyOutcome>,
+    /// What gates handed over as documents so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<DocumentRef>,
     /// The conversation in which the question was asked that is answered here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,

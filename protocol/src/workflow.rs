@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest,
+    checkpoint::GateDemands,
     ids::{AgentName, GateId, RoleId},
     org::Plane,
     state::Outcome,
@@ -132,6 +133,9 @@ pub struct GateContext {
     /// What outcomes mean here.
     #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
     pub outcome_help: ByOutcome<String>,
+    /// What is demanded of what they hand off.
+    #[serde(flatten)]
+    pub demands: GateDemands,
 }
 
 impl GateContext {
@@ -334,6 +338,9 @@ pub struct GateSpec {
     /// What outcomes mean at this gate, in words for them.
     #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
     pub outcome_help: ByOutcome<String>,
+    /// What is demanded of what is handed off at this gate.
+    #[serde(flatten)]
+    pub demands: GateDemands,
     /// Anything; `kind` decides on the default of `timeout`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, serde_json::Value>,
@@ -361,6 +368,7 @@ impl GateSpec {
             expectations: Vec::new(),
             tips: Vec::new(),
             outcome_help: ByOutcome::default(),
+            demands: GateDemands::default(),
             metadata: BTreeMap::new(),
         }
     }

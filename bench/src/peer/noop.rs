@@ -108,6 +108,7 @@ fn unchanged(job: &Job) -> BuildArtifact {
             touched: Vec::new(),
             diff: DiffSummary::default(),
             left_out: Vec::new(),
+            document: None,
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,

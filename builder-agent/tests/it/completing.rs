@@ -43,6 +43,7 @@ fn turn(shop: &Shop, can_reject: bool) -> Turn {
         tree: base,
         bundles: Vec::new(),
         report: None,
+        documents: Vec::new(),
         feedback: None,
         advice: None,
     };

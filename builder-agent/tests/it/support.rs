@@ -139,6 +139,7 @@ impl Shop {
             role_description: None,
             context: Default::default(),
             dependencies: Vec::new(),
+            documents: Vec::new(),
             conversation: None,
         };
         adjust(&mut request);

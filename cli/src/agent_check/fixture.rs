@@ -210,6 +210,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        documents: Vec::new(),
         conversation: None,
     }
 }

@@ -266,7 +266,7 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use holdpoint_protocol::Timestamp;
+    use holdpoint_protocol::{Timestamp, checkpoint::GateDemands};
 
     use super::*;
     use crate::view::tests::flight;
@@ -349,6 +349,7 @@ pub(crate) mod tests {
             expectations: vec!["Every line\n> holdpoint approve w was read".to_owned()],
             tips: vec!["Begin with the tests".to_owned()],
             outcome_help: ByOutcome { needs_review: Some("It is built again".to_owned()), ..ByOutcome::default() },
+            demands: GateDemands::default(),
         };
         let approval = InboxItem { kind: InboxKind::Approval, question: None, context: said, ..question() };
         let lines = details(&approval);

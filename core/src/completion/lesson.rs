@@ -4,6 +4,7 @@
 use std::fmt;
 
 use holdpoint_protocol::{
+    checkpoint::GateDemands,
     ids::{AgentName, GateId},
     reason::BlockReason,
     state::Outcome,
@@ -11,7 +12,11 @@ use holdpoint_protocol::{
 use serde_json::{Map, Value, json};
 
 use super::CompletionRules;
-use crate::handed::Oversized;
+use crate::{
+    checkpoints::{self, GateValidation},
+    handed::Oversized,
+    plan::PlanErrors,
+};
 
 /// What is wrong with a completion: the words of GATE-22.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,10 @@ pub enum Code {
     TooLong,
     /// The turn makes or judges work: another thing ends it.
     NotCompletedHere,
+    /// The document cannot be read.
+    InvalidDocument,
+    /// A required checkpoint of the gate does not hold.
+    CheckpointsUnmet,
 }
 
 impl Code {
@@ -53,6 +62,8 @@ impl Code {
             Self::InvalidBlockReason => "invalid_block_reason",
             Self::TooLong => "too_long",
             Self::NotCompletedHere => "not_completed_here",
+            Self::InvalidDocument => "invalid_document",
+            Self::CheckpointsUnmet => "checkpoints_unmet",
         }
     }
 }
@@ -67,6 +78,8 @@ pub struct Lesson {
     details: Vec<(&'static str, Value)>,
     /// A completion that is taken, as in the message.
     example: Option<Value>,
+    /// What came of the gate's checkpoints, where they are what is wrong.
+    pub validation: Option<Box<GateValidation>>,
 }
 
 impl fmt::Display for Lesson {
@@ -81,12 +94,12 @@ impl Lesson {
     fn new(code: Code, wrong: &str, todo: &str, example: Value) -> Self {
         let shown = serde_json::to_string_pretty(&example).unwrap_or_default();
         let message = format!("{wrong}\n\n{todo}\n\nExample:\n{shown}");
-        Self { code, message, details: Vec::new(), example: Some(example) }
+        Self { code, message, details: Vec::new(), example: Some(example), validation: None }
     }
 
     /// Where nothing that the sender could send instead would be taken.
     fn without_example(code: Code, wrong: &str, todo: &str) -> Self {
-        Self { code, message: format!("{wrong}\n\n{todo}"), details: Vec::new(), example: None }
+        Self { code, message: format!("{wrong}\n\n{todo}"), details: Vec::new(), example: None, validation: None }
     }
 
     fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
@@ -250,4 +263,32 @@ pub fn too_long(size: &Oversized) -> Lesson {
 pub fn elsewhere(turn: &str, ends_with: &str) -> Lesson {
     let wrong = format!("This turn is not completed: it {turn}.");
     Lesson::without_example(Code::NotCompletedHere, &wrong, ends_with).with("endsWith", ends_with)
+}
+
+/// The document of a completion cannot be read.
+pub(super) fn bad_document(wrong: &PlanErrors) -> Lesson {
+    let all: Vec<String> = wrong.errors.iter().map(|error| error.in_a_line()).collect();
+    let wrong = format!("The document cannot be read:\n{}", all.join("\n"));
+    Lesson::without_example(
+        Code::InvalidDocument,
+        &wrong,
+        "Correct its front matter, the lines between the two `---`, and hand it in again.",
+    )
+    .with("requiredField", "document")
+}
+
+/// What a completion says of checkpoints cannot be read.
+pub(super) fn bad_checkpoints(error: &serde_json::Error) -> Lesson {
+    let wrong = format!("`checkpoints` cannot be read: {error}.");
+    let todo = "Write a list, such as `[{\"name\": \"design_complete\", \"status\": \"pass\"}]`; a status is `pass`, `fail` or `skip`.";
+    Lesson::without_example(Code::InvalidDocument, &wrong, todo).with("requiredField", "checkpoints")
+}
+
+/// A required checkpoint does not hold.
+pub(super) fn not_ready(demands: &GateDemands, validation: GateValidation) -> Lesson {
+    let wrong = format!("This is not ready to be handed off: {}.", checkpoints::in_one_line(demands, &validation));
+    let todo = "Put that right, and complete the gate again. Where only a person can, use the outcome `blocked`.";
+    let results = serde_json::to_value(&validation.checkpoints).unwrap_or_default();
+    let lesson = Lesson::without_example(Code::CheckpointsUnmet, &wrong, todo).with("checkpoints", results);
+    Lesson { validation: Some(Box::new(validation)), ..lesson }
 }

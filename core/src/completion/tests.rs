@@ -2,7 +2,7 @@ use super::*;
 use crate::handed::Oversized;
 
 fn wanted<'a>(waypoint: &'a WaypointId, gate: &'a GateId) -> CompletionRules<'a> {
-    CompletionRules { waypoint, gate, can_reject: true, default: Outcome::Complete }
+    CompletionRules { waypoint, gate, can_reject: true, default: Outcome::Complete, demands: None }
 }
 
 fn reading(object: Value, change: impl FnOnce(&mut CompletionRules<'_>)) -> Result<ValidCompletion, Lesson> {
@@ -136,6 +136,7 @@ fn everything_that_is_said_is_kept() {
         block_reason: None,
         blockers: vec!["b".to_owned()],
         rejection_notes: Some("n".to_owned()),
+        document: None,
         metadata: [("tokens".to_owned(), json!(7))].into(),
     };
     assert_eq!(said, Ok(expected));

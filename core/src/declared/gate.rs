@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     workflow::{Escalation, ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
 };
 
-use super::project;
+use super::{demands, project};
 use crate::plan::{
     error::Problems,
     fields::Fields,
@@ -29,6 +29,9 @@ pub(super) const GATE_KEYS: &[&str] = &[
     "expectations",
     "tips",
     "outcomeHelp",
+    "document",
+    "checkpoints",
+    "checkpointRetries",
     "metadata",
 ];
 /// The type of a gate at which a role that makes work only looks at it.
@@ -123,6 +126,7 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
         outcome_help: project::by_outcome(&fields, "outcomeHelp", problems, |help, key, problems| {
             help.text(key, problems)
         }),
+        demands: demands::read(&fields, problems),
         metadata: metadata(&fields, problems),
         // Only now: all problems of a gate are found, also of one without a role.
         ..GateSpec::new(id, role?)

@@ -2,6 +2,7 @@
 //! both.
 
 mod chart;
+mod demands;
 mod escalation;
 mod gate;
 mod order;

@@ -135,8 +135,9 @@ pub(super) fn completed(
     // An act that names no outcome is forbidden.
     let outcome = body.outcome.unwrap_or(Outcome::Complete);
     let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, outcome);
-    let Completion { summary, blockers, block_reason, rejection_notes, metadata, .. } = *body;
-    let said = ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, metadata };
+    let Completion { summary, blockers, block_reason, rejection_notes, document, metadata, .. } = *body;
+    let document = document.map(|document| *document);
+    let said = ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, document, metadata };
     completing::settle(transition, open, &said)
 }
 
@@ -152,6 +153,7 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
         gate: &gate.id,
         can_reject: gate.can_reject,
         default: Outcome::Complete,
+        demands: None,
     };
     if !is_human(by) {
         let message = format!("gate {} is completed by people; {by} is no person's key", gate.id);

@@ -116,7 +116,8 @@ pub(super) fn advised(
         Some(Failure { reason, detail }) => Advice { error: Some(why(&format!("{reason}: {detail}"))), ..blank },
         None => {
             let (waypoint, gate) = (&cx.waypoint.id, &open.gate);
-            let wanted = CompletionRules { waypoint, gate, can_reject: false, default: Outcome::Complete };
+            let wanted =
+                CompletionRules { waypoint, gate, can_reject: false, default: Outcome::Complete, demands: None };
             match completion::of_agent(&completion, wanted) {
                 Ok(said) if said.outcome == Outcome::Complete => {
                     Advice { success: true, content: cut(said.summary.trim(), ADVICE_BYTES_MAX), ..blank }

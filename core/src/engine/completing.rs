@@ -4,6 +4,7 @@
 
 use holdpoint_protocol::{
     artifact::{Completion, Disposition, Failure},
+    checkpoint::DocumentRef,
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Purpose, Resume, WaypointState},
     turn::Feedback,
@@ -16,6 +17,7 @@ use super::{
     turns,
 };
 use crate::{
+    checkpoints,
     completion::{self, CompletionRules, ValidCompletion},
     feedback,
     gates::Gate,
@@ -55,7 +57,13 @@ pub(super) fn fulfilled(
     let (default, can_reject) = (cx.workflow.default_outcome, gate.can_reject);
     match completion::of_agent(
         &body,
-        CompletionRules { waypoint: &cx.waypoint.id, gate: &gate.id, can_reject, default },
+        CompletionRules {
+            waypoint: &cx.waypoint.id,
+            gate: &gate.id,
+            can_reject,
+            default,
+            demands: Some(&gate.context.demands),
+        },
     ) {
         Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
         Err(lesson) => EngineStep::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
@@ -63,7 +71,12 @@ pub(super) fn fulfilled(
 }
 
 /// A gate was completed, by a person or an agent: where it leads.
-pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
+pub(super) fn settle(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
+    if let Some(document) = said.document.as_ref().filter(|document| !document.text.is_empty()) {
+        let documents = &mut transition.next.documents;
+        documents.retain(|earlier| earlier.gate != open.gate);
+        documents.push(DocumentRef { gate: open.gate.clone(), blob: checkpoints::blob(document) });
+    }
     match said.outcome {
         Outcome::NeedsReview => rejected(transition, open, said),
         Outcome::Blocked => {

@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     artifact::{Disposition, Failure},
     facts::{LeftOut, Violation},
     ids::{AgentName, RoleId},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     state::{EARLIER_MAKERS_MAX, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
     turn::Feedback,
 };
@@ -17,7 +17,7 @@ use super::{
 use crate::{feedback, policy};
 
 /// Why a program may say that its turn failed; everything else is the orchestrator's to say.
-pub(super) const FAILURES: [ReasonCode; 7] = [
+pub(super) const FAILURES: [ReasonCode; 8] = [
     ReasonCode::AgentFailed,
     ReasonCode::AgentTimeout,
     ReasonCode::OutputLimit,
@@ -25,6 +25,7 @@ pub(super) const FAILURES: [ReasonCode; 7] = [
     ReasonCode::HandoffInvalid,
     ReasonCode::NotExecutable,
     ReasonCode::Unsupported,
+    ReasonCode::CheckpointsUnmet,
 ];
 
 /// The turn that a handoff answers. The redelivery of the winning handoff is a no-op, every other late one a refusal
@@ -217,6 +218,9 @@ pub(super) fn rule_failed<'a>(
     let ruled = Ruled { ruling, feedback };
     if ruled.ruling.disposition != Disposition::Rework {
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
+        if failure.reason == ReasonCode::CheckpointsUnmet {
+            transition.block_reason = Some(BlockReason::NeedsHumanInput);
+        }
         return Err(transition.hold(resume, ruled));
     }
     transition.count_rework(&ruled.ruling);

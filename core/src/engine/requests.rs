@@ -13,11 +13,14 @@ use holdpoint_protocol::{
     plan::{Check, Criterion, Guard, Plan, TurnBudget},
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
-    workflow::GateBrief,
+    workflow::{GateBrief, GateContext},
 };
 
 use super::{Fresh, StepContext, turns};
-use crate::gates::{Duty, Gate};
+use crate::{
+    checkpoints,
+    gates::{Duty, Gate},
+};
 
 fn origin(id: &ArtifactId, cx: &StepContext<'_>) -> Origin {
     Origin {
@@ -156,8 +159,12 @@ pub(super) fn build_request(
         ask_below: cx.flight.submitted.plan.ask_below,
         description: gate.description.clone(),
         role_description: gate.role_description.clone(),
-        context: gate.context.clone(),
+        context: GateContext {
+            demands: checkpoints::in_plan(&gate.context.demands, &cx.flight.submitted.plan.guards),
+            ..gate.context.clone()
+        },
         dependencies: dependencies(cx),
+        documents: next.documents.clone(),
         conversation: None,
     }
 }
@@ -201,6 +208,7 @@ pub(super) fn completion_request(
         tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
         bundles,
         report: next.verified.as_ref().map(|verified| verified.report),
+        documents: if is_agents { next.documents.clone() } else { Vec::new() },
         feedback,
         advice: None,
     }

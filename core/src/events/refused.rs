@@ -48,7 +48,7 @@ impl Listings {
 pub(super) fn is_unusable(completion: &Completion, waypoint: &WaypointId, gate: &GateId, spec: &WorkflowSpec) -> bool {
     let Some(gate) = spec.all_gates().find(|other| other.id == *gate) else { return false };
     let (default, can_reject) = (spec.default_outcome.unwrap_or(Outcome::Complete), gate.can_reject);
-    let wanted = CompletionRules { waypoint, gate: &gate.id, can_reject, default };
+    let wanted = CompletionRules { waypoint, gate: &gate.id, can_reject, default, demands: Some(&gate.demands) };
     completion.failure.is_none() && completion::of_agent(completion, wanted).is_err()
 }
 

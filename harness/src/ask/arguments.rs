@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::message::{PATIENCE_DEFAULT, RequestKind};
 use crate::{backend::question::confidence_word, context::pull::Slice};
@@ -13,7 +13,7 @@ Reaches the people and the harness behind this turn. For agents' programs, insid
 
 Usage: holdpoint-ask complete [--outcome complete|needs_review|blocked] --summary TEXT [--blocker TEXT]...
                               [--block-reason needs_human_input|external_dependency|scope_change]
-                              [--rejection-notes TEXT] [--metadata JSON]
+                              [--rejection-notes TEXT] [--checkpoint NAME=pass|fail|skip[:WHY]]... [--metadata JSON]
        holdpoint-ask plan [--target PATH]... [--validate COMMAND]... [--covers CRITERION]...
        holdpoint-ask question TEXT [--option TEXT]... [--confidence low|medium|high] [--context TEXT] [--patience TIME]
        holdpoint-ask help TEXT
@@ -31,7 +31,10 @@ The last completion counts, whatever you print, if your program then ends with e
 --blocker          one thing that has to change, or is in the way; needed for needs_review and blocked; may be repeated
 --block-reason     what kind of obstacle is in the way; for blocked only
 --rejection-notes  what else the next agent to get the work has to know
+--checkpoint       what you say of a checkpoint of the gate that only you can know; may be repeated
 --metadata         a JSON object of your own
+
+The document of a gate that wants one is the file $HOLDPOINT_DOCUMENT_FILE: write it before you complete the gate.
 
 plan: says what you mean to do in a turn that makes work, for those who look on. It decides nothing; say it again when it changes.
 
@@ -94,7 +97,7 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
 
 /// A completion, as it was typed: what is wrong with it is the harness's to say.
 fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
-    let (mut completion, mut blockers) = (Map::new(), Vec::new());
+    let (mut completion, mut blockers, mut stated) = (Map::new(), Vec::new(), Vec::new());
     while let Some(argument) = arguments.next() {
         let (name, value) = option(&argument, &mut arguments);
         let key = match name.as_str() {
@@ -104,6 +107,10 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
             "--rejection-notes" => "rejectionNotes",
             "--blocker" => {
                 blockers.push(Value::from(value?));
+                continue;
+            }
+            "--checkpoint" => {
+                stated.push(checkpoint(&value?)?);
                 continue;
             }
             "--metadata" => {
@@ -122,7 +129,19 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
     if !blockers.is_empty() {
         completion.insert("blockers".to_owned(), blockers.into());
     }
+    if !stated.is_empty() {
+        completion.insert("checkpoints".to_owned(), stated.into());
+    }
     Ok(RequestKind::Complete { completion })
+}
+
+/// `NAME=STATUS` or `NAME=STATUS:WHY`, as a completion has it.
+fn checkpoint(typed: &str) -> Result<Value, String> {
+    let (name, rest) = typed
+        .split_once('=')
+        .ok_or_else(|| format!("--checkpoint {typed:?}: write NAME=pass, NAME=fail:WHY or NAME=skip:WHY"))?;
+    let (status, message) = rest.split_once(':').unwrap_or((rest, ""));
+    Ok(json!({"name": name, "status": status, "message": message.trim()}))
 }
 
 fn plan(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {

@@ -2,11 +2,14 @@
 
 use std::{future::Future, pin::Pin, time::Duration};
 
-use holdpoint_bus::blobs;
+use bytes::Bytes;
+use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_protocol::{
     Digest,
     api::ProgressAnswer,
     artifact::{ClarificationRequest, Clarified},
+    checkpoint::DOCUMENT_BYTES_MAX,
+    facts::BlobRef,
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -44,6 +47,9 @@ pub type Planning<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 /// A record on its way.
 pub type Recording<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
+/// A document on its way.
+pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Bytes, BlobError>> + Send + 'a>>;
+
 /// The end of a turn on its way, with why.
 pub type TurnEnding<'a> = Pin<Box<dyn Future<Output = String> + Send + 'a>>;
 
@@ -80,6 +86,12 @@ pub trait Desk: Send + Sync {
     /// Hands off what a program means to do; whether it is stored. Without anybody behind the desk nobody reads it.
     fn plan<'a>(&'a self, _plan: &'a DeclaredPlan) -> Planning<'a> {
         Box::pin(std::future::ready(false))
+    }
+
+    /// Fetches a document that an earlier gate handed over. Without anybody behind the desk there is none.
+    fn document<'a>(&'a self, blob: &'a BlobRef) -> Fetching<'a> {
+        let missing = BlobError::NotFound { digest: blob.digest, roles: vec![blob.role.clone()] };
+        Box::pin(std::future::ready(Err(missing)))
     }
 
     /// Hands off the record of an exchange, and comes back once it is stored (RETRY-7). Without anybody behind the desk there
@@ -206,6 +218,11 @@ impl Desk for TurnDesk<'_> {
             let handed = agent::declare_plan(self.job, &plan).await;
             handed.inspect_err(|error| tracing::warn!(error = %ErrorChain(error), "a plan is not stored")).is_ok()
         })
+    }
+
+    fn document<'a>(&'a self, blob: &'a BlobRef) -> Fetching<'a> {
+        let roles = std::slice::from_ref(&blob.role);
+        Box::pin(blobs::get(&self.job.bus, blob.digest, roles, DOCUMENT_BYTES_MAX as u64))
     }
 
     fn record(&self, draft: Draft) -> Recording<'_> {

@@ -3,6 +3,8 @@
 //! Pure: what is in the turn and what was said in it. A completion is held against the rule by which orchestrators take
 //! one, so that its program corrects it in the same turn.
 
+use std::path::PathBuf;
+
 use holdpoint_core::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Timestamp,
@@ -18,7 +20,7 @@ use super::{
     desk::Desk,
     message::{Became, DeclaredPlan, Recorded, ValidRequest},
 };
-use crate::{complete_turn, context::pull::Repository};
+use crate::{complete_turn, context::pull::Repository, exchange::document};
 
 /// What ends a turn that makes work.
 const MAKES: (&str, &str) = (
@@ -56,6 +58,7 @@ pub struct Inside<'a> {
     answered: Vec<Clarified>,
     completed: Option<Completed>,
     plans: u32,
+    document_file: Option<PathBuf>,
 }
 
 /// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
@@ -103,19 +106,41 @@ impl<'a> Inside<'a> {
     /// A program in this turn, whose questions wait at the desk.
     #[must_use]
     pub fn of(turn: &'a Turn, desk: &'a dyn Desk) -> Self {
-        Self { turn: Some(turn), repository: None, desk, answered: Vec::new(), completed: None, plans: 0 }
+        Self {
+            turn: Some(turn),
+            repository: None,
+            desk,
+            answered: Vec::new(),
+            completed: None,
+            plans: 0,
+            document_file: None,
+        }
     }
 
     /// A judge, which is asked about one criterion in a verifier's turn and sees nothing else of it.
     #[must_use]
     pub fn judge(desk: &'a dyn Desk) -> Self {
-        Self { turn: None, repository: None, desk, answered: Vec::new(), completed: None, plans: 0 }
+        Self {
+            turn: None,
+            repository: None,
+            desk,
+            answered: Vec::new(),
+            completed: None,
+            plans: 0,
+            document_file: None,
+        }
     }
 
     /// With a repository that the program may look into.
     #[must_use]
     pub fn looking_into(self, repository: Option<&'a Repository<'a>>) -> Self {
         Self { repository, ..self }
+    }
+
+    /// With the file that is the document of its gate.
+    #[must_use]
+    pub fn writing(self, document_file: Option<PathBuf>) -> Self {
+        Self { document_file, ..self }
     }
 
     /// The last completion that was recorded.
@@ -194,7 +219,10 @@ impl<'a> Inside<'a> {
             let (turn, ends_with) = if self.turn.is_some() { MAKES } else { JUDGES };
             return Err(completion::elsewhere(turn, ends_with).to_json());
         };
-        let completed = complete_turn::completed(object, turn, request).map_err(|lesson| lesson.to_json())?;
+        let completed = {
+            let document = self.document_file.as_deref().and_then(document::written);
+            complete_turn::completed(object, (turn, request), document.as_deref()).map_err(|lesson| lesson.to_json())?
+        };
         let recorded =
             Recorded { outcome: completed.said.outcome, warning: completion::warning(&completed.said.blockers) };
         tracing::info!(outcome = ?recorded.outcome, "the program completed its turn");

@@ -17,7 +17,7 @@ use holdpoint_sandbox::{
 };
 
 use super::{
-    Backend, BackendError, BackendResult, BackendTask,
+    Backend, BackendError, BackendResult, BackendTask, CheckedCommand,
     environment::{Sources, environment},
     installed::{readable_of, with_targets},
     login,
@@ -252,9 +252,9 @@ impl CommandBackend {
     }
 
     fn command(&self, task: &BackendTask, sessions: Option<&Path>) -> Command {
-        let inputs =
-            [Some(&task.turn_file), task.feedback_file.as_ref(), task.diff_file.as_ref(), task.map_file.as_ref()];
-        let mut read: Vec<PathBuf> = inputs.into_iter().flatten().cloned().collect();
+        let BackendTask { feedback_file, diff_file, map_file, documents, .. } = task;
+        let inputs = [feedback_file, diff_file, map_file, documents].into_iter().flatten();
+        let mut read: Vec<PathBuf> = inputs.chain([&task.turn_file]).cloned().collect();
         let home = self.home(task);
         let mut write = vec![task.scratch.clone(), home.clone()];
         let folder = self.settings_folder();
@@ -322,6 +322,15 @@ impl Backend for CommandBackend {
             duration: outcome.duration,
             tree_ended: outcome.tree_ended,
         })
+    }
+
+    async fn check(&self, task: &BackendTask, command: &str, wall: Duration) -> Result<CheckedCommand, BackendError> {
+        let task = BackendTask { wall: Some(wall), prompt: String::new(), line: None, ..task.clone() };
+        let running = self.command(&task, None);
+        let running = Command { argv: Command::shell(command, &task.clone, running.profile.clone()).argv, ..running };
+        let outcome = self.sandbox.run(&running, None).await?;
+        let output = [outcome.stdout, outcome.stderr].concat();
+        Ok(CheckedCommand { ended: outcome.ended, output })
     }
 
     async fn stand_by(&self) -> Option<Standby<'_>> {

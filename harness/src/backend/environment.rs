@@ -66,6 +66,12 @@ fn of_turn(task: &BackendTask) -> BTreeMap<String, String> {
     if let Some(file) = &task.diff_file {
         set("HOLDPOINT_DIFF_FILE", file.display().to_string());
     }
+    if let Some(dir) = &task.documents {
+        set("HOLDPOINT_DOCUMENTS_DIR", dir.display().to_string());
+    }
+    if let Some(file) = &task.document_file {
+        set("HOLDPOINT_DOCUMENT_FILE", file.display().to_string());
+    }
     if task.retry > 0 {
         set("HOLDPOINT_RETRY", task.retry.to_string());
     }
@@ -91,6 +97,8 @@ mod tests {
             turn_file: "/t/in/turn.json".into(),
             feedback_file: feedback.then(|| "/t/in/feedback.json".into()),
             diff_file: feedback.then(|| "/t/in/diff.patch".into()),
+            documents: feedback.then(|| "/t/in/documents".into()),
+            document_file: feedback.then(|| "/t/scratch/document.md".into()),
             map_file: None,
             line: None,
             tap: None,
@@ -127,6 +135,8 @@ mod tests {
         let expected = map(&[
             ("HOLDPOINT_ATTEMPT", "2"),
             ("HOLDPOINT_DIFF_FILE", "/t/in/diff.patch"),
+            ("HOLDPOINT_DOCUMENTS_DIR", "/t/in/documents"),
+            ("HOLDPOINT_DOCUMENT_FILE", "/t/scratch/document.md"),
             ("HOLDPOINT_FEEDBACK_FILE", "/t/in/feedback.json"),
             ("HOLDPOINT_FLIGHT", "f1"),
             ("HOLDPOINT_ROLE", "repair"),

@@ -16,8 +16,8 @@ use holdpoint_protocol::{
     workflow::ByOutcome,
 };
 use parts::{
-    code_span, code_spans, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate,
-    push_notes, push_tests,
+    code_span, code_spans, one_line, push_budget, push_clarifications, push_criteria, push_demands, push_fenced,
+    push_gate, push_notes, push_tests,
 };
 use sections::{Sections, Worth};
 
@@ -107,6 +107,7 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &BuildRequest) {
         push_gate(text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
         push_outcomes(text, &request.context.outcome_help);
     });
+    sections.keep(|text| push_demands(text, &request.context.demands, false));
     sections.add(Worth::Goal, |text| {
         let _ = writeln!(text, "## Goal\n\n{}\n", request.goal.trim_end());
     });

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use holdpoint_core::commit;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
+    checkpoint::GateDocument,
     facts,
     ids::AgentName,
     turn::{BuildRequest, Turn},
@@ -52,6 +53,8 @@ pub struct Ready {
     pub left_out: Vec<facts::LeftOut>,
     /// What the program says of it.
     pub said: WorkClaims,
+    /// The gate's document, with what came of its checkpoints.
+    pub document: Option<Box<GateDocument>>,
 }
 
 /// A commit on the turn's base, and the thin bundle that brings it.
@@ -178,12 +181,12 @@ impl Capture<'_> {
         let base_tree = self.mirror.tree_of(&base).await?;
         if tree == base_tree {
             let (touched, diff) = (Vec::new(), facts::DiffSummary::default());
-            return Ok(Ready { work: None, tree, touched, diff, left_out, said });
+            return Ok(Ready { work: None, tree, touched, diff, left_out, said, document: None });
         }
         let changes = self.mirror.diff(&base_tree, &tree).await?;
         let (summary, work) = tokio::join!(self.mirror.diff_summary(&base_tree, &tree), self.commit(&tree));
         let (touched, diff) = (path_changes(&changes), diff_summary(&summary?));
-        Ok(Ready { work: Some(work?), tree, touched, diff, left_out, said })
+        Ok(Ready { work: Some(work?), tree, touched, diff, left_out, said, document: None })
     }
 
     /// One commit on the base, in a bundle.

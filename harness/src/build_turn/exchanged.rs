@@ -1,6 +1,6 @@
 //! The runs of one turn's program: one, or as many as the exchange takes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdpoint_core::budget::metering;
 use holdpoint_protocol::{
@@ -77,6 +77,8 @@ pub(crate) struct Exchanged<A> {
     pub(crate) output: Vec<u8>,
     /// What all runs used up.
     pub(crate) metered: Metered,
+    /// How often it was run again for the sake of checkpoints, and why the last time.
+    pub(crate) unready: (u32, Option<String>),
 }
 
 /// What the last run came to.
@@ -152,7 +154,7 @@ impl<B: Backend> Workbench<B> {
             let shown = desk.live().tap(self.backend.dialect());
             let stall = Stall::new(stall_limit).metered(meter.clone()).showing(shown);
             let patient = Patiently { desk, stall: stall.clone() };
-            let mut inside = Inside::of(turn, &patient).looking_into(repository);
+            let mut inside = Inside::of(turn, &patient).looking_into(repository).writing(first.document_file.clone());
             let line = folder.line(runs);
             runs += 1;
             let noted = ledger.begin();
@@ -167,6 +169,7 @@ impl<B: Backend> Workbench<B> {
             output.extend_from_slice(&whole);
             ledger.end(of_run(&result));
             let metered = ledger.used.clone();
+            let reading = Instant::now();
             let read = match heard {
                 Some(heard) => Read::Asked(heard),
                 None => reader.read(&result, exchange.before(), recorded.as_ref()).await?,
@@ -176,12 +179,12 @@ impl<B: Backend> Workbench<B> {
             {
                 let detail = with_output(&format!("the program was ended, because its turn was over: {why}"), &result);
                 let came = Came::Failed(Failure { reason: ReasonCode::AgentFailed, detail });
-                return Ok(Exchanged { result, came, output, metered });
+                return Ok(Exchanged { result, came, output, metered, unready: exchange.unready() });
             }
             let reached = stall.has_reached_limit() || metering::has_reached(allowance, &metered);
             if reached && read.is_unusable() {
                 let came = Came::Failed(metering::reached(allowance, &metered));
-                return Ok(Exchanged { result, came, output, metered });
+                return Ok(Exchanged { result, came, output, metered, unready: exchange.unready() });
             }
             // The provider of its model refused, and it came to nothing because of that.
             if let Some(refusal) = result.said.refusal(result.went_on).filter(|_| read.is_unusable()) {
@@ -197,7 +200,8 @@ impl<B: Backend> Workbench<B> {
                 let failure = limits::refused(refusal, result.said.error.as_deref().unwrap_or_default());
                 self.refusal.note(&failure, clock::now());
                 let failure = Failure { detail: with_output(&failure.detail, &result), ..failure };
-                return Ok(Exchanged { result, came: Came::Failed(failure), output, metered });
+                let came = Came::Failed(failure);
+                return Ok(Exchanged { result, came, output, metered, unready: exchange.unready() });
             }
             let (problem, can_start) = match &read {
                 Read::Asked(_) | Read::Good(_) => (None, false),
@@ -210,7 +214,8 @@ impl<B: Backend> Workbench<B> {
                 command: &result.command,
                 output: if result.stdout.is_empty() { &result.stderr } else { &result.stdout },
                 evidence: &whole,
-                duration: result.duration,
+                // Commands of the gate are run while it is read.
+                duration: result.duration + reading.elapsed(),
                 printed: (result.stdout.len() + result.stderr.len()) as u64,
                 session: result.said.session.as_deref(),
                 can_start,
@@ -226,7 +231,7 @@ impl<B: Backend> Workbench<B> {
             if came.calls(R::calls_for_help) {
                 exchange.called_for_help();
             }
-            return Ok(Exchanged { result, came, output, metered });
+            return Ok(Exchanged { result, came, output, metered, unready: exchange.unready() });
         }
     }
 }
@@ -277,6 +282,10 @@ fn came<A>(read: Read<A>, end: Option<ExchangeEnd>, result: &BackendResult, stal
             Came::Failed(Failure { reason: ReasonCode::AgentTimeout, detail: with_output(&what, result) })
         }
         Read::Failed(failure) => Came::Failed(failure),
+        Read::Bad(problem) if end == Some(ExchangeEnd::CheckpointsUnmet) => {
+            let what = format!("{why}: {}", problem.details);
+            Came::Failed(Failure { reason: ReasonCode::CheckpointsUnmet, detail: with_output(&what, result) })
+        }
         Read::Bad(problem) => {
             let left = if problem.of_files { "left cannot be handed off" } else { "handed over cannot be used" };
             let what = format!("what the program {left} ({why}): {}", problem.details);

@@ -235,6 +235,12 @@ impl TurnFolder {
         self.root.join("scratch")
     }
 
+    /// Where the program writes the document of its gate.
+    #[must_use]
+    pub fn document(&self) -> PathBuf {
+        self.scratch().join("document.md")
+    }
+
     /// Where the program's own settings go. Not there until they are laid out.
     #[must_use]
     pub fn settings(&self) -> PathBuf {

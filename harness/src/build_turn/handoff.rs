@@ -6,6 +6,7 @@ use holdpoint_protocol::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest, CommandRun,
         Conversation, Failure, HelpRequest, LedgerSource, Metered, WorkInProgress,
     },
+    checkpoint::GateDocument,
     facts::{BlobRef, BundleRef, DiffSummary, LeftOut, PathChange},
     turn::BuildRequest,
 };
@@ -91,6 +92,7 @@ pub(super) fn final_handoff(
             touched: bounded(work.touched),
             diff: work.diff,
             left_out: work.left_out,
+            document: work.document,
             ledger,
             claims: work.said.claims,
             last_words: built.last_words.filter(|_| unchanged),
@@ -110,13 +112,14 @@ struct Work {
     diff: DiffSummary,
     left_out: Vec<LeftOut>,
     said: WorkClaims,
+    document: Option<Box<GateDocument>>,
 }
 
 impl Work {
     fn ready(job: &Job, ready: Ready, digest: Option<Digest>) -> Self {
         let bundle = ready.work.zip(digest).map(|(work, digest)| stored(job, &work, digest));
-        let Ready { tree, touched, diff, left_out, said, .. } = ready;
-        Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, left_out, said }
+        let Ready { tree, touched, diff, left_out, said, document, .. } = ready;
+        Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, left_out, said, document }
     }
 }
 

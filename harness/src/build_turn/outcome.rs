@@ -10,12 +10,13 @@ use tracing::{Instrument as _, info_span};
 use super::{
     answer::{AnswerRules, ProgramAnswer, answer, with_output},
     capture::{Capture, CapturedWork, Ready},
+    checkpoints::{Checkpoints, Established},
     exchanged::{Came, Read, RunReader},
     workbench::BuildError,
 };
 use crate::{
     ask::{Ask, Completed, ProgramAsks},
-    backend::{BackendResult, markers::HelpCall, question::ValidQuestion},
+    backend::{Backend, BackendResult, markers::HelpCall, question::ValidQuestion},
     exchange::{Expected, ResultProblem, envelope::Before},
 };
 
@@ -36,6 +37,16 @@ pub enum BuildTurnOutcome {
 }
 
 impl BuildTurnOutcome {
+    /// The same, of a program that was asked again so often for the sake of checkpoints.
+    pub(super) fn after(mut self, (retry_count, last_failure): (u32, Option<String>)) -> Self {
+        if let Self::Ready(ready) = &mut self
+            && let Some(document) = &mut ready.document
+        {
+            (document.retry_count, document.last_failure) = (retry_count, last_failure);
+        }
+        self
+    }
+
     /// The commit of the files that go with it.
     #[must_use]
     pub fn work(&self) -> Option<&CapturedWork> {
@@ -57,14 +68,16 @@ pub(super) enum WorkAnswer {
 }
 
 /// Reads what a program that makes work came to: what it says, and then the files that it left.
-pub(super) struct WorkReader<'a> {
+pub(super) struct WorkReader<'a, B> {
     pub(super) capture: &'a Capture<'a>,
     pub(super) expected: &'a Expected,
+    /// Where the gate's commands are run.
+    pub(super) checkpoints: Checkpoints<'a, B>,
     /// An end before this, with nothing changed, is none.
     pub(super) quick: Option<Duration>,
 }
 
-impl RunReader for WorkReader<'_> {
+impl<B: Backend> RunReader for WorkReader<'_, B> {
     type Good = WorkAnswer;
 
     async fn read(
@@ -90,7 +103,13 @@ impl RunReader for WorkReader<'_> {
                 let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
                 Read::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
             }
-            Ok(ready) => Read::Good(WorkAnswer::Ready(Box::new(ready))),
+            Ok(ready) => match Box::pin(self.checkpoints.establish(&ready.touched)).await? {
+                Established::Ready(document) => {
+                    Read::Good(WorkAnswer::Ready(Box::new(Ready { document: document.map(Box::new), ..ready })))
+                }
+                Established::Unready(problem) => Read::Bad(problem),
+                Established::Blocked(question) => Read::Good(WorkAnswer::Clarify(question)),
+            },
             Err(wrong) => Read::Bad(ResultProblem::of_files(wrong)),
         })
     }

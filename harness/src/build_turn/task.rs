@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use holdpoint_protocol::{
+    checkpoint::GateDemands,
     plan::TurnBudget,
     time::Millis,
-    turn::{Feedback, Turn},
+    turn::{Feedback, Turn, TurnRequest},
 };
 
 use super::{
@@ -29,11 +30,13 @@ pub(crate) struct Brief<'a> {
     pub(crate) keeps: bool,
     /// What the work under review changed.
     pub(crate) diff_file: Option<PathBuf>,
+    /// The folder with the documents of earlier gates.
+    pub(crate) documents: Option<PathBuf>,
 }
 
 /// Writes the turn's input files and says what the program has to do.
 pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result<BackendTask, BuildError> {
-    let Brief { feedback, prompt, budget, looks, keeps, diff_file } = brief;
+    let Brief { feedback, prompt, budget, looks, keeps, diff_file, documents } = brief;
     let turn_file = folder.input().join("turn.json");
     write(&turn_file, &json(turn))?;
     let mut feedback_file = None;
@@ -55,6 +58,8 @@ pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result
         turn_file,
         feedback_file,
         diff_file,
+        documents,
+        document_file: demands(turn).filter(|demands| !demands.is_empty()).map(|_| folder.document()),
         map_file: Some(folder.input().join(MAP_FILE)).filter(|file| file.exists()),
         line: None,
         tap: None,
@@ -65,6 +70,15 @@ pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result
         retry: 0,
         go_on: None,
     })
+}
+
+/// What the turn's gate demands of what is handed off.
+pub(crate) fn demands(turn: &Turn) -> Option<&GateDemands> {
+    match &turn.request {
+        TurnRequest::Build(request) => Some(&request.context.demands),
+        TurnRequest::Complete(request) => Some(&request.context.demands),
+        TurnRequest::Verify(_) => None,
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {

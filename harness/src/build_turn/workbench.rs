@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use holdpoint_bus::blobs::BlobError;
 use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
 use holdpoint_outline::OutlineHelper;
@@ -19,6 +20,8 @@ use tracing::{Instrument as _, Span, field, info_span};
 use super::{
     answer::{said_nothing, settled},
     capture::{Capture, Files},
+    checkpoints::Checkpoints,
+    documents::Documents,
     exchanged::{Came, Course, Exchanged},
     folder::{AgentFolderError, TurnFolder, TurnFolders},
     outcome::{BuildTurnOutcome, WorkReader, outcome},
@@ -65,6 +68,9 @@ pub enum BuildError {
         #[source]
         source: std::io::Error,
     },
+    /// A document of an earlier gate cannot be fetched.
+    #[error("cannot fetch a document of an earlier gate")]
+    Document(#[source] BlobError),
     /// The program could not be run.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -165,6 +171,7 @@ impl<B: Backend> Workbench<B> {
             std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
         };
         let so_far = SoFar::of(mirror, request, &folder).await?;
+        let documents = Documents::lay_out(&request.documents, desk, &folder).await?;
         let brief = Brief {
             feedback: request.feedback.as_ref(),
             prompt: String::new(),
@@ -172,10 +179,12 @@ impl<B: Backend> Workbench<B> {
             looks: false,
             keeps: true,
             diff_file: so_far.file(),
+            documents: documents.folder(),
         };
         let mut task = task(turn, &folder, brief)?;
         task.go_on = self.backend.conversation(&task);
         let mut sections = prompt(turn, request, &context);
+        documents.add_to(&mut sections);
         if task.go_on.is_none() {
             sections.add(Worth::SoFar, |text| so_far.push_section(text));
         }
@@ -187,7 +196,7 @@ impl<B: Backend> Workbench<B> {
             Err(failure) => return refused(folder, failure),
         };
         let criteria = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
-        let expected = Expected::work(&turn.role, &turn.waypoint, criteria, &rules);
+        let expected = Expected::work(&turn.role, &turn.waypoint, criteria, &rules).demanding(&request.context.demands);
         let repository = Some(&repository);
         let course = Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: MARKER };
         let mirror = &self.ignoring(mirror, request);
@@ -195,9 +204,10 @@ impl<B: Backend> Workbench<B> {
         let files = Files::Clone(&clone, folder.clone_dir());
         let capture = Capture { turn, request, agent, mirror, bundle, files };
         let quick = rules.settings.quit_too_quickly_below;
-        let reader = WorkReader { capture: &capture, expected: &expected, quick };
+        let checkpoints = Checkpoints { demands: &request.context.demands, backend: &self.backend, task: &task };
+        let reader = WorkReader { capture: &capture, expected: &expected, checkpoints, quick };
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, &reader)).await?;
-        let Exchanged { result, came, output: printed, metered } = exchanged;
+        let Exchanged { result, came, output: printed, metered, unready } = exchanged;
         let output = folder.own().join("output");
         write(&output, &printed)?;
         // Files that something still runs on may change while they are read, but for a copy of them.
@@ -206,7 +216,7 @@ impl<B: Backend> Workbench<B> {
         let files = if is_copied { Files::Copy(copied(&folder)) } else { capture.files };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         let capture = Capture { files, ..capture };
-        let outcome = Box::pin(outcome(&capture, came, settled)).await?;
+        let outcome = Box::pin(outcome(&capture, came, settled)).await?.after(unready);
         let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
         let talk = talk.and_then(|talk| self.backend.transcript(&task, &talk).map(|transcript| (talk, transcript)));

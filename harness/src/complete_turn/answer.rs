@@ -59,6 +59,8 @@ pub(super) struct Held<'a> {
     pub(super) expected: &'a Expected,
     /// What is known from earlier runs in the turn.
     pub(super) before: Before<'a>,
+    /// The document that the program wrote.
+    pub(super) document: Option<&'a str>,
 }
 
 /// Reads a program's end and output. What it completed over the line counts if it ended well, whatever it printed.
@@ -92,7 +94,7 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
         return Answer::Failed(failure);
     }
     match object(completion, envelope, result, held) {
-        Ok(object) => match completed(&object, held.turn, held.request) {
+        Ok(object) => match completed(&object, (held.turn, held.request), held.document) {
             Ok(Completed { said, named }) => Answer::Completed { said, named },
             Err(lesson) => Answer::Unusable(of_lesson(&lesson)),
         },
@@ -109,7 +111,7 @@ fn advised(result: &BackendResult, held: Held<'_>) -> Answer {
         let detail = with_output("the advisor said nothing", result);
         return Answer::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail });
     };
-    match completed(&Map::from_iter([("summary".to_owned(), summary.into())]), held.turn, held.request) {
+    match completed(&Map::from_iter([("summary".to_owned(), summary.into())]), (held.turn, held.request), None) {
         Ok(Completed { said, named }) => Answer::Completed { said, named },
         Err(lesson) => Answer::Unusable(of_lesson(&lesson)),
     }
@@ -176,27 +178,40 @@ fn of_data(mut data: Map<String, Value>) -> Map<String, Value> {
 /// What a lesson is to the exchange: something is missing, or it is wrong.
 fn of_lesson(lesson: &Lesson) -> ResultProblem {
     let missing = lesson.to_json().get("requiredField").and_then(Value::as_str).map(|field| format!("data.{field}"));
-    let kind = if missing.is_some() { ExchangeErrorKind::MissingField } else { ExchangeErrorKind::Semantic };
-    ResultProblem { missing: missing.into_iter().collect(), ..ResultProblem::new(kind, lesson.to_string()) }
+    let kind = match &lesson.validation {
+        Some(_) => ExchangeErrorKind::NotReady,
+        None if missing.is_some() => ExchangeErrorKind::MissingField,
+        None => ExchangeErrorKind::Semantic,
+    };
+    let validation = lesson.validation.clone();
+    ResultProblem { validation, missing: missing.into_iter().collect(), ..ResultProblem::new(kind, lesson.to_string()) }
 }
 
-/// Holds a completion against its turn, by the rule by which orchestrators take one.
+/// Holds a completion against its turn, by the rule by which orchestrators take one. `document` is what the program wrote as
+/// its gate's document, and counts where the completion has none in it.
 ///
 /// # Errors
 /// A [`Lesson`]: the first thing that is wrong.
 pub(crate) fn completed(
     object: &Map<String, Value>,
-    turn: &Turn,
-    request: &CompletionRequest,
+    (turn, request): (&Turn, &CompletionRequest),
+    document: Option<&str>,
 ) -> Result<Completed, Lesson> {
+    let mut object = object.clone();
+    if let (Some(document), None) = (document, object.get("document")) {
+        object.insert("document".to_owned(), document.into());
+    }
+    let object = &object;
     let default = request.default_outcome.unwrap_or(Outcome::Complete);
-    let wanted =
-        CompletionRules { waypoint: &turn.waypoint, gate: &turn.gate, can_reject: request.can_reject, default };
+    let demands = Some(&request.context.demands);
+    let can_reject = request.can_reject;
+    let wanted = CompletionRules { waypoint: &turn.waypoint, gate: &turn.gate, can_reject, default, demands };
     let said = completion::read(object, wanted)?;
     if let Some(size) = handed::oversized(&Handed::Act(super::handoff::sized(turn, &said))) {
         return Err(completion::too_long(&size));
     }
-    let named = object.get("outcome").is_some_and(|outcome| !outcome.is_null());
+    // A document that is blocked names its outcome.
+    let named = object.get("outcome").is_some_and(|outcome| !outcome.is_null()) || said.outcome != default;
     Ok(Completed { said, named })
 }
 

@@ -45,9 +45,18 @@ pub fn of(
 }
 
 fn with(body: CompletionBody, said: ValidCompletion, named: bool) -> CompletionBody {
-    let ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, metadata } = said;
+    let ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, document, metadata } = said;
     let outcome = named.then_some(outcome);
-    CompletionBody { outcome, summary, blockers, block_reason, rejection_notes, metadata, ..body }
+    CompletionBody {
+        outcome,
+        summary,
+        blockers,
+        block_reason,
+        rejection_notes,
+        document: document.map(Box::new),
+        metadata,
+        ..body
+    }
 }
 
 /// The completion as it would be handed off, to be measured.

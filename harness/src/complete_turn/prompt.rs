@@ -14,8 +14,8 @@ use holdpoint_protocol::{
 use super::advice;
 use crate::backend::prompt::{
     parts::{
-        code_span, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate, push_notes,
-        push_tests,
+        code_span, one_line, push_budget, push_clarifications, push_criteria, push_demands, push_fenced, push_gate,
+        push_notes, push_tests,
     },
     sections::{Sections, Worth},
 };
@@ -84,6 +84,7 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &CompletionRequest,
     sections.add(Worth::Part, |text| {
         push_gate(text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
     });
+    sections.keep(|text| push_demands(text, &request.context.demands, true));
     if let Some(goal) = &request.goal {
         sections.add(Worth::Goal, |text| {
             let _ = writeln!(text, "## What the work is about\n\n{}\n", goal.trim_end());

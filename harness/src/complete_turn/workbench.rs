@@ -21,12 +21,13 @@ use crate::{
     build_turn::{
         BuildError, TurnFolder, Workbench,
         answer::said_nothing,
+        documents::Documents,
         exchanged::{Came, Course, Exchanged, Read, RunReader},
         task::{Brief, task},
         workbench::{rules, write},
     },
     context::pull::Repository,
-    exchange::{Expected, envelope::Before},
+    exchange::{Expected, document, envelope::Before},
     meter,
 };
 use holdpoint_runtime::{clock, mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
@@ -67,6 +68,16 @@ pub enum CompleteTurnOutcome {
     Asks(Ask),
 }
 
+impl CompleteTurnOutcome {
+    /// The same, of a program that was asked again so often for the sake of checkpoints.
+    fn after(mut self, (retry_count, last_failure): (u32, Option<String>)) -> Self {
+        if let Self::Completed { said: ValidCompletion { document: Some(document), .. }, .. } = &mut self {
+            (document.retry_count, document.last_failure) = (retry_count, last_failure);
+        }
+        self
+    }
+}
+
 impl<B: Backend> Workbench<B> {
     /// Does a turn that is completed. Without a mirror there is nothing to look at: the program's folder is empty. Questions
     /// that wait do so at the desk. When the future is dropped, the program is ended and its files go.
@@ -90,14 +101,18 @@ impl<B: Backend> Workbench<B> {
                 Shown::Nothing
             }
         };
+        let documents = Documents::lay_out(&request.documents, desk, &folder).await?;
+        let mut sections = prompt(turn, request, &shown);
+        documents.add_to(&mut sections);
         let brief = Brief {
             feedback: request.feedback.as_ref(),
-            prompt: prompt(turn, request, &shown).within(self.backend.prompt_bytes_max()),
+            prompt: sections.within(self.backend.prompt_bytes_max()),
             budget: request.budget.clone().unwrap_or_default(),
             looks: true,
             // An advisor that is asked again knows what it said. Everybody else judges work as if for the first time.
             keeps: request.advice.is_some(),
             diff_file: shown.into_file(),
+            documents: documents.folder(),
         };
         let mut task = task(turn, &folder, brief)?;
         task.go_on = self.backend.conversation(&task);
@@ -123,19 +138,20 @@ impl<B: Backend> Workbench<B> {
                 });
             }
         };
-        let expected = Expected::decision(&turn.role, &turn.waypoint, &rules);
+        let expected = Expected::decision(&turn.role, &turn.waypoint, &rules).demanding(&request.context.demands);
         let repository = repository.as_ref();
         let course =
             Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: COMPLETION };
         // There is nothing of the program's to keep.
         let keep = || std::future::ready(true);
-        let reader = CompletionReader { turn, request, expected: &expected };
+        let document_file = task.document_file.clone();
+        let reader = CompletionReader { turn, request, expected: &expected, document_file };
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, &reader)).await?;
-        let Exchanged { result, came, output: printed, metered } = exchanged;
+        let Exchanged { result, came, output: printed, metered, unready } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
             Came::Asked(heard) => CompleteTurnOutcome::Asks(heard.ask),
-            Came::Good(outcome) => outcome,
+            Came::Good(outcome) => outcome.after(unready),
             Came::Failed(failure) => CompleteTurnOutcome::Failed(failure),
         };
         let markers_ignored = said_nothing(&result, &turn.waypoint);
@@ -148,6 +164,7 @@ struct CompletionReader<'a> {
     turn: &'a Turn,
     request: &'a CompletionRequest,
     expected: &'a Expected,
+    document_file: Option<PathBuf>,
 }
 
 impl RunReader for CompletionReader<'_> {
@@ -159,8 +176,10 @@ impl RunReader for CompletionReader<'_> {
         before: Before<'_>,
         recorded: Option<&Completed>,
     ) -> Result<Read<CompleteTurnOutcome>, BuildError> {
-        let Self { turn, request, expected } = *self;
-        Ok(match answer(result, Held { turn, request, expected, before }, recorded) {
+        let Self { turn, request, expected, document_file } = self;
+        let document = document_file.as_deref().and_then(document::written);
+        let held = Held { turn, request, expected, before, document: document.as_deref() };
+        Ok(match answer(result, held, recorded) {
             Answer::Completed { said, named } => Read::Good(CompleteTurnOutcome::Completed { said, named }),
             Answer::Asks(ask) => Read::Good(CompleteTurnOutcome::Asks(ask)),
             Answer::Unusable(problem) => Read::Bad(problem),

@@ -6,6 +6,7 @@ use super::envelope::Before;
 use crate::backend::markers::Contract;
 use holdpoint_core::exchange::{Component, ExchangeSettings, Field, HandoffRules, JsonType, Shape};
 use holdpoint_protocol::{
+    checkpoint::GateDemands,
     envelope::ENVELOPE_VERSION,
     ids::{CriterionId, RoleId, WaypointId},
 };
@@ -35,6 +36,8 @@ pub struct Expected {
     pub required: bool,
     /// How failures go on.
     pub settings: ExchangeSettings,
+    /// What the gate demands besides.
+    pub demands: GateDemands,
 }
 
 impl Expected {
@@ -87,7 +90,21 @@ impl Expected {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let Component { envelope, shape: more } = rules.component(&names[0]);
         let (waypoint, settings) = (waypoint.cloned(), rules.settings.clone());
-        Self { names, waypoint, criteria, shape: shape.and(&more), required: envelope, settings }
+        Self {
+            names,
+            waypoint,
+            criteria,
+            shape: shape.and(&more),
+            required: envelope,
+            settings,
+            demands: GateDemands::default(),
+        }
+    }
+
+    /// With what its gate demands.
+    #[must_use]
+    pub fn demanding(self, demands: &GateDemands) -> Self {
+        Self { demands: demands.clone(), ..self }
     }
 
     /// By what an object of this component is more than output. A program that was asked for an envelope prints nothing else.

@@ -5,10 +5,14 @@
 
 use std::time::Duration;
 
-use holdpoint_core::exchange::{ExchangeSettings, settings::FRESH_STARTS_MAX};
+use holdpoint_core::{
+    checkpoints::{self, GateValidation},
+    exchange::{ExchangeSettings, settings::FRESH_STARTS_MAX},
+};
 use holdpoint_protocol::{
     Digest,
     artifact::{ExchangeErrorKind, ExchangeStatus},
+    checkpoint::GateDemands,
 };
 
 use super::{
@@ -30,6 +34,10 @@ pub struct ExchangeCourse {
     prompt_bytes: usize,
     /// The template alone was asked for: nothing shorter is left.
     least: bool,
+    /// What the gate demands.
+    demands: GateDemands,
+    /// How often the program was asked again for the sake of checkpoints, and why the last time.
+    unready: (u32, Option<String>),
 }
 
 /// What is done about a failure.
@@ -66,6 +74,8 @@ pub enum ExchangeEnd {
     SameErrorTwice,
     /// The prompts cannot get any shorter.
     NothingShorter,
+    /// The retries for checkpoints are used up.
+    CheckpointsUnmet,
     /// The turn's time or output is used up.
     TurnUsedUp,
 }
@@ -76,7 +86,9 @@ impl ExchangeEnd {
     pub fn status(self) -> ExchangeStatus {
         match self {
             Self::BadEnd | Self::FreshStartsUsedUp | Self::TurnUsedUp => ExchangeStatus::Fatal,
-            Self::RetriesUsedUp | Self::SameErrorTwice | Self::NothingShorter => ExchangeStatus::Escalated,
+            Self::RetriesUsedUp | Self::SameErrorTwice | Self::NothingShorter | Self::CheckpointsUnmet => {
+                ExchangeStatus::Escalated
+            }
         }
     }
 
@@ -89,6 +101,7 @@ impl ExchangeEnd {
             Self::RetriesUsedUp => "all retries are used up",
             Self::SameErrorTwice => "the same error came twice running",
             Self::NothingShorter => "it was asked for no more than what is missing",
+            Self::CheckpointsUnmet => "the retries for checkpoints are used up",
             Self::TurnUsedUp => "the turn has no time or output left for another retry",
         }
     }
@@ -97,8 +110,15 @@ impl ExchangeEnd {
 impl ExchangeCourse {
     /// An exchange that has not failed yet.
     #[must_use]
-    pub fn new(settings: ExchangeSettings) -> Self {
-        Self { settings, retries: 0, fresh: 0, last: None, prompt_bytes: usize::MAX, least: false }
+    pub fn new(settings: ExchangeSettings, demands: GateDemands) -> Self {
+        let unready = (0, None);
+        Self { settings, retries: 0, fresh: 0, last: None, prompt_bytes: usize::MAX, least: false, demands, unready }
+    }
+
+    /// How often the program was asked again for the sake of checkpoints, and why the last time (DOC-8).
+    #[must_use]
+    pub fn unready(&self) -> (u32, Option<String>) {
+        self.unready.clone()
     }
 
     /// Format retries so far.
@@ -111,12 +131,16 @@ impl ExchangeCourse {
     /// random number from 0 to 1.
     #[must_use]
     pub fn next(&mut self, problem: &ResultProblem, can_start: bool, ask: &PromptRequest<'_>, chance: f64) -> Next {
+        if let Some(validation) = &problem.validation {
+            return self.validate_again(validation, ask);
+        }
         match problem.kind {
             ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed if can_start => self.fresh(chance),
             ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed => Next::End(ExchangeEnd::BadEnd),
             ExchangeErrorKind::Malformed
             | ExchangeErrorKind::MissingField
             | ExchangeErrorKind::Semantic
+            | ExchangeErrorKind::NotReady
             | ExchangeErrorKind::Partial
             | ExchangeErrorKind::ContextWindow => self.retry(problem, ask, chance),
         }
@@ -128,6 +152,18 @@ impl ExchangeCourse {
         }
         self.fresh += 1;
         Next::Fresh { delay: self.settings.delay(self.fresh, chance) }
+    }
+
+    /// The program hears which checkpoints do not hold, in the conversation that it is in and at once (DOC-6).
+    fn validate_again(&mut self, validation: &GateValidation, ask: &PromptRequest<'_>) -> Next {
+        self.unready.1 = Some(checkpoints::in_one_line(&self.demands, validation));
+        if self.unready.0 >= self.demands.retries() {
+            return Next::End(ExchangeEnd::CheckpointsUnmet);
+        }
+        self.unready.0 += 1;
+        let feedback = checkpoints::feedback(&self.demands, validation, self.unready.0);
+        let prompt = prompt::for_checkpoints(&feedback, ask);
+        Next::Ask { prompt, delay: Duration::ZERO, same_conversation: true }
     }
 
     fn retry(&mut self, problem: &ResultProblem, ask: &PromptRequest<'_>, chance: f64) -> Next {

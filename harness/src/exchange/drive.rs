@@ -101,7 +101,7 @@ impl<'a> Exchange<'a> {
             expected,
             instead,
             resumes: false,
-            course: ExchangeCourse::new(expected.settings.clone()),
+            course: ExchangeCourse::new(expected.settings.clone(), expected.demands.clone()),
             book: Book::new(fresh::nonce(), expected.name()),
             wall,
             output,
@@ -144,6 +144,12 @@ impl<'a> Exchange<'a> {
         true
     }
 
+    /// How often the program was asked again for the sake of checkpoints, and why the last time.
+    #[must_use]
+    pub fn unready(&self) -> (u32, Option<String>) {
+        self.course.unready()
+    }
+
     /// What is known from earlier runs.
     #[must_use]
     pub fn before(&self) -> Before<'_> {
@@ -173,7 +179,7 @@ impl<'a> Exchange<'a> {
             }
             Next::Fresh { delay } => (delay, Again { prompt: None, same_conversation: false, retry: self.tries() }),
             Next::Ask { prompt, delay, same_conversation } => {
-                if !problem.of_files {
+                if !problem.of_files && problem.validation.is_none() {
                     self.asked = true;
                     self.kept.clone_from(&problem.kept);
                 }

@@ -45,6 +45,15 @@ pub fn for_files(problem: &ResultProblem, ask: &PromptRequest<'_>) -> String {
     text
 }
 
+/// The prompt for a program whose result is not ready to be handed off.
+#[must_use]
+pub fn for_checkpoints(feedback: &str, ask: &PromptRequest<'_>) -> String {
+    let context = if ask.context.is_empty() { String::new() } else { format!("\n{}\n", ask.context) };
+    format!(
+        "{feedback}{context}\nPut that right, hand over the result again as you did, and then end with exit code 0.\n"
+    )
+}
+
 /// The longest prompt.
 #[must_use]
 pub fn whole(problem: &ResultProblem, ask: &PromptRequest<'_>) -> String {

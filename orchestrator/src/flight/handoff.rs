@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use holdpoint_bus::{handoffs::Received, journal::ReadError};
+use bytes::Bytes;
+use holdpoint_bus::{
+    blobs::{self, BlobError},
+    handoffs::Received,
+    journal::ReadError,
+};
 use holdpoint_core::{
     completion::{self, CompletionRules},
     engine::{Advised, Handoff, Input, Refusal},
@@ -11,6 +16,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest,
     artifact::{Act, Artifact as _, Completion, Handed, HandedError, StatusUpdate, VerificationPurpose},
+    checkpoint::GateDocument,
     codec::{self, Encoding},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
@@ -201,6 +207,12 @@ impl State {
             Some(_) => self.told(subject, &handoff.turn).await,
             None => Ok(None),
         };
+        if let Some(document) = handoff.body.document.as_deref().filter(|document| !document.text.is_empty())
+            && let Err(error) = self.store_document(document).await
+        {
+            tracing::warn!(event = "document_not_stored", error = %ErrorChain(&error), "the handoff comes again");
+            return give_back(received, subject).await;
+        }
         match told {
             Ok(told) => {
                 self.settle(myself, received, subject, Input::Fulfilled(Handoff { told, ..handoff })).await;
@@ -210,6 +222,12 @@ impl State {
                 give_back(received, subject).await;
             }
         }
+    }
+
+    /// Stores a document for later turns, before anything refers to it. One that is there already is success.
+    async fn store_document(&self, document: &GateDocument) -> Result<(), BlobError> {
+        let text = Bytes::from(document.text.clone().into_bytes());
+        blobs::put(&self.shell.bus, &role::id(role::ORCHESTRATOR), text).await.map(|_| ())
     }
 
     /// The open turn as it stands, where an advisor has it.
@@ -281,7 +299,8 @@ impl State {
         let workflow = books.flight.workflow_of(planned, &state)?;
         let gate = workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
         let (can_reject, default) = (gate.can_reject, workflow.default_outcome);
-        let wanted = CompletionRules { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default };
+        let wanted =
+            CompletionRules { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default, demands: None };
         let lesson = completion::read(&said, wanted).err()?;
         Some(Refusal::Completion { turn: open.turn.clone(), lesson: Box::new(lesson) })
     }

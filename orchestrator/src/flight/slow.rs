@@ -1,11 +1,17 @@
 //! Slow work of a flight actor: it runs in a task, and its outcome is cast back.
 
-use holdpoint_core::engine::{BuildOutcome, Handoff, Input};
+use holdpoint_core::{
+    checkpoints,
+    engine::{BuildOutcome, Handoff, Input},
+};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus},
+    checkpoint::GateDemands,
     facts::Oid,
     ids::WaypointId,
+    plan::Waypoint,
     refusal::RefusalCode,
+    state::Purpose,
     subjects::HandoffSubject,
 };
 use holdpoint_runtime::telemetry;
@@ -13,6 +19,7 @@ use ractor::ActorRef;
 
 use super::{ApplyError, Msg, State, handoff::give_back, planned, rules};
 use crate::{
+    books::Books,
     examine::{self, Against, ExamineError},
     intake::Taken,
     refusals,
@@ -34,6 +41,15 @@ fn refused_work(status: BuildStatus, outcome: &BuildOutcome) -> Option<String> {
         BuildOutcome::Failed(failure, _) if status == BuildStatus::Ok => Some(failure.detail.clone()),
         BuildOutcome::Failed(..) | BuildOutcome::Work { .. } => None,
     }
+}
+
+/// What the gate demands whose turn makes the work.
+fn demands(books: &Books, planned: &Waypoint) -> Option<GateDemands> {
+    let state = books.state(&planned.id);
+    let workflow = books.flight.workflow_of(planned, &state)?;
+    let open = state.open_turns().find(|open| open.purpose == Purpose::Build)?;
+    let demands = &workflow.gate(&open.gate)?.context.demands;
+    Some(checkpoints::in_plan(demands, &books.flight.submitted.plan.guards))
 }
 
 impl State {
@@ -78,6 +94,7 @@ impl State {
             flight: books.id().clone(),
             bundles: books.flight.bundles_up_to(&base),
             rules: rules(books, &planned),
+            demands: demands(books, &planned).unwrap_or_default(),
             base,
             base_tree,
         })

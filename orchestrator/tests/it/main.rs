@@ -3,6 +3,7 @@
 
 mod budgets;
 mod calls;
+mod checkpoints;
 mod completions;
 mod cut_off;
 mod dead;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest,
     artifact::{IgnoredMarker, artifact},
+    checkpoint::GateDocument,
     facts::{BundleRef, DiffSummary, LeftOut, Oid, PathChange},
     ids::{AgentName, CriterionId, TurnId},
     plan::TurnBudget,
@@ -63,6 +64,9 @@ artifact! {
         /// What the clone had besides: at most [`LEFT_OUT_MAX`](crate::facts::LEFT_OUT_MAX).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left_out: Vec<LeftOut>,
+        /// The gate's document, with what came of its checkpoints.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        document: Option<Box<GateDocument>>,
         /// What was run, by whom it is said.
         ledger: Vec<CommandRun>,
         /// Criteria the program says it met; claims only.

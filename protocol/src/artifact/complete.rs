@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::{Failure, IgnoredMarker, Metered};
 use crate::{
     artifact::artifact,
+    checkpoint::GateDocument,
     ids::{AgentName, TurnId},
     reason::BlockReason,
     state::Outcome,
@@ -53,6 +54,9 @@ artifact! {
         /// What else the next agent to get the work has to know.
         #[serde(default, alias = "rejectionNotes", skip_serializing_if = "Option::is_none")]
         rejection_notes: Option<String>,
+        /// The gate's document, with what came of its checkpoints.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        document: Option<Box<GateDocument>>,
         /// Anything. It is kept with the completion, and nothing is decided by it.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         metadata: BTreeMap<String, serde_json::Value>,
@@ -82,6 +86,7 @@ impl CompletionBody {
             blockers: Vec::new(),
             block_reason: None,
             rejection_notes: None,
+            document: None,
             metadata: BTreeMap::new(),
             failure: None,
             metered: None,

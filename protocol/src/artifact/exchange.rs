@@ -67,6 +67,8 @@ pub enum ExchangeErrorKind {
     MissingField,
     /// It is valid and wrong: another waypoint, an unknown criterion, a pass without evidence.
     Semantic,
+    /// It is valid, and a checkpoint of its gate does not hold.
+    NotReady,
     /// It was cut off, or says itself that it is not done.
     Partial,
     /// The program did not come to its end.
@@ -85,6 +87,7 @@ impl ExchangeErrorKind {
             Self::Malformed => "malformed",
             Self::MissingField => "missing_field",
             Self::Semantic => "semantic",
+            Self::NotReady => "not_ready",
             Self::Partial => "partial",
             Self::Stuck => "stuck",
             Self::Crashed => "crashed",

@@ -1,5 +1,6 @@
 use holdpoint_core::exchange::HandoffRules;
 use holdpoint_protocol::{
+    checkpoint::GateDemands,
     facts::CriterionResult,
     workflow::{ByOutcome, GateContext},
 };
@@ -61,6 +62,7 @@ fn a_judge_reads_nothing_that_cannot_be_seen_or_that_moves_a_cursor() {
         expectations: vec![hostile()],
         tips: vec![hostile()],
         outcome_help: ByOutcome { complete: Some(hostile()), ..ByOutcome::default() },
+        demands: GateDemands::default(),
     };
     let gate = GateBrief { description: Some(hostile()), role_description: Some(hostile()), context };
     let about = About { clarifications: &answers, tests: &specs, gate: &gate, judged: &[] };

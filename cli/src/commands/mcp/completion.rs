@@ -161,7 +161,8 @@ pub(super) struct Whose {
 pub(super) fn act(arguments: JsonObject, about: &About, found: Found, agent: AgentName) -> Result<Act, Refusal> {
     if let (Some(gate), Some(waypoint)) = (&found.gate, &about.waypoint) {
         // Whether the gate sends work back is the orchestrator's to say.
-        let wanted = CompletionRules { waypoint, gate, can_reject: true, default: state::Outcome::Complete };
+        let wanted =
+            CompletionRules { waypoint, gate, can_reject: true, default: state::Outcome::Complete, demands: None };
         // A call that names no outcome is refused below: a person's has none by default.
         completion::read(&arguments, wanted)?;
     }

@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_completion_that_lacks_something_is_answered_with_an_example() {
         let (waypoint, gate) = ("w".parse().unwrap(), "edit".parse().unwrap());
-        let wanted = CompletionRules { waypoint: &waypoint, gate: &gate, can_reject: true, default: Outcome::Complete };
+        let default = Outcome::Complete;
+        let wanted = CompletionRules { waypoint: &waypoint, gate: &gate, can_reject: true, default, demands: None };
         let said = json!({"outcome": "needs_review", "summary": "Two claims have no source."});
         let error = error(read(said.as_object().unwrap(), wanted).unwrap_err().into());
         assert_eq!(

@@ -353,6 +353,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
             touched: Vec::new(),
             diff: DiffSummary::default(),
             left_out: Vec::new(),
+            document: None,
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,

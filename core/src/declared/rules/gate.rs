@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     workflow::{ByOutcome, ForkSpec, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
-use super::{Conditions, Findings, Roster, duty, escalation, is_built_in, makes, people};
+use super::{Conditions, Findings, Roster, demands, duty, escalation, is_built_in, makes, people};
 use crate::{
     gates::Duty,
     plan::{closest, path::At, words::quoted},
@@ -55,6 +55,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found:
     inspection(at, gate, cx, found);
     reject_to(at, gate, cx, found);
     texts(at, gate, found);
+    demands::check(at, gate, cx.roster, found);
     people::check(at, gate, first, cx.roster, found);
 }
 

@@ -120,6 +120,7 @@ fn a_program_cannot_fail_for_a_reason_that_is_the_orchestrators_to_give() {
         "handoff_invalid",
         "not_executable",
         "unsupported",
+        "checkpoints_unmet",
     ];
     for reason in ReasonCode::ALL {
         let mut fixture = Fixture::opened(|_, _| {});

@@ -53,7 +53,7 @@ impl PlanProblems {
     }
 
     /// A shell command.
-    pub(super) fn command(&mut self, at: At<'_>, what: &str, command: &str) {
+    pub(crate) fn command(&mut self, at: At<'_>, what: &str, command: &str) {
         if command.len() > COMMAND_BYTES_MAX {
             let message = format!("{what} is longer than {} KiB, too long for a command line", COMMAND_BYTES_MAX >> 10);
             self.add(at, message, "put it into a script of the repository, and run that");
@@ -72,7 +72,7 @@ impl PlanProblems {
     }
 
     /// A regular expression. Few may be costly: a handful of bytes can take as long to compile as a thousand others.
-    pub(super) fn regex(&mut self, at: At<'_>, what: &str, text: &str) {
+    pub(crate) fn regex(&mut self, at: At<'_>, what: &str, text: &str) {
         if !self.text(at, what, text, REGEX_BYTES_MAX) {
             return;
         }
@@ -106,7 +106,7 @@ impl PlanProblems {
     }
 
     /// A list of globs.
-    pub(super) fn globs(&mut self, at: At<'_>, key: &str, globs: &[String]) {
+    pub(crate) fn globs(&mut self, at: At<'_>, key: &str, globs: &[String]) {
         if !self.length(at, &format!("`{key}`"), globs.len(), ITEMS_MAX) {
             return;
         }

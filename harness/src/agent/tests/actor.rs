@@ -124,6 +124,7 @@ impl Worker for Actor {
                 touched: Vec::new(),
                 diff: holdpoint_protocol::facts::DiffSummary::default(),
                 left_out: Vec::new(),
+                document: None,
                 ledger: Vec::new(),
                 claims: Vec::new(),
                 completion_claim: None,

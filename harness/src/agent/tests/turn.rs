@@ -57,6 +57,7 @@ pub(super) fn turn(flight: &FlightId, waypoint: &str, at: Timestamp) -> Turn {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        documents: Vec::new(),
         conversation: None,
     };
     Turn {

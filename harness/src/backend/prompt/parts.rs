@@ -5,6 +5,7 @@ use std::fmt::Write;
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::Clarified,
+    checkpoint::{CheckpointRule, GateDemands, PathKind, TouchedPaths},
     plan::{Check, Criterion, TurnBudget},
     workflow::GateContext,
 };
@@ -73,6 +74,60 @@ pub(crate) fn push_gate(text: &mut String, role: Option<&str>, gate: Option<&str
             }
             text.push('\n');
         }
+    }
+}
+
+/// What the gate demands of what is handed off, and how its document is handed over. `is_completed`: a completion ends the turn.
+pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_completed: bool) {
+    if demands.is_empty() {
+        return;
+    }
+    text.push_str("## What has to hold\n\n");
+    text.push_str("Your document, Markdown, is the file `$HOLDPOINT_DOCUMENT_FILE`");
+    if let Some(document) = &demands.document {
+        text.push_str(": write it");
+        if !document.sections.is_empty() {
+            let _ = write!(
+                text,
+                ", with the sections {}, each with text below its heading",
+                code_spans(&document.sections)
+            );
+        }
+    }
+    text.push_str(".\n\n");
+    for one in &demands.checkpoints {
+        let how = match &one.rule {
+            None => "you say whether it holds".to_owned(),
+            Some(CheckpointRule::Section(title)) => format!("the document has the section {}", code_span(title)),
+            Some(CheckpointRule::Matches(pattern)) => {
+                format!("the document matches the regular expression {}", code_span(pattern))
+            }
+            Some(CheckpointRule::Lacks(pattern)) => {
+                format!("nothing in the document matches the regular expression {}", code_span(pattern))
+            }
+            Some(CheckpointRule::Touches(paths)) => format!("the work touches {}", touched(paths)),
+            Some(CheckpointRule::Guard(guard)) => format!("the plan's guard `{guard}` is green"),
+            Some(CheckpointRule::Command(command)) => format!("{} ends with exit code 0", code_span(&command.run)),
+        };
+        let optional = if one.required { "" } else { " (optional)" };
+        let _ = writeln!(text, "- `{}`{optional}: {how}", one.name);
+    }
+    let over_the_line = if is_completed { ", or with `holdpoint-ask complete --checkpoint NAME=pass`" } else { "" };
+    let _ = write!(
+        text,
+        "\nSay what you alone can say in the front matter of that file (`checkpoints: [{{name: NAME, status: pass}}]`){over_the_line}. \
+         A status is `pass`, `fail` or `skip`; a required checkpoint has to pass. What does not hold is said to you, and you are \
+         asked again, {} times at most. Where only a person can help, say `status: blocked`, `block_reason` and `block_details` \
+         in the front matter.\n\n",
+        demands.retries()
+    );
+}
+
+fn touched(paths: &TouchedPaths) -> String {
+    match paths {
+        TouchedPaths::Kind(PathKind::Tests) => "a test".to_owned(),
+        TouchedPaths::Kind(PathKind::Docs) => "a document for readers".to_owned(),
+        TouchedPaths::Globs(globs) => format!("a path that matches {}", code_spans(globs)),
     }
 }
 

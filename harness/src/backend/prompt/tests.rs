@@ -85,6 +85,7 @@ pub(crate) fn request() -> BuildRequest {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        documents: Vec::new(),
         conversation: None,
     }
 }

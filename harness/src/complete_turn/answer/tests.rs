@@ -30,7 +30,11 @@ fn of(result: &BackendResult, change: impl FnOnce(&mut CompletionRequest)) -> An
 fn held(result: &BackendResult, request: &CompletionRequest, recorded: Option<&Completed>) -> Answer {
     let turn = turn();
     let expected = Expected::decision(&turn.role, &turn.waypoint, &HandoffRules::default());
-    answer(result, Held { turn: &turn, request, expected: &expected, before: Before::default() }, recorded)
+    answer(
+        result,
+        Held { turn: &turn, request, expected: &expected, before: Before::default(), document: None },
+        recorded,
+    )
 }
 
 fn came_to(stdout: &str, change: impl FnOnce(&mut CompletionRequest)) -> (Outcome, String, Vec<String>, bool) {
@@ -101,7 +105,7 @@ fn a_wrong_completion_fails_the_turn_with_what_it_has_to_say() {
 fn what_was_completed_over_the_line_counts_whatever_is_printed_if_the_program_ends_well() {
     let recorded = || {
         let said = serde_json::json!({"outcome": "needs_review", "summary": "no", "blockers": ["name the source"]});
-        Some(completed(said.as_object().unwrap(), &turn(), &request()).unwrap())
+        Some(completed(said.as_object().unwrap(), (&turn(), &request()), None).unwrap())
     };
     let question = r#"{"type": "clarification_request", "question": "which?", "options": ["a", "b"]}"#;
     for printed in [

@@ -1,6 +1,7 @@
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Disposition, GuidancePacket, GuidancePacketBody, Origin},
+    checkpoint::GateDemands,
     ids::role,
     journal::Record,
     plan::TurnBudget,
@@ -68,6 +69,7 @@ pub(crate) fn request() -> CompletionRequest {
                 blocked: Some("a source cannot be reached".to_owned()),
                 ..ByOutcome::default()
             },
+            demands: GateDemands::default(),
         },
         can_reject: true,
         default_outcome: None,
@@ -78,6 +80,7 @@ pub(crate) fn request() -> CompletionRequest {
         tree: "c".repeat(40).parse().unwrap(),
         bundles: Vec::new(),
         report: None,
+        documents: Vec::new(),
         feedback: None,
         advice: None,
     }

@@ -33,7 +33,7 @@ fn asked(next: Next) -> (String, bool) {
 
 #[test]
 fn the_same_error_twice_running_ends_it_and_another_in_between_does_not() {
-    let mut course = ExchangeCourse::new(ExchangeSettings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default(), GateDemands::default());
     for details in ["a", "b", "a"] {
         assert!(asked(course.next(&problem(ExchangeErrorKind::Malformed, details), false, &ASK, 0.0)).1);
     }
@@ -43,7 +43,7 @@ fn the_same_error_twice_running_ends_it_and_another_in_between_does_not() {
 
 #[test]
 fn five_retries_are_made_and_the_last_one_is_the_template_alone() {
-    let mut course = ExchangeCourse::new(ExchangeSettings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default(), GateDemands::default());
     let mut last = String::new();
     for n in 0..5 {
         last = asked(course.next(&problem(ExchangeErrorKind::Malformed, &format!("error {n}")), false, &ASK, 0.0)).0;
@@ -55,7 +55,7 @@ fn five_retries_are_made_and_the_last_one_is_the_template_alone() {
 
 #[test]
 fn a_full_context_window_goes_straight_to_the_template_in_a_new_conversation() {
-    let mut course = ExchangeCourse::new(ExchangeSettings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default(), GateDemands::default());
     let full = problem(ExchangeErrorKind::ContextWindow, "the context window is full");
     let (prompt, same) = asked(course.next(&full, false, &ASK, 0.0));
     assert_eq!((prompt.as_str(), same), (format!("```\n{}\n```\n", ASK.whole).as_str(), false));
@@ -66,7 +66,7 @@ fn a_full_context_window_goes_straight_to_the_template_in_a_new_conversation() {
 #[test]
 fn a_stuck_or_killed_program_is_started_afresh_twice_and_one_that_exits_badly_never() {
     let stuck = problem(ExchangeErrorKind::Stuck, "no output for 300 s");
-    let mut course = ExchangeCourse::new(ExchangeSettings::default());
+    let mut course = ExchangeCourse::new(ExchangeSettings::default(), GateDemands::default());
     for seconds in [1, 2] {
         let fresh = course.next(&stuck, true, &ASK, 0.0);
         assert_eq!(fresh, Next::Fresh { delay: Duration::from_secs(seconds) });
@@ -74,7 +74,7 @@ fn a_stuck_or_killed_program_is_started_afresh_twice_and_one_that_exits_badly_ne
     assert_eq!(course.next(&stuck, true, &ASK, 0.0), Next::End(ExchangeEnd::FreshStartsUsedUp));
     let exit = problem(ExchangeErrorKind::Crashed, "exit code 3");
     assert_eq!(
-        ExchangeCourse::new(ExchangeSettings::default()).next(&exit, false, &ASK, 0.0),
+        ExchangeCourse::new(ExchangeSettings::default(), GateDemands::default()).next(&exit, false, &ASK, 0.0),
         Next::End(ExchangeEnd::BadEnd)
     );
 }
@@ -82,7 +82,12 @@ fn a_stuck_or_killed_program_is_started_afresh_twice_and_one_that_exits_badly_ne
 #[test]
 fn nothing_is_retried_where_a_project_wants_no_retries() {
     let settings = ExchangeSettings { max_json_retries: 0, ..ExchangeSettings::default() };
-    let next = ExchangeCourse::new(settings).next(&problem(ExchangeErrorKind::Malformed, "x"), false, &ASK, 0.0);
+    let next = ExchangeCourse::new(settings, GateDemands::default()).next(
+        &problem(ExchangeErrorKind::Malformed, "x"),
+        false,
+        &ASK,
+        0.0,
+    );
     assert_eq!(next, Next::End(ExchangeEnd::RetriesUsedUp));
 }
 
@@ -94,7 +99,7 @@ proptest! {
         reduced in any::<bool>(),
     ) {
         let settings = ExchangeSettings { max_json_retries: retries, retry_prompt_reduction: reduced, ..ExchangeSettings::default() };
-        let mut course = ExchangeCourse::new(settings.clone());
+        let mut course = ExchangeCourse::new(settings.clone(), GateDemands::default());
         let (mut tries, mut last, mut ended) = (0, usize::MAX, false);
         for (kind, which, long, can_start, kept) in failures {
             let details = format!("{which}{}", "ä".repeat(long));

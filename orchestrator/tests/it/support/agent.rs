@@ -398,6 +398,7 @@ impl Agent {
                 touched: vec![],
                 diff: DiffSummary::default(),
                 left_out: Vec::new(),
+                document: None,
                 ledger: vec![],
                 claims: vec![],
                 completion_claim: None,

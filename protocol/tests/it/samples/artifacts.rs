@@ -121,6 +121,7 @@ fn built() -> BuildArtifact {
             touched: touched(),
             diff: diff(),
             left_out: vec![left_out()],
+            document: Some(Box::new(gate_document())),
             ledger: vec![
                 ledger(LedgerSource::Harness, Some(0), Some(digest("log"))),
                 ledger(LedgerSource::Agent, None, None),
@@ -164,6 +165,7 @@ fn failed_build() -> BuildArtifact {
             touched: Vec::new(),
             diff: DiffSummary::default(),
             left_out: Vec::new(),
+            document: None,
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
@@ -233,6 +235,7 @@ fn plans() -> Kinds {
         summary: "Two claims have no source.".to_owned(),
         blockers: vec!["The price has no source".to_owned()],
         rejection_notes: Some("The price list is in docs/prices.md".to_owned()),
+        document: Some(Box::new(gate_document())),
         metadata: [("pages".to_owned(), 3.into())].into(),
         metered: Some(metered()),
         markers_ignored: vec![ignored()],

@@ -84,6 +84,7 @@ fn state(phase: Phase) -> WaypointState {
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
         advice: None,
+        documents: documents(),
         configured: Configured { began: 1, by: 2 },
         spent: Spent::default(),
     }

@@ -7,6 +7,10 @@ use holdpoint_protocol::{
         WorkInProgress,
     },
     budget::{Limits, OnExceeded, Unmetered},
+    checkpoint::{
+        CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatus, DocumentRef,
+        DocumentSpec, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
+    },
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, LeftOut, LeftOutKind, Oid, PathChange, Verdict,
         Violation, ViolationKind,
@@ -73,12 +77,60 @@ pub(super) fn work_in_progress() -> WorkInProgress {
     WorkInProgress { commit: oid('b'), bundle: bundle('b') }
 }
 
+/// A gate with a checkpoint of every kind.
+fn demands() -> GateDemands {
+    let checkpoint = |name: &str, rule| CheckpointSpec { name: name.parse().unwrap(), rule, required: true };
+    let command = CheckpointCommand { run: "make test".to_owned(), timeout: Some(Millis(60_000)) };
+    let rules = [
+        CheckpointRule::Section("Impact".to_owned()),
+        CheckpointRule::Matches("AC-1".to_owned()),
+        CheckpointRule::Lacks("blocker".to_owned()),
+        CheckpointRule::Touches(TouchedPaths::Kind(PathKind::Tests)),
+        CheckpointRule::Touches(TouchedPaths::Globs(vec!["api/**".to_owned()])),
+        CheckpointRule::Guard("suite".parse().unwrap()),
+        CheckpointRule::Command(command),
+    ];
+    let mut checkpoints = vec![CheckpointSpec { required: false, ..checkpoint("design_complete", None) }];
+    let ruled = rules.into_iter().enumerate();
+    checkpoints.extend(ruled.map(|(n, rule)| checkpoint(&format!("rule-{n}"), Some(rule))));
+    let document = Some(DocumentSpec { sections: vec!["Impact".to_owned()] });
+    GateDemands { document, checkpoints, checkpoint_retries: Some(2) }
+}
+
+/// Documents of earlier gates.
+pub(super) fn documents() -> Vec<DocumentRef> {
+    let blob = BlobRef { role: role::id(role::ORCHESTRATOR), digest: Digest::of(b"document"), bytes: 8 };
+    vec![DocumentRef { gate: "requirements".parse().unwrap(), blob }]
+}
+
+/// A document with what came of its gate's checkpoints.
+pub(super) fn gate_document() -> GateDocument {
+    let result = |name: &str, by, status, message: &str| CheckpointResult {
+        name: name.parse().unwrap(),
+        by,
+        status,
+        message: message.to_owned(),
+    };
+    GateDocument {
+        text: "# Impact\n\nNone.\n".to_owned(),
+        title: Some("Impact".to_owned()),
+        checkpoints: vec![
+            result("impact_analyzed", EstablishedBy::Predicate, CheckpointStatus::Pass, ""),
+            result("tests_passing", EstablishedBy::Command, CheckpointStatus::Pass, ""),
+            result("design_complete", EstablishedBy::Statement, CheckpointStatus::Skip, "nothing to design"),
+        ],
+        retry_count: 1,
+        last_failure: Some("impact_analyzed (fail): section `Impact` has no text".to_owned()),
+    }
+}
+
 /// What a gate says to the holder of its turn.
 pub(super) fn gate_context() -> GateContext {
     GateContext {
         expectations: vec!["Every line was read".to_owned()],
         tips: vec!["Begin with the tests".to_owned()],
         outcome_help: ByOutcome { complete: Some("It lands.".to_owned()), ..ByOutcome::default() },
+        demands: demands(),
     }
 }
 

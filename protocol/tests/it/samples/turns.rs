@@ -78,6 +78,7 @@ pub(super) fn build_turn() -> Turn {
             title: "The types".to_owned(),
             commit: oid('d'),
         }],
+        documents: Vec::new(),
         conversation: Some(talk()),
     };
     a_turn(role::REPAIR, Purpose::Build, TurnRequest::Build(Box::new(request)))
@@ -112,6 +113,7 @@ pub(super) fn complete_turn() -> Turn {
         tree: oid('c'),
         bundles: vec![bundle('a'), bundle('b')],
         report: Some(digest("report")),
+        documents: documents(),
         feedback: Some(feedback()),
         goal: None,
         criteria: Vec::new(),

@@ -1,0 +1,123 @@
+//! The checkpoints of a gate that makes work, established in its turn: what its program wrote, what it touched, and what the
+//! gate's commands come to (DOC-4, DOC-6).
+
+use std::time::Duration;
+
+use holdpoint_core::{
+    checkpoints::{self, Block, HandedOver, MESSAGE_BYTES_MAX, WrittenDocument},
+    telling,
+};
+use holdpoint_protocol::{
+    artifact::{Confidence, ExchangeErrorKind},
+    checkpoint::{
+        CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointStatus, EstablishedBy, GateDemands, GateDocument,
+    },
+    facts::PathChange,
+    ids::CriterionId,
+    plan::CHECK_TIMEOUT_DEFAULT,
+};
+use holdpoint_sandbox::Ended;
+
+use super::{output::last_lines, workbench::BuildError};
+use crate::{
+    backend::{Backend, BackendTask, CheckedCommand, question::ValidQuestion},
+    exchange::{ResultProblem, document},
+};
+
+/// What a gate demands, and where its commands are run.
+#[derive(Debug)]
+pub(super) struct Checkpoints<'a, B> {
+    pub(super) demands: &'a GateDemands,
+    pub(super) backend: &'a B,
+    pub(super) task: &'a BackendTask,
+}
+
+/// What came of them.
+#[derive(Debug)]
+pub(super) enum Established {
+    /// The work can be handed off, with this.
+    Ready(Option<GateDocument>),
+    /// Its program is asked again.
+    Unready(ResultProblem),
+    /// Its program says that only a person can help.
+    Blocked(ValidQuestion),
+}
+
+impl<B: Backend> Checkpoints<'_, B> {
+    /// Establishes all of them for work that touches these paths.
+    pub(super) async fn establish(&self, touched: &[PathChange]) -> Result<Established, BuildError> {
+        if self.demands.is_empty() {
+            return Ok(Established::Ready(None));
+        }
+        let written = self.task.document_file.as_deref().and_then(document::written).unwrap_or_default();
+        let written = match checkpoints::read_document(written.as_bytes(), "document") {
+            Ok(written) => written,
+            Err(wrong) => {
+                let what = format!("the document cannot be read: {}", wrong.render());
+                return Ok(Established::Unready(ResultProblem::new(ExchangeErrorKind::Semantic, what)));
+            }
+        };
+        let WrittenDocument { title, statements, block, text } = written;
+        if let Some(block) = block {
+            return Ok(match asks(&block).checked() {
+                Ok(question) => Established::Blocked(question),
+                Err(bad) => {
+                    let what = format!("`block_details` cannot be asked of a person: {bad}");
+                    Established::Unready(ResultProblem::new(ExchangeErrorKind::Semantic, what))
+                }
+            });
+        }
+        let mut said = checkpoints::stated(statements);
+        for spec in &self.demands.checkpoints {
+            if let Some(CheckpointRule::Command(command)) = &spec.rule {
+                said.push(self.run(&spec.name, command).await?);
+            }
+        }
+        let touched: Vec<String> = touched.iter().map(|change| change.path.clone()).collect();
+        let over = HandedOver { text: &text, touched: &touched, said: &said };
+        let validation = checkpoints::validate(self.demands, &over, 0);
+        if validation.handoff_ready {
+            let checkpoints = validation.checkpoints;
+            return Ok(Established::Ready(Some(GateDocument { text, title, checkpoints, ..GateDocument::default() })));
+        }
+        let what = checkpoints::in_one_line(self.demands, &validation);
+        let problem = ResultProblem::new(ExchangeErrorKind::NotReady, what);
+        Ok(Established::Unready(ResultProblem { validation: Some(Box::new(validation)), ..problem }))
+    }
+
+    async fn run(&self, name: &CriterionId, command: &CheckpointCommand) -> Result<CheckpointResult, BuildError> {
+        let wall = command.timeout.unwrap_or(CHECK_TIMEOUT_DEFAULT).duration().min(self.backend.limits(self.task).0);
+        let ran = self.backend.check(self.task, &command.run, wall).await?;
+        let wrong = unmet(&ran, wall);
+        let status = if wrong.is_none() { CheckpointStatus::Pass } else { CheckpointStatus::Fail };
+        let message = wrong.unwrap_or_default();
+        Ok(CheckpointResult { name: name.clone(), by: EstablishedBy::Command, status, message })
+    }
+}
+
+/// Why a command does not hold, with the last lines that it printed.
+fn unmet(ran: &CheckedCommand, wall: Duration) -> Option<String> {
+    let how = match ran.ended {
+        Ended::Exited(0) => return None,
+        Ended::Exited(code) => format!("it {}", telling::exited(code)),
+        Ended::Signalled(signal) => format!("{} ended it", telling::signal(signal)),
+        Ended::TimedOut => format!("it took longer than {} s", wall.as_secs()),
+        Ended::OutputLimit => "it printed more than it may".to_owned(),
+        Ended::MemoryLimit => "it used more memory than it may".to_owned(),
+        Ended::DiskLimit => "it wrote more than it may".to_owned(),
+    };
+    let lines = last_lines(&ran.output);
+    let room = MESSAGE_BYTES_MAX.saturating_sub(how.len() + 2);
+    let lines = lines.get(lines.ceil_char_boundary(lines.len().saturating_sub(room))..).unwrap_or_default();
+    Some(if lines.trim().is_empty() { how } else { format!("{how}: {}", lines.trim()) })
+}
+
+/// What blocks a program, as the question that it is to people.
+fn asks(block: &Block) -> ValidQuestion {
+    ValidQuestion {
+        question: block.details.clone(),
+        options: Vec::new(),
+        confidence: Confidence::Low,
+        decision_context: format!("the agent's document is blocked: {}", block.reason),
+    }
+}

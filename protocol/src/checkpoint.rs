@@ -1,0 +1,223 @@
+//! Checkpoints: what has to hold of what is handed off at a gate (DOC-1 to DOC-7).
+//!
+//! They are data. How one is established, and what follows from all of them, is `holdpoint_core::checkpoints`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    facts::BlobRef,
+    ids::{CriterionId, GateId},
+    time::Millis,
+};
+
+/// Checkpoints of one gate, at most.
+pub const CHECKPOINTS_MAX: usize = 32;
+/// How often a program is asked again for the sake of checkpoints, where its gate does not say (DOC-6).
+pub const CHECKPOINT_RETRIES_DEFAULT: u32 = 3;
+/// The most that a gate may say.
+pub const CHECKPOINT_RETRIES_MAX: u32 = 10;
+
+/// What a gate demands of what is handed off there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GateDemands {
+    /// The document that is handed over; absent: none has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocumentSpec>,
+    /// What has to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<CheckpointSpec>,
+    /// How often a program is asked again in its turn; absent: [`CHECKPOINT_RETRIES_DEFAULT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_retries: Option<u32>,
+}
+
+impl GateDemands {
+    /// Whether nothing is demanded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.document.is_none() && self.checkpoints.is_empty()
+    }
+
+    /// How often a program is asked again in its turn.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.checkpoint_retries.unwrap_or(CHECKPOINT_RETRIES_DEFAULT)
+    }
+}
+
+/// The document of a gate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentSpec {
+    /// The headings that it has, each with text below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<String>,
+}
+
+/// One checkpoint as declared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointSpec {
+    /// Unique in the gate.
+    pub name: CriterionId,
+    /// How it is established; absent: the agent says so.
+    #[serde(flatten)]
+    pub rule: Option<CheckpointRule>,
+    /// Whether the gate waits for it.
+    #[serde(default = "required", skip_serializing_if = "is_required")]
+    pub required: bool,
+}
+
+fn required() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_required(required: &bool) -> bool {
+    *required
+}
+
+/// How a checkpoint is established without the agent's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckpointRule {
+    /// The document has this heading, with text below it.
+    Section(String),
+    /// The document matches this regular expression.
+    Matches(String),
+    /// The document does not match this regular expression.
+    Lacks(String),
+    /// The work touches a path of this kind.
+    Touches(TouchedPaths),
+    /// The plan's guard of this id is green; where the plan has none, the agent says so.
+    Guard(CriterionId),
+    /// A command ends well in the clone.
+    Command(CheckpointCommand),
+}
+
+/// Which paths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TouchedPaths {
+    /// Those of a kind.
+    Kind(PathKind),
+    /// Those that match a glob.
+    Globs(Vec<String>),
+}
+
+/// A kind of paths that holds for all projects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// Files of tests.
+    Tests,
+    /// Files for readers.
+    Docs,
+}
+
+/// A command of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointCommand {
+    /// A line for `sh -c`.
+    pub run: String,
+    /// How long it may take; absent: as long as a check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
+}
+
+/// What came of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointResult {
+    /// Which.
+    pub name: CriterionId,
+    /// How it was established.
+    pub by: EstablishedBy,
+    /// What came of it.
+    pub status: CheckpointStatus,
+    /// Why; a bounded text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// How a checkpoint was established (DOC-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EstablishedBy {
+    /// The document or the work was looked at.
+    Predicate,
+    /// A command was run.
+    Command,
+    /// The agent says so.
+    Statement,
+}
+
+/// What came of a checkpoint (DOC-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointStatus {
+    /// It holds.
+    Pass,
+    /// It does not hold.
+    Fail,
+    /// Nobody tried.
+    Skip,
+}
+
+impl CheckpointStatus {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// What an agent says of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointStatement {
+    /// Which.
+    pub name: CriterionId,
+    /// What it says of it.
+    pub status: CheckpointStatus,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// A document that is handed over at a gate, with what holds of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateDocument {
+    /// Its Markdown, without front matter; at most [`DOCUMENT_BYTES_MAX`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What came of the gate's checkpoints, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<CheckpointResult>,
+    /// How often its maker was asked again for the sake of checkpoints.
+    #[serde(default)]
+    pub retry_count: u32,
+    /// Why it was asked the last time, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
+}
+
+/// The document that was last handed over at a gate, by reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentRef {
+    /// The gate.
+    pub gate: GateId,
+    /// Its Markdown, which the orchestrator stored as a blob of its own role.
+    pub blob: BlobRef,
+}
+
+/// Bytes of a document: it is in one message with the rest of its handoff.
+pub const DOCUMENT_BYTES_MAX: usize = 128 << 10;
