@@ -86,6 +86,7 @@ pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[
     KnownWorkflow { name: "fly", has_verifier: true },
     KnownWorkflow { name: "fly-approved", has_verifier: true },
     KnownWorkflow { name: ONE_GATE, has_verifier: false },
+    KnownWorkflow { name: "stages", has_verifier: true },
 ];
 
 /// Reads a plan from a file's bytes. Of a larger file only one byte more than [`FILE_BYTES_MAX`] has to be given.

@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// The name of each, and the file it is declared in.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("fly", include_str!("../workflows/fly.yaml")),
     ("fly-approved", include_str!("../workflows/fly-approved.yaml")),
     (ONE_GATE, include_str!("../workflows/one-gate.yaml")),
+    ("stages", include_str!("../workflows/stages.yaml")),
 ];
 
 /// The workflow of work without a plan in a project without workflows (GATE-11). A workflow that the project declares later

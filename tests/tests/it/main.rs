@@ -42,6 +42,7 @@ mod refusals;
 mod reloads;
 mod remote;
 mod repositories;
+mod stages;
 mod stalled;
 mod surroundings;
 mod taking;

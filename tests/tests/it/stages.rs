@@ -1,0 +1,163 @@
+//! Documents with checkpoints (DOC-3 to DOC-8): the built-in workflow `stages`, through real processes.
+
+use holdpoint_tests::world::{Finished, World};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// Its first document lacks a section, its second the criteria; the third is whole.
+const ANALYST: &str = r#"
+prompt=$(cat)
+doc="$HOLDPOINT_DOCUMENT_FILE"
+case ${HOLDPOINT_RETRY:-0} in
+  0) printf -- '---\nhandoff_ready: true\n---\n# Requirements\n\nA greeting.\n' > "$doc" ;;
+  1) case $prompt in *'### Checkpoint: impact_analyzed'*'### Retry Attempt: 1 of 3'*) ;; *) exit 5 ;; esac
+     printf '\n# Impact\n\nNone.\n' >> "$doc" ;;
+  2) case $prompt in *impact_analyzed*) exit 6 ;; *'### Checkpoint: acceptance_criteria_defined'*'### Retry Attempt: 2 of 3'*) ;; *) exit 7 ;; esac
+     printf '\n# Acceptance Criteria\n\n- AC-1: greeting says hello\n' >> "$doc" ;;
+  *) exit 8 ;;
+esac
+echo "The request is clear."
+"#;
+
+/// Has the requirements to read, and says over the line what it alone can say.
+const ARCHITECT: &str = r#"
+prompt=$(cat)
+grep -q '^- AC-1: greeting says hello' "$HOLDPOINT_DOCUMENTS_DIR/requirements.md" || exit 3
+case $prompt in *'AC-1: greeting says hello'*) ;; *) exit 4 ;; esac
+printf '# Design\n\nOne file.\n\n# Tasks\n\n1. Write it.\n\n# Tests\n\nOne.\n' > "$HOLDPOINT_DOCUMENT_FILE"
+if holdpoint-ask complete --summary 'Planned.' 2> "$TMPDIR/wrong"; then exit 5; fi
+grep -q '"error":"checkpoints_unmet"' "$TMPDIR/wrong" && grep -q requirements_addressed "$TMPDIR/wrong" || exit 6
+holdpoint-ask complete --summary 'Planned.' --checkpoint requirements_addressed=pass:all
+"#;
+
+/// Forgets the test at first, and what it makes is wrong.
+const BUILDER: &str = r#"
+prompt=$(cat)
+test -f "$HOLDPOINT_DOCUMENTS_DIR/architecture.md" || exit 3
+if [ "${HOLDPOINT_RETRY:-0}" = 0 ]; then
+  echo hallo > greeting
+  printf -- '---\ncheckpoints:\n- {name: code_complete, status: pass}\n- {name: no_lint_errors, status: pass}\n---\nDone.\n' \
+    > "$HOLDPOINT_DOCUMENT_FILE"
+else
+  case $prompt in *'### Checkpoint: tests_written'*'### Checkpoint: tests_passing'*'it exited with 1'*) ;; *) exit 4 ;; esac
+  echo hello > greeting
+  echo 'grep -q hello greeting' > tests/greeting.sh
+fi
+"#;
+
+const PLAN: &str = r#"
+plan: staged
+workflow: stages
+guards: [{id: suite, check: "for t in tests/*.sh; do sh $t || exit 1; done"}]
+waypoints:
+  - {id: w, goal: Greet, criteria: [{id: c, check: "grep -q hello greeting"}]}
+"#;
+
+struct Staged {
+    world: World,
+    flight: String,
+}
+
+impl Staged {
+    fn fly((analyst, architect, builder): (&str, &str, &str)) -> (Self, Finished) {
+        let world =
+            World::new(&[("readme", "x\n"), ("tests/first.sh", "! test -f greeting || grep -q hello greeting\n")]);
+        world.plan(PLAN);
+        let analyst = format!("analyst={}", world.program("analyst.sh", analyst));
+        let architect = format!("architect={}", world.program("architect.sh", architect));
+        let builder = world.program("builder.sh", builder);
+        let agents = ["--agent", &analyst, "--agent", &architect, "--builder", &builder];
+        let run = world.holdpoint(&[&["run", "../plan/plan.yaml", "--json"], &agents[..]].concat());
+        let flight = run.json()["flight"].as_str().unwrap_or_default().to_owned();
+        (Self { world, flight }, run)
+    }
+
+    fn history(&self) -> Vec<Value> {
+        let history = self.world.holdpoint(&["history", "w", "--flight", &self.flight, "--json"]);
+        history.expect(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The documents that were handed over, oldest first.
+    fn documents(&self) -> Vec<Value> {
+        let of = |line: Value| Some(line["artifact"]["document"].clone()).filter(|document| !document.is_null());
+        self.history().into_iter().filter_map(of).collect()
+    }
+
+    fn is_sound(&self) {
+        self.world.holdpoint(&["export", &self.flight, "--out", "../flight.jsonl"]).expect(0);
+        self.world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+    }
+}
+
+#[test]
+fn a_request_goes_through_four_stages_and_each_agent_is_asked_again_until_its_checkpoints_hold() {
+    let (staged, run) = Staged::fly((ANALYST, ARCHITECT, BUILDER));
+    assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
+    assert_eq!(run.json()["waypoints"][0]["attempts"], 1, "checkpoints are met in the turn: {run}");
+    let documents = staged.documents();
+    let of = |key: &str| documents.iter().map(|document| document[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("retry_count"), [2, 0, 1], "{documents:#?}");
+    assert_eq!(of("title"), [Value::from("Requirements"), "Design".into(), Value::Null], "{documents:#?}");
+    let last = documents[0]["last_failure"].as_str().unwrap();
+    assert!(last.contains("acceptance_criteria_defined (fail)"), "{last}");
+    let built = documents[2]["checkpoints"].as_array().unwrap();
+    let by: Vec<_> = built.iter().map(|one| format!("{} {} {}", one["name"], one["by"], one["status"])).collect();
+    let expected = [
+        r#""tests_written" "predicate" "pass""#,
+        r#""code_complete" "statement" "pass""#,
+        r#""tests_passing" "command" "pass""#,
+        r#""no_lint_errors" "statement" "pass""#,
+    ];
+    assert_eq!(by, expected);
+    let tries = staged.history().iter().filter(|line| line["kind"] == "exchange_record").count();
+    assert!(tries >= 2, "each failed try is a record");
+    staged.is_sound();
+}
+
+#[test]
+fn an_agent_that_used_up_its_retries_is_a_persons_who_has_the_gate_tried_again_with_what_was_missing() {
+    let analyst = r#"
+if [ -n "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then
+  grep -q 'impact_analyzed' "$HOLDPOINT_FEEDBACK_FILE" || exit 3
+  printf '# Requirements\n\nx\n\n# Impact\n\nx\n\n# Acceptance Criteria\n\n- AC-1: x\n' > "$HOLDPOINT_DOCUMENT_FILE"
+else
+  printf '# Requirements\n\nx\n' > "$HOLDPOINT_DOCUMENT_FILE"
+fi
+cat > /dev/null; echo done"#;
+    let architect = "cat > /dev/null; exec sleep 600";
+    let (staged, run) = Staged::fly((analyst, architect, "exit 9"));
+    let waypoint = run.expect(1).json()["waypoints"][0].clone();
+    assert_eq!(
+        (&waypoint["status"], &waypoint["reason_code"]),
+        (&"blocked".into(), &"checkpoints_unmet".into()),
+        "{run}"
+    );
+    assert_eq!((&waypoint["gate"], &waypoint["block_reason"]), (&"requirements".into(), &"needs_human_input".into()));
+    let item =
+        staged.world.holdpoint(&["inbox", "--flight", &staged.flight, "--json"]).expect(0).json()["items"][0].clone();
+    assert!(item["remediation"].as_str().unwrap().contains("impact_analyzed"), "{item:#}");
+    staged.world.holdpoint(&["retry", "w", "--flight", &staged.flight, "--as", "human-ada"]).expect(0);
+    let again = staged.world.start(&["run", "--resume", &staged.flight, "--json"]);
+    holdpoint_tests::world::eventually("the next gate", || {
+        let task = staged.world.holdpoint(&["task", "w", "--flight", &staged.flight, "--json"]);
+        (task.code == 0 && task.json()["gate"]["current"] == "architecture").then_some(())
+    });
+    again.signal(Signal::SIGINT);
+    again.finish();
+}
+
+#[test]
+fn a_document_that_is_blocked_blocks_its_gate_and_says_why() {
+    let analyst = r"
+cat > /dev/null
+printf -- '---\nstatus: blocked\nblock_reason: scope_change\nblock_details: The request names two products\n---\n' > $HOLDPOINT_DOCUMENT_FILE
+echo 'I cannot go on.'";
+    let (staged, run) = Staged::fly((analyst, "exit 9", "exit 9"));
+    let waypoint = run.expect(1).json()["waypoints"][0].clone();
+    assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"blocked".into(), &"gate_blocked".into()), "{run}");
+    assert_eq!(waypoint["block_reason"], "scope_change", "{run}");
+    let item =
+        staged.world.holdpoint(&["inbox", "--flight", &staged.flight, "--json"]).expect(0).json()["items"][0].clone();
+    let remediation = item["remediation"].as_str().unwrap();
+    assert!(remediation.contains("scope_change: The request names two products"), "{item:#}");
+}
