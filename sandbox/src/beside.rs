@@ -2,11 +2,13 @@
 //! another one there. It confines nothing: both are in the same sandbox.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, raise};
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, killpg, raise};
+use nix::unistd::Pid;
 
 /// How often it is looked whether the program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -15,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Beside {
     child: Child,
+    /// It leads a process group of its own.
+    apart: bool,
 }
 
 /// The pipes to a program: what it reads, and what it prints. Its standard error is this program's own.
@@ -32,13 +36,29 @@ impl Beside {
     /// # Errors
     /// It cannot be started.
     pub fn start(line: &str) -> io::Result<(Self, Pipes)> {
+        Self::start_in(line, false)
+    }
+
+    /// As [`Self::start`], in a process group of its own: signals that it sends to its group do not come here, and the whole
+    /// group is killed when this is dropped.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_apart(line: &str) -> io::Result<(Self, Pipes)> {
+        Self::start_in(line, true)
+    }
+
+    fn start_in(line: &str, apart: bool) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new("sh");
         command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if apart {
+            command.process_group(0);
+        }
         let mut child = command.spawn()?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        Ok((Self { child }, Pipes { stdin, stdout }))
+        Ok((Self { child, apart }, Pipes { stdin, stdout }))
     }
 
     /// How it ended, if it does within this time.
@@ -57,10 +77,21 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have ended already; its group has its number as long as it was not waited for, or has members left.
+        if let Some(group) = self.child.id().try_into().ok().filter(|_| self.apart) {
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// From here on no program of the same user can read, change or trace this process.
+///
+/// # Errors
+/// The system refuses.
+pub fn keep_apart() -> io::Result<()> {
+    Ok(prctl::set_dumpable(false)?)
 }
 
 /// Ends this process as that one ended: by the same signal, or with its exit code, and with `otherwise` where it ended well.
@@ -90,6 +121,19 @@ mod tests {
         assert_eq!(printed, "heard this\n");
         let status = beside.ended_within(Duration::from_secs(30)).unwrap();
         assert_eq!(status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_apart_signals_its_own_group_and_takes_it_with_it() {
+        let (mut apart, mut pipes) = Beside::start_apart("sleep 600 & kill -KILL 0").unwrap();
+        let mut nothing = Vec::new();
+        pipes.stdout.read_to_end(&mut nothing).unwrap();
+        let status = apart.ended_within(Duration::from_secs(30)).unwrap();
+        assert_eq!(status.signal(), Some(Signal::SIGKILL as i32), "and this process goes on");
+        let (apart, mut pipes) = Beside::start_apart("sleep 600 & exec sleep 600").unwrap();
+        drop(apart);
+        pipes.stdout.read_to_end(&mut nothing).unwrap();
+        assert!(nothing.is_empty(), "the end of both closes the pipe");
     }
 
     #[test]
