@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     holdpoint_sandbox::observer::maybe_run();
     holdpoint_harness::ask::maybe_run();
     holdpoint_harness::acp::maybe_run();
+    holdpoint_harness::over_http::maybe_run();
     holdpoint_outline::maybe_run();
     holdpoint_conditions::maybe_run();
     holdpoint_cli::maybe_keep_broker();

@@ -8,7 +8,7 @@ mod lookup;
 
 use std::path::{Component, Path, PathBuf};
 
-use holdpoint_core::plan::closest;
+use holdpoint_core::{over_http, plan::closest};
 use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
 use holdpoint_runtime::config::{Config, PRESETS, ProgramConfig};
@@ -79,8 +79,10 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
 }
 
 /// What a command line certainly lacks on this machine: its program is in no folder of `PATH`. Paths are left to the run: the
-/// work itself may bring them.
+/// work itself may bring them. Of a test over HTTP it is the service's command that counts.
 pub(crate) fn lacking_in_path(command: &str) -> Option<String> {
+    let test = over_http::of_command(command);
+    let command = test.as_ref().map_or(command, |test| test.run.as_str());
     let word = lookup::first_program(command).filter(|word| !word.contains('/'))?;
     let lack = lookup::in_folders(word, &std::env::var_os("PATH")?).err()?;
     Some(match lack {

@@ -119,7 +119,9 @@ async fn with_tests(mut plan: Plan, repo: &UserRepo, base: &ObjectId) -> Result<
             let hint = "`testsFile` is a path in the repository, and agents work on that commit: commit the file";
             return Err(Failure::usage("tests_file_missing", message, hint));
         };
-        let tests = plan::read_tests(&bytes, file)?;
+        let service = plan.service.as_ref();
+        let tests = plan::read_tests(&bytes, file, service)?;
+        waypoint.criteria.extend(plan::criteria_over_http(service, &tests, waypoint.tests.len() + 1));
         waypoint.tests.extend(tests);
     }
     Ok(plan)

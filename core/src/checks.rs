@@ -17,6 +17,7 @@ use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 use regex::Regex;
 
 use crate::{
+    over_http,
     runners::{self, Observed, Runner, TestCounts},
     telling,
     written::Softened,
@@ -87,9 +88,11 @@ pub struct JudgedRun {
 }
 
 impl JudgedRun {
-    /// Reads a run's end and output. `whole`: nothing of the output was cut; of a cut one nothing is counted.
+    /// Reads a run's end and output. `whole`: nothing of the output was cut; of a cut one nothing is counted, nor of a test over
+    /// HTTP, whose output has what the service says.
     #[must_use]
     pub fn read(command: &str, end: CheckEnd, expect: Option<&Regex>, output: &str, whole: bool) -> Self {
+        let whole = whole && !over_http::is_asked_by(command);
         let counts = if whole { runners::counts(command, output) } else { None };
         let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
         let red = counts.as_ref().is_some_and(TestCounts::is_red) && !runners::expected(command);

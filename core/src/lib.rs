@@ -36,6 +36,7 @@ pub mod lines;
 pub mod live;
 pub mod map;
 pub mod mutants;
+pub mod over_http;
 pub mod pages;
 pub mod paths;
 pub mod plan;

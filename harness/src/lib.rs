@@ -15,4 +15,5 @@ pub mod dialect;
 pub mod exchange;
 pub mod live;
 pub mod meter;
+pub mod over_http;
 mod personality;

@@ -2,7 +2,11 @@
 //!
 //! Reading the YAML and finding its errors is `holdpoint_core::plan`.
 
+mod http;
+
 use std::collections::BTreeMap;
+
+pub use http::{HttpExpected, HttpGiven, HttpService, HttpTest};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +50,9 @@ pub struct Plan {
     /// Files that are no work, as patterns of gitignore(5). What a submitter's own settings of git ignore is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
+    /// The service that tests over HTTP ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<HttpService>,
     /// The units of work, in the file's order.
     pub waypoints: Vec<Waypoint>,
 }
@@ -265,7 +272,7 @@ pub struct Waypoint {
     pub budget: TurnBudget,
     /// Its own workflow.
     pub workflow: Option<String>,
-    /// Optional BDD specs (GATE-23), carried as they stand.
+    /// BDD specs (GATE-23). Each that can be asked over HTTP of the plan's service is a criterion as well.
     pub tests: Vec<serde_json::Value>,
     /// A file of BDD specs.
     #[serde(rename = "testsFile")]

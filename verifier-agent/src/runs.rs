@@ -20,6 +20,7 @@ use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener},
     backend::login,
     exchange::stall::Stall,
+    over_http,
 };
 use holdpoint_protocol::{
     Digest,
@@ -393,6 +394,10 @@ impl<'a> Runs<'a> {
         }
         let mut command = Command::shell(program.command, &folders.dir, profile);
         command.env = env;
+        if over_http::is_asked_by(program.command) {
+            let dir = scratch.join("http");
+            over_http::grant(&dir, self.sandbox, &mut command).map_err(VerifyError::io("link in", &dir))?;
+        }
         if let Some(listener) = &listener {
             observed::start_through(listener, program.command, &mut command, &scratch)?;
         }

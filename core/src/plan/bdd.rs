@@ -1,15 +1,17 @@
 //! BDD specs of a waypoint (GATE-23): what is given, what happens, and what follows. They are in the plan, or in a file
-//! of the repository, and are shown to agents. Nothing runs them.
+//! of the repository, and are shown to agents. Those that ask the plan's service are criteria as well ([`super::over_http`]).
 
-use serde_json::Value as Json;
+use holdpoint_protocol::plan::HttpService;
+use serde_json::{Value as Json, json};
 
 use super::{
-    FILE_BYTES_MAX, PlanErrors,
+    FILE_BYTES_MAX, PlanErrors, PlanProblems,
     error::Problems,
     fields::Fields,
-    text_of,
+    over_http,
+    path::At,
+    rules, text_of,
     tree::{self, FileKind, Node, Value},
-    waypoint::json,
 };
 
 /// What messages about files of specs say.
@@ -28,31 +30,50 @@ pub(super) fn tests(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Json> {
 }
 
 fn test(node: &Node, problems: &mut Problems) -> Option<Json> {
-    let spec = Fields::open(node, "a test", &["given", "when", "then"], problems)?;
+    let spec = Fields::open(node, "a test", &["given", "when", "then", "red_first"], problems)?;
     spec.demand("given", "say what holds before, such as `given: an expired token`", problems);
     spec.demand("when", "say what happens, such as `when: GET /me`", problems);
     spec.demand("then", "say what follows, in words or as `then: {status: 401}`", problems);
-    spec.text("given", problems);
-    spec.text("when", problems);
-    if let Some(node) = spec.get("then", problems).filter(|node| !matches!(node.value, Value::Scalar { .. })) {
-        let then = Fields::open(node, "`then`", &["status", "body_contains", "headers"], problems)?;
-        if then.number::<u64>("status", &STATUS, problems).is_some_and(|status| !STATUS.contains(&status)) {
+    let mut read = json!({
+        "given": spec.text("given", problems).unwrap_or_default(),
+        "when": spec.text("when", problems).unwrap_or_default(),
+    });
+    read["then"] = match spec.get("then", problems) {
+        Some(node) if matches!(node.value, Value::Scalar { .. }) => json!(spec.text("then", problems)),
+        Some(node) => then(node, problems)?,
+        None => Json::Null,
+    };
+    if spec.flag("red_first", problems) == Some(true) {
+        read["red_first"] = json!(true);
+    }
+    Some(read)
+}
+
+fn then(node: &Node, problems: &mut Problems) -> Option<Json> {
+    let then = Fields::open(node, "`then`", &["status", "body_contains", "headers"], problems)?;
+    let mut read = json!({});
+    if let Some(status) = then.number::<u64>("status", &STATUS, problems) {
+        if !STATUS.contains(&status) {
             problems.add(node.at, "`status` is no status code of HTTP", "write one from 100 to 599");
         }
-        then.texts("body_contains", problems);
-        if let Some(headers) = then.get("headers", problems) {
-            Fields::free(headers, "`headers`", "write `headers: {Content-Type: application/json}`", problems);
-        }
+        read["status"] = json!(status);
     }
-    Some(json(node))
+    if then.has("body_contains") {
+        read["body_contains"] = json!(then.texts("body_contains", problems));
+    }
+    if then.has("headers") {
+        read["headers"] = json!(over_http::headers(&then, problems));
+    }
+    Some(read)
 }
 
 /// Reads a file of specs: `tests:` with a list of them, or the list alone. Of a larger file only one byte more than
-/// [`FILE_BYTES_MAX`](super::FILE_BYTES_MAX) has to be given. `file` is only the name under which problems are reported.
+/// [`FILE_BYTES_MAX`](super::FILE_BYTES_MAX) has to be given. `file` is only the name under which problems are reported, and
+/// `service` what the tests of its plan ask.
 ///
 /// # Errors
 /// All problems of the file, in the order of their places.
-pub fn read_tests(bytes: &[u8], file: &str) -> Result<Vec<Json>, PlanErrors> {
+pub fn read_tests(bytes: &[u8], file: &str, service: Option<&HttpService>) -> Result<Vec<Json>, PlanErrors> {
     let mut problems = Problems::default();
     let text = match text_of(bytes, &mut problems) {
         Ok(text) if text.len() <= FILE_BYTES_MAX => text,
@@ -62,9 +83,10 @@ pub fn read_tests(bytes: &[u8], file: &str) -> Result<Vec<Json>, PlanErrors> {
         }
         Err(before) => return Err(problems.finish(file, before)),
     };
-    let found = tree::load(text, &KIND, &mut problems).map(|root| match &root.value {
+    let root = tree::load(text, &KIND, &mut problems);
+    let found = root.as_ref().map(|root| match &root.value {
         Value::List(items) => items.iter().filter_map(|item| test(item, &mut problems)).collect(),
-        _ => match Fields::open(&root, "a file of tests", &["tests"], &mut problems) {
+        _ => match Fields::open(root, "a file of tests", &["tests"], &mut problems) {
             Some(fields) => {
                 fields.demand("tests", "add `tests:` with a list", &mut problems);
                 tests(&fields, &mut problems)
@@ -72,6 +94,13 @@ pub fn read_tests(bytes: &[u8], file: &str) -> Result<Vec<Json>, PlanErrors> {
             None => Vec::new(),
         },
     });
+    // With a test that could not be read the others would have wrong numbers.
+    if let (Some(root), Some(tests), true) = (&root, &found, problems.is_empty()) {
+        let (at, mut wrong) = (At::ROOT, PlanProblems::default());
+        let at = if matches!(root.value, Value::List(_)) { at } else { at.key("tests") };
+        rules::over_http::check_tests(at, service, tests, None, &mut wrong);
+        problems.locate(wrong, root);
+    }
     match (found, problems.is_empty()) {
         (Some(found), true) => Ok(found),
         _ => Err(problems.finish(file, text)),
@@ -91,9 +120,13 @@ mod cases {
             "given": "a token", "when": "GET /me",
             "then": {"status": 200, "body_contains": ["ann"], "headers": {"X": "y"}},
         });
-        assert_eq!(read_tests(b"- {given: a, when: b, then: in words}", "w").unwrap()[0]["then"], "in words");
+        assert_eq!(read_tests(b"- {given: a, when: b, then: in words}", "w", None).unwrap()[0]["then"], "in words");
         for text in [format!("- {spec}\n"), format!("tests:\n  - {spec}\n")] {
-            assert_eq!(read_tests(text.as_bytes(), "w.tests.yaml").unwrap(), std::slice::from_ref(&expected), "{text}");
+            assert_eq!(
+                read_tests(text.as_bytes(), "w.tests.yaml", None).unwrap(),
+                std::slice::from_ref(&expected),
+                "{text}"
+            );
         }
     }
 
@@ -101,7 +134,7 @@ mod cases {
     fn what_is_wrong_with_tests_is_told_all_at_once_with_its_place() {
         let text =
             "tests:\n  - {given: x, then: {status: 42}}\n  - {given: x, when: y, then: {body: z}, whan: q}\n  - word\n";
-        let errors = read_tests(text.as_bytes(), "w.tests.yaml").unwrap_err().errors;
+        let errors = read_tests(text.as_bytes(), "w.tests.yaml", None).unwrap_err().errors;
         let told: Vec<_> = errors.iter().map(|error| format!("{}:{}", error.line, error.message)).collect();
         for part in [
             "2:a test has no `when`",
@@ -112,8 +145,10 @@ mod cases {
         ] {
             assert!(told.iter().any(|line| line.starts_with(part)), "{part}: {told:?}");
         }
-        assert!(read_tests(b"", "w").unwrap_err().errors[0].message.contains("is empty"));
-        assert!(read_tests(b"\xff", "w").unwrap_err().errors[0].message.contains("UTF-8"));
-        assert!(read_tests(&vec![b' '; FILE_BYTES_MAX + 1], "w").unwrap_err().errors[0].message.contains("too large"));
+        assert!(read_tests(b"", "w", None).unwrap_err().errors[0].message.contains("is empty"));
+        assert!(read_tests(b"\xff", "w", None).unwrap_err().errors[0].message.contains("UTF-8"));
+        assert!(
+            read_tests(&vec![b' '; FILE_BYTES_MAX + 1], "w", None).unwrap_err().errors[0].message.contains("too large")
+        );
     }
 }

@@ -15,6 +15,10 @@ pub const ITEMS_MAX: usize = 1_000;
 pub const TESTS_MAX: usize = 200;
 /// The longest BDD specs of a waypoint together, in bytes of JSON.
 pub const TESTS_BYTES_MAX: usize = 256 << 10;
+/// The most things that tests over HTTP may be given.
+pub const GIVEN_MAX: usize = 200;
+/// The longest time in milliseconds that a service may take to be ready: half of what a check has.
+pub const WITHIN_MS_MAX: u64 = 300_000;
 /// The longest goal in bytes. It is the larger part of the task that a program gets, and more text than one reads.
 pub const GOAL_BYTES_MAX: usize = 256 << 10;
 /// The longest title in bytes: it is the first line of a commit.

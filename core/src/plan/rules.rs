@@ -5,6 +5,7 @@
 mod budgets;
 mod findings;
 mod graph;
+pub(super) mod over_http;
 mod texts;
 mod waypoint;
 
@@ -37,6 +38,9 @@ pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     head(plan, &mut found);
     guards(at.key("guards"), &plan.guards, &mut found);
     answers(at.key("answers"), &plan.answers, &mut found);
+    if let Some(service) = &plan.service {
+        over_http::check_service(at.key("service"), service, &mut found);
+    }
     let known = workflows.iter().map(|known| (known.name, known.has_verifier)).collect();
     let mut workflows = Workflows { known: &known, of_plan: true };
     workflows.of_plan = workflows.judged(at, Some(&plan.workflow), &mut found);
@@ -154,7 +158,7 @@ fn waypoints(at: At<'_>, plan: &Plan, workflows: Workflows<'_>, found: &mut Plan
     for (i, one) in plan.waypoints.iter().enumerate() {
         let at = at.item(i);
         unique(at, &one.id, "waypoints", &mut seen, found);
-        waypoint::check(at, one, workflows, found);
+        waypoint::check(at, one, (workflows, plan.service.as_ref()), found);
     }
     graph::check(at, &plan.waypoints, found);
 }

@@ -37,9 +37,27 @@ pub fn schema() -> Value {
             "ask_below": one_of(&["low", "medium", "high"]),
             "evidence": one_of(&["fast", "strict"]),
             "ignore": texts("Files that are no work, as patterns of a .gitignore."),
+            "service": service(),
             "waypoints": {"type": "array", "minItems": 1, "items": waypoint()},
         },
     })
+}
+
+fn service() -> Value {
+    let given = object(json!({
+        "env_from": text("A command whose lines NAME=value stand for ${NAME}."),
+        "headers": {"type": "object", "description": "Headers of the request."},
+    }));
+    let mut service = object(json!({
+        "run": text("What starts it on the port $PORT."),
+        "ready": text("A request that says whether it is ready, such as GET /health."),
+        "within": span(),
+        "given": {"type": "object", "additionalProperties": {"anyOf": [given, {"type": "null"}]}},
+        "network": flag("It may use the machine's network."),
+        "writes_tree": flag("It may write into the tree."),
+    }));
+    service["required"] = json!(["run"]);
+    service
 }
 
 fn waypoint() -> Value {
@@ -125,6 +143,7 @@ fn size() -> Value {
 mod tests {
     use super::{
         super::{
+            over_http::{GIVEN_KEYS, SERVICE_KEYS},
             waypoint::{CHECK_KEYS, WAYPOINT_KEYS},
             whole::PLAN_KEYS,
         },
@@ -147,6 +166,10 @@ mod tests {
     fn the_schema_has_the_keys_that_are_read_and_no_others() {
         let schema = schema();
         assert_eq!(keys(&schema), sorted(&[PLAN_KEYS]));
+        let service = &schema["properties"]["service"];
+        assert_eq!(keys(service), sorted(&[SERVICE_KEYS]));
+        let given = &service["properties"]["given"]["additionalProperties"]["anyOf"][0];
+        assert_eq!(keys(given), sorted(&[GIVEN_KEYS]));
         let waypoint = &schema["properties"]["waypoints"]["items"];
         assert_eq!(keys(waypoint), sorted(&[WAYPOINT_KEYS]));
         assert_eq!(keys(&waypoint["properties"]["criteria"]["items"]), sorted(&[CHECK_KEYS, &["id", "statement"]]));

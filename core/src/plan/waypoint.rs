@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     budget::{Limits, micro_usd},
     ids::{CriterionId, WaypointId},
-    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EvidenceLevel, Priority, TurnBudget, Waypoint},
+    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EvidenceLevel, HttpService, Priority, TurnBudget, Waypoint},
 };
 use serde_json::Value as Json;
 
@@ -14,6 +14,7 @@ use super::{
     error::Problems,
     fields::Fields,
     limits::{COUNT, MUTANTS},
+    over_http,
     tree::{Node, Value},
 };
 
@@ -39,9 +40,14 @@ pub(super) const WAYPOINT_KEYS: &[&str] = &[
     "testsFile",
 ];
 
-/// Reads one waypoint, whose checks have the plan's `evidence` unless they say otherwise. `None` when it has no usable
-/// id; then a problem was added.
-pub(super) fn read(node: &Node, evidence: EvidenceLevel, problems: &mut Problems) -> Option<Waypoint> {
+/// Reads one waypoint, whose checks have the plan's `evidence` unless they say otherwise, and whose tests ask the plan's
+/// `service`. `None` when it has no usable id; then a problem was added.
+pub(super) fn read(
+    node: &Node,
+    evidence: EvidenceLevel,
+    service: Option<&HttpService>,
+    problems: &mut Problems,
+) -> Option<Waypoint> {
     let fields = Fields::open(node, "a waypoint", WAYPOINT_KEYS, problems)?;
     fields.demand("id", "give it a short name, such as `id: retry-backoff`", problems);
     let id = fields.id("id", WaypointId::try_new, problems);
@@ -53,10 +59,11 @@ pub(super) fn read(node: &Node, evidence: EvidenceLevel, problems: &mut Problems
     let metadata = metadata(&fields, problems);
     let scope = fields.texts("scope", problems);
     let protected = fields.texts("protected", problems);
-    let criteria = criteria(&fields, evidence, problems);
+    let mut criteria = criteria(&fields, evidence, problems);
     let budget = turn_budget(&fields, problems);
     let workflow = fields.text("workflow", problems);
     let tests = bdd::tests(&fields, problems);
+    criteria.extend(over_http::criteria_over_http(service, &tests, 1));
     let tests_file = fields.text("testsFile", problems);
     // Only now: all problems of a waypoint are found, also of one without a name.
     let id = id?;

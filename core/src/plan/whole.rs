@@ -11,6 +11,7 @@ use super::{
     error::Problems,
     fields::Fields,
     limits::{COUNT, ROUNDS},
+    over_http,
     tree::Node,
     waypoint::{self, CHECK_KEYS},
 };
@@ -32,6 +33,7 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "ask_below",
     "evidence",
     "ignore",
+    "service",
     "waypoints",
 ];
 
@@ -43,6 +45,9 @@ const UNMETERED: [(&str, Unmetered); 2] = [("allow", Unmetered::Allow), ("refuse
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
     let fields = Fields::open(root, "the plan", PLAN_KEYS, problems)?;
     let evidence = waypoint::evidence(&fields, problems).unwrap_or_default();
+    let service = over_http::service(&fields, evidence, problems);
+    let waypoints =
+        fields.list("waypoints", problems, |node, problems| waypoint::read(node, evidence, service.as_ref(), problems));
     Some(Plan {
         plan: fields.text("plan", problems).unwrap_or_default(),
         base: fields.text("base", problems).unwrap_or_else(|| "HEAD".to_owned()),
@@ -58,7 +63,8 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         answer_within: fields.duration("answer_within", problems),
         ask_below: ask_below(&fields, problems),
         ignore: fields.texts("ignore", problems),
-        waypoints: fields.list("waypoints", problems, |node, problems| waypoint::read(node, evidence, problems)),
+        service,
+        waypoints,
     })
 }
 

@@ -3,6 +3,8 @@
 //! A mistake towards "may" costs time; one towards "cannot" would lose a comparison, so only a short list of
 //! plain programs is taken for not running any.
 
+use crate::over_http;
+
 /// Programs that run no tests, whatever their arguments are.
 const PLAIN: [&str; 22] = [
     "[",
@@ -36,6 +38,9 @@ const HIDING: [char; 4] = ['$', '`', '<', '('];
 /// Whether a shell line may run tests.
 #[must_use]
 pub fn may_run_tests(command: &str) -> bool {
+    if over_http::is_asked_by(command) {
+        return false;
+    }
     if command.contains(HIDING) {
         return true;
     }
@@ -60,6 +65,7 @@ mod tests {
             "cargo clippy --locked -- -D warnings",
             "test -f a && ! grep -q b a",
             "cargo fmt --check",
+            "holdpoint-http '{\"run\":\"./serve $PORT\"}'",
         ] {
             assert!(!may_run_tests(command), "{command}");
         }

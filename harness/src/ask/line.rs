@@ -25,7 +25,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::acp;
+use crate::{acp, over_http};
 
 use super::{
     PATH_VARIABLE, PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
@@ -106,7 +106,7 @@ impl AskLine {
         let sockets = sandbox.unix_sockets(network).await.map_err(io::Error::other)?;
         let executable = sandbox.executable()?;
         DirBuilder::new().recursive(true).mode(PRIVATE).create(dir.join(BIN))?;
-        for program in [PROGRAM, acp::PROGRAM] {
+        for program in [PROGRAM, acp::PROGRAM, over_http::PROGRAM] {
             symlink(&executable, dir.join(BIN).join(program))?;
         }
         if executable.file_name().is_some_and(|name| name == HOLDPOINT) {
@@ -235,7 +235,7 @@ fn is_unlocked(requests: &Path) -> bool {
 }
 
 impl Access {
-    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` and `holdpoint-acp` in its `PATH`;
+    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask`, `holdpoint-acp` and `holdpoint-http` in its `PATH`;
     /// there also is `holdpoint`, where that is the harness.
     pub fn grant(&self, command: &mut Command) {
         let profile = &mut command.profile;

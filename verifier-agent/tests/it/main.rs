@@ -13,6 +13,7 @@ mod observed;
 mod observed_cargo;
 mod observed_go;
 mod observed_node;
+mod over_http;
 mod requests;
 mod runners;
 mod sandboxed;

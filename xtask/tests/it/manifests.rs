@@ -68,7 +68,8 @@ const ONLY_IN: [(&str, &[&str]); 15] = [
     ("opentelemetry", &["runtime", "otlp-sink"]),
     ("tracing-opentelemetry", &["runtime"]),
     ("tonic", &["otlp-sink", "runtime"]),
-    ("hyper", &["otlp-sink", "runtime"]),
+    // The client of tests over HTTP speaks with services inside the sandbox, where nothing of the runtime is.
+    ("hyper", &["otlp-sink", "runtime", "harness"]),
     ("tokio-rustls", &["runtime"]),
     ("prometheus-client", &["runtime"]),
     ("axum", &["console"]),

@@ -85,6 +85,7 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
         answer_within: None,
         ask_below: None,
         ignore: vec!["*.orig".to_owned()],
+        service: None,
         waypoints,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use holdpoint_protocol::plan::{Check, Criterion, Waypoint};
+use holdpoint_protocol::plan::{Check, Criterion, HttpService, Waypoint};
 
 use super::{
     super::{
@@ -12,11 +12,16 @@ use super::{
         },
         path::At,
     },
-    PlanProblems, Workflows, budgets, unique,
+    PlanProblems, Workflows, budgets, over_http, unique,
 };
 use crate::runners;
 
-pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, found: &mut PlanProblems) {
+pub(super) fn check(
+    at: At<'_>,
+    waypoint: &Waypoint,
+    (workflows, service): (Workflows<'_>, Option<&HttpService>),
+    found: &mut PlanProblems,
+) {
     let what = format!("waypoint `{}`", waypoint.id);
     found.name(at.key("title"), "`title`", &waypoint.title, TITLE_BYTES_MAX);
     if waypoint.goal.trim().is_empty() {
@@ -25,7 +30,9 @@ pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, f
         found.wanted(at.key("goal"), "`goal`", &waypoint.goal, GOAL_BYTES_MAX);
     }
     let judged = workflows.judged(at, waypoint.workflow.as_deref(), found);
-    if judged && waypoint.criteria.is_empty() {
+    // The tests of a file are read later, on the base, and the plan is held against the rules once more with them.
+    let has_more = service.is_some() && waypoint.tests_file.is_some() && waypoint.tests.is_empty();
+    if judged && waypoint.criteria.is_empty() && !has_more {
         let hint = "add at least one criterion with `id`, `statement` and, if a command can show it, `check`";
         found.add(at.key("criteria"), format!("{what} has no criteria"), hint);
     }
@@ -39,19 +46,21 @@ pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, f
     found.globs(at.key("scope"), "scope", &waypoint.scope);
     found.globs(at.key("protected"), "protected", &waypoint.protected);
     budgets::of_turn(at.key("budget"), &waypoint.budget, found);
-    tests(at.key("tests"), waypoint, found);
+    tests(at.key("tests"), waypoint, service, found);
     if let Some(file) = &waypoint.tests_file {
         found.path(at.key("testsFile"), "`testsFile`", file);
     }
 }
 
-fn tests(at: At<'_>, waypoint: &Waypoint, found: &mut PlanProblems) {
+fn tests(at: At<'_>, waypoint: &Waypoint, service: Option<&HttpService>, found: &mut PlanProblems) {
     let hint = "keep those that say something of their own";
     if waypoint.tests.len() > TESTS_MAX {
         let message = format!("the waypoint has {} tests, more than {TESTS_MAX}", waypoint.tests.len());
         found.add(at.item(TESTS_MAX), message, hint);
     } else if waypoint.tests.iter().map(|test| test.to_string().len()).sum::<usize>() > TESTS_BYTES_MAX {
         found.add(at, format!("the tests of the waypoint have more than {} KiB", TESTS_BYTES_MAX >> 10), hint);
+    } else {
+        over_http::check_tests(at, service, &waypoint.tests, Some(&waypoint.criteria), found);
     }
 }
 

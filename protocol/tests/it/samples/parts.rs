@@ -19,8 +19,8 @@ use holdpoint_protocol::{
     journal::{Cause, Fleet, Sequence},
     org::Plane,
     plan::{
-        Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget,
-        Waypoint,
+        Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, HttpGiven, HttpService, Mode, Plan, Policy,
+        Priority, TurnBudget, Waypoint,
     },
     reason::CriterionReason,
     state::Outcome,
@@ -257,7 +257,24 @@ pub(super) fn plan() -> Plan {
         answer_within: Some(Millis(86_400_000)),
         ask_below: Some(Confidence::Medium),
         ignore: vec!["*.orig".to_owned()],
+        service: Some(service()),
         waypoints: vec![waypoint()],
+    }
+}
+
+fn service() -> HttpService {
+    let with_token = HttpGiven {
+        env_from: Some("./mint-token.sh".to_owned()),
+        headers: [("Authorization".to_owned(), "Bearer ${TOKEN}".to_owned())].into(),
+    };
+    HttpService {
+        run: "python3 -m api --port \"$PORT\"".to_owned(),
+        ready: Some("GET /health".to_owned()),
+        within: Millis(20_000),
+        given: [("a token".to_owned(), with_token), ("no token".to_owned(), HttpGiven::default())].into(),
+        network: true,
+        writes_tree: true,
+        evidence: EvidenceLevel::Strict,
     }
 }
 
