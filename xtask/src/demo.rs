@@ -21,7 +21,7 @@ struct Example {
     accepted: bool,
 }
 
-const EXAMPLES: [Example; 3] = [
+const EXAMPLES: [Example; 4] = [
     Example {
         name: "first-flight",
         about: "two waypoints; the builder's first try at the second is wrong, and a repair fixes it",
@@ -32,6 +32,12 @@ const EXAMPLES: [Example; 3] = [
         name: "codemod-fleet",
         about: "five Rust crates, one waypoint each, fixed by `cargo clippy --fix`, and one of them by hand",
         builders: "2",
+        accepted: true,
+    },
+    Example {
+        name: "over-http",
+        about: "tests over HTTP are the criteria; the builder's first try answers one with a wrong status",
+        builders: "1",
         accepted: true,
     },
     Example {

@@ -43,6 +43,18 @@ fn codemod_fleet_is_accepted_crate_by_crate() {
 }
 
 #[test]
+fn a_wrong_status_is_reworked_from_its_evidence_and_lands() {
+    let (world, run) = fly("over-http", "1");
+    run.expect(0);
+    let waypoint = run.waypoint("bookings");
+    assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &2.into()), "{waypoint}");
+    let criteria: Vec<_> = waypoint["criteria"].as_array().unwrap().iter().map(|c| c["id"].clone()).collect();
+    assert_eq!(criteria, ["test-1", "test-2", "test-3"]);
+    let routes = world.git(&["show", &format!("{}:api/routes.py", waypoint["commit"].as_str().unwrap())]);
+    assert!(routes.contains("return 401, \"the token is expired\""), "{routes}");
+}
+
+#[test]
 fn of_false_done_only_the_honest_one_is_accepted() {
     let (_world, run) = fly("false-done", "2");
     run.expect(1);
