@@ -7,7 +7,7 @@
 //! the broker, [`untaken`] when to hint at turns, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
 //! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`bom`] is what some files begin with, [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
-//! shown of a red result, and [`commit`] how it goes into commits.
+//! shown of a red result, [`commit`] how it goes into commits, and [`document`] how artifacts are read and written as files.
 
 pub mod attest;
 pub mod audit;
@@ -22,6 +22,7 @@ pub mod completion;
 pub mod connections;
 pub mod cost;
 pub mod declared;
+pub mod document;
 pub mod engine;
 pub mod events;
 pub mod exchange;

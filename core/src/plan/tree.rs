@@ -16,7 +16,7 @@ use super::{
 /// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
 const DEPTH_MAX: usize = 32;
 /// The most keys and values. 5,000 waypoints of a hundred each.
-const NODES_MAX: usize = 500_000;
+pub(crate) const NODES_MAX: usize = 500_000;
 
 /// A kind of file, for messages.
 #[derive(Debug, Clone, Copy)]
@@ -133,7 +133,12 @@ impl Node {
 
 /// Reads the one document of `text`. `None` when there is no tree to go on with; then a problem was added.
 pub(crate) fn load(text: &str, kind: &FileKind, problems: &mut Problems) -> Option<Node> {
-    let mut builder = Builder { kind, open: Vec::new(), root: None, nodes: 0, problems };
+    load_within(text, kind, DEPTH_MAX, problems)
+}
+
+/// As [`load`], of a kind of file that is nested deeper than those that people begin.
+pub(crate) fn load_within(text: &str, kind: &FileKind, depth_max: usize, problems: &mut Problems) -> Option<Node> {
+    let mut builder = Builder { kind, depth_max, open: Vec::new(), root: None, nodes: 0, problems };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = match event {
@@ -172,6 +177,7 @@ enum Open {
 
 struct Builder<'p> {
     kind: &'p FileKind,
+    depth_max: usize,
     open: Vec<Open>,
     root: Option<Node>,
     nodes: usize,
@@ -220,8 +226,9 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, collection: Open, at: Position) -> Option<()> {
-        if self.open.len() >= DEPTH_MAX {
-            self.problems.add(at, format!("nested deeper than {DEPTH_MAX} levels"), self.kind.depth);
+        let depth_max = self.depth_max;
+        if self.open.len() >= depth_max {
+            self.problems.add(at, format!("nested deeper than {depth_max} levels"), self.kind.depth);
             return None;
         }
         self.open.push(collection);
