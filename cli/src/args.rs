@@ -335,6 +335,11 @@ pub(crate) struct HistoryArgs {
 
 /// `artifact`
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  holdpoint artifact HP_HANDOFF_BUILDER/42\n  \
+    holdpoint artifact HP_HANDOFF_BUILDER/42 --markdown > build.md\n  holdpoint artifact sha256:…\n\n\
+    References are printed by `holdpoint history WAYPOINT`. A document has YAML front matter (id, stage, status, handoff_ready, \
+    checkpoints, retry_count, …), every other field below `artifact`, and the words of the artifact as its text. \
+    `holdpoint export FLIGHT --folder DIR` writes those of a whole flight.")]
 pub(crate) struct ArtifactArgs {
     /// STREAM/SEQUENCE, or sha256:… for the bytes of evidence
     #[arg(value_name = "REF")]
@@ -342,6 +347,9 @@ pub(crate) struct ArtifactArgs {
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print an artifact as a document: Markdown with front matter
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Print an artifact as one JSON object; evidence is printed as it is
     #[arg(long)]
     pub(crate) json: bool,

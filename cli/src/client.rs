@@ -11,8 +11,8 @@ use holdpoint_core::pages;
 use holdpoint_protocol::{
     api::{
         ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT,
-        FLIGHTS, FlightLine, Flights, FlightsQuery, HISTORY, History, HistoryLine, HistoryQuery, INBOX, Inbox,
-        InboxItem, InboxQuery, MESSAGES, STATUS, SUBMIT, StatusQuery, Submit,
+        FLIGHTS, FlightLine, Flights, FlightsQuery, FoundArtifact, HISTORY, History, HistoryLine, HistoryQuery, INBOX,
+        Inbox, InboxItem, InboxQuery, MESSAGES, STATUS, SUBMIT, StatusQuery, Submit,
     },
     attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
@@ -72,7 +72,7 @@ impl Client {
     /// Waits until an orchestrator answers.
     pub(crate) async fn somebody_there(&self) -> Result<(), ApiError> {
         let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
-        match until_answered(PATIENCE, || self.ask_hedged::<HistoryLine>(ARTIFACT, &query)).await {
+        match until_answered(PATIENCE, || self.ask_hedged::<FoundArtifact>(ARTIFACT, &query)).await {
             Ok(_) | Err(ApiError::Refused { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -172,7 +172,7 @@ impl Client {
     }
 
     /// One artifact by `STREAM/SEQUENCE`.
-    pub(crate) async fn artifact(&self, reference: &str) -> Result<HistoryLine, ApiError> {
+    pub(crate) async fn artifact(&self, reference: &str) -> Result<FoundArtifact, ApiError> {
         self.patiently(ARTIFACT, &ArtifactQuery { reference: reference.to_owned() }).await
     }
 

@@ -26,6 +26,7 @@ mod client;
 mod commands;
 mod console;
 mod declared;
+mod documents;
 mod failure;
 mod fleet;
 mod flight_id;

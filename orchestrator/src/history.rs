@@ -16,7 +16,7 @@ use holdpoint_bus::{
 use holdpoint_core::{pages, standing::Answers};
 use holdpoint_protocol::{
     Timestamp,
-    api::{History, HistoryLine, HistoryQuery, Standing},
+    api::{FoundArtifact, History, HistoryLine, HistoryQuery, Standing},
     artifact::HandedHead,
     codec::{self, Encoding},
     facts::Harness,
@@ -165,16 +165,25 @@ async fn find(shell: &Shell, reference: &str) -> Result<Option<(String, Stored)>
 }
 
 /// One artifact or entry by its `STREAM/SEQUENCE`. Of a report it is said what its waypoint's journal and keys say of it.
-pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Option<HistoryLine>, ReadError> {
+pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Option<FoundArtifact>, ReadError> {
     let Some((stream, stored)) = find(shell, reference).await? else { return Ok(None) };
-    let mut alone = line(&stream, &stored);
-    let on = subjects::parse_handed(&stored.subject).filter(|_| alone.artifact.get("receipt").is_some());
-    let Some((flight, waypoint)) = on.and_then(|on| Some((on.flight, on.waypoint?))) else { return Ok(Some(alone)) };
-    let answers = answers(shell, &flight, &waypoint).await?;
-    let ours = by_ours(shell, &flight, &waypoint, &[(stream, stored)]).await?;
-    let foreign = !ours.contains(&alone.reference);
-    answers.mark(&mut alone, foreign);
-    Ok(Some(HistoryLine { standing: None, ..alone }))
+    let (flight, waypoint) = whose(&stored.subject);
+    let mut line = line(&stream, &stored);
+    if let (Some(flight), Some(waypoint), Some(_)) = (&flight, &waypoint, line.artifact.get("receipt")) {
+        let answers = answers(shell, flight, waypoint).await?;
+        let ours = by_ours(shell, flight, waypoint, &[(stream, stored)]).await?;
+        let foreign = !ours.contains(&line.reference);
+        answers.mark(&mut line, foreign);
+        line.standing = None;
+    }
+    Ok(Some(FoundArtifact { line, flight, waypoint }))
+}
+
+/// The flight and the waypoint that the subject of a handoff or an entry names.
+fn whose(subject: &str) -> (Option<FlightId>, Option<WaypointId>) {
+    let of_handoff = subjects::parse_handed(subject).map(|on| (on.flight, on.waypoint));
+    let on = of_handoff.or_else(|| subjects::parse_journal(subject).map(|key| (key.flight, key.waypoint)));
+    on.map_or((None, None), |(flight, waypoint)| (Some(flight), waypoint))
 }
 
 fn line(stream: &str, stored: &Stored) -> HistoryLine {

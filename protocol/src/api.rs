@@ -178,12 +178,26 @@ pub enum Standing {
     Unsigned,
 }
 
-/// Asks for one artifact by `STREAM/SEQUENCE`; the answer is a [`HistoryLine`].
+/// Asks for one artifact by `STREAM/SEQUENCE`; the answer is a [`FoundArtifact`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactQuery {
     /// The reference.
     #[serde(rename = "ref")]
     pub reference: String,
+}
+
+/// One artifact or journal entry, and whose it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundArtifact {
+    /// It.
+    #[serde(flatten)]
+    pub line: HistoryLine,
+    /// The flight that its subject names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<FlightId>,
+    /// The waypoint that its subject names; absent: it concerns the whole flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waypoint: Option<WaypointId>,
 }
 
 /// Asks which turns are dead, a page at a time; the answer is [`DeadTurns`].

@@ -45,6 +45,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("flight_view", schema_for!(view::FlightView)),
         ("flights", schema_for!(api::Flights)),
         ("flights_query", schema_for!(api::FlightsQuery)),
+        ("found_artifact", schema_for!(api::FoundArtifact)),
         ("given_back", schema_for!(artifact::GivenBack)),
         ("guidance_packet", schema_for!(artifact::GuidancePacket)),
         ("hand_in", schema_for!(artifact::HandIn)),

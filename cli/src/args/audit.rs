@@ -11,15 +11,21 @@ use super::Place;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     holdpoint export harden-client-0a1b2c3d --with-evidence\n  \
-    holdpoint audit harden-client-0a1b2c3d.export.jsonl\n\n\
+    holdpoint audit harden-client-0a1b2c3d.export.jsonl\n  \
+    holdpoint export harden-client-0a1b2c3d --folder handoffs\n\n\
     The file holds every journal entry and every handoff as it was sent, with signatures and the keys that count, one \
-    JSON object a line. `holdpoint audit` checks it anywhere, without a broker.")]
+    JSON object a line. `holdpoint audit` checks it anywhere, without a broker. With --folder documents are written for people instead, \
+    DIR/WAYPOINT/NNN-GATE-KIND.md in the order of `holdpoint history`: call it again, and what is new is added; files that \
+    somebody edited are left alone.")]
 pub(crate) struct ExportArgs {
     /// The flight
     pub(crate) flight: FlightId,
     /// Where to write it; `-` for standard output [default: FLIGHT.export.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a document for each artifact and entry into this folder: an empty one, or that of an earlier export of the flight
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "force", "with_evidence", "with_work"])]
+    pub(crate) folder: Option<PathBuf>,
     /// Write over a file that is there
     #[arg(long)]
     pub(crate) force: bool,

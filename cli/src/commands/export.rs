@@ -13,8 +13,9 @@ use crate::{
     archive::{self, NOBODY_READS, Wants, Written},
     args::audit::ExportArgs,
     client::Client,
+    documents::{self, Exported, FileState},
     failure::{Exit, Failure},
-    output,
+    output::{self, counted},
     people::find,
     target::Target,
 };
@@ -22,6 +23,10 @@ use crate::{
 /// Writes the file.
 pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
+    if let Some(folder) = &args.folder {
+        let written = target.serve(async |client| documents::export(client, &args.flight, folder).await).await?;
+        return Ok(say(&written, args.json));
+    }
     if args.out.as_ref().is_some_and(|out| out.as_os_str() == "-") {
         let written = target.serve(async |client| {
             let flight = find::flight(client, &args.flight).await?;
@@ -63,6 +68,26 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
         output::out(&path.display().to_string());
     }
     Ok(Exit::Success)
+}
+
+/// Says what was written as documents.
+fn say(written: &Exported, json: bool) -> Exit {
+    for left in &written.left_out {
+        output::err(&format!("warning: {} has no document: {}", left.reference, left.why));
+    }
+    for file in written.files.iter().filter(|file| file.state == FileState::Edited) {
+        output::err(&format!("{} was edited, and is left alone; move it away to have it written", file.file));
+    }
+    if json {
+        output::json(written);
+    } else {
+        let count = |state| written.files.iter().filter(|file| file.state == state).count();
+        let (new, updated) = (count(FileState::New), count(FileState::Updated));
+        let all = counted(written.files.len(), "document");
+        output::err(&format!("{all}: {new} new, {updated} changed; `holdpoint artifact REF --markdown` prints one"));
+        output::out(&written.folder.display().to_string());
+    }
+    Exit::Success
 }
 
 /// Whether the file may be put there: in the place of another one if that is asked for, and of nothing else.

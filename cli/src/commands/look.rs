@@ -21,6 +21,7 @@ use super::forget::{forgotten, goes_on_by};
 use crate::{
     archive::{FOLDER, exports},
     args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
+    documents,
     failure::{Exit, Failure},
     ground,
     output::{self, counted},
@@ -209,14 +210,23 @@ pub(super) async fn artifact(args: ArtifactArgs) -> Result<Exit, Failure> {
             let hint = "references are printed by `holdpoint history WAYPOINT` and `holdpoint status FLIGHT --json`";
             Failure::usage("bad_reference", format!("{} is no reference: {error}", args.reference), hint)
         })?;
+        if args.markdown {
+            let hint = "without --markdown it is printed as it is; references of artifacts are STREAM/SEQUENCE";
+            return Err(Failure::usage("no_document", "evidence is bytes, and has no document", hint));
+        }
         return evidence(&args, digest).await;
     }
     let target = Target::existing(&args.place).await?;
-    let line = target.serve(async |client| Ok(client.artifact(&args.reference).await?)).await?;
+    if args.markdown {
+        let document = target.serve(async |client| documents::find(client, &args.reference).await).await?;
+        output::of_others(documents::rendered(&document)?.as_bytes());
+        return Ok(Exit::Success);
+    }
+    let found = target.serve(async |client| Ok(client.artifact(&args.reference).await?)).await?;
     if args.json {
-        output::json_line(&line);
+        output::json_line(&found.line);
     } else {
-        output::json(&line.artifact);
+        output::json(&found.line.artifact);
     }
     Ok(Exit::Success)
 }

@@ -122,8 +122,8 @@ pub(crate) async fn name_of(client: &Client, item: &InboxItem) -> Result<String,
     if !matches!(item.kind, InboxKind::Question | InboxKind::Help) {
         return Ok(item.reference.clone());
     }
-    let line = client.artifact(&item.reference).await?;
-    let id = line.artifact.get("artifact_id").and_then(|id| id.as_str());
+    let found = client.artifact(&item.reference).await?;
+    let id = found.line.artifact.get("artifact_id").and_then(|id| id.as_str());
     Ok(id.unwrap_or(&item.reference).to_owned())
 }
 

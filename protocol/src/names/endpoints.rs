@@ -74,7 +74,7 @@ pub const ENDPOINTS: [Endpoint; 17] = [
         name: ARTIFACT,
         by: OPERATOR,
         request: "artifact_query",
-        answer: "history_line",
+        answer: "found_artifact",
         summary: "one artifact by its reference",
     },
     Endpoint {

@@ -1,5 +1,6 @@
 //! One waypoint after another: what is accepted, what is not, and what users see of it.
 
+use holdpoint_core::document;
 use holdpoint_tests::{
     external::{operator, signal_own, up},
     world::World,
@@ -91,7 +92,16 @@ fn status_history_artifact_and_fetch_find_a_flight_that_is_over() {
     let shown = world.holdpoint(&["artifact", report["ref"].as_str().unwrap(), "--json"]);
     assert_eq!(shown.expect(0).json()["artifact"]["artifact_id"], report["artifact"]["artifact_id"]);
 
+    for line in &lines {
+        let reference = line["ref"].as_str().unwrap();
+        let printed = world.holdpoint(&["artifact", reference, "--markdown"]);
+        let document = document::parse(reference, printed.expect(0).stdout.as_bytes()).unwrap();
+        assert_eq!((document.artifact(), document.reference.as_str()), (&line["artifact"], reference));
+    }
+
     let evidence = run.waypoint("hello")["criteria"][0]["evidence"][0].clone();
+    let unprintable = world.holdpoint(&["artifact", evidence.as_str().unwrap(), "--markdown"]);
+    assert!(unprintable.expect(2).stderr.contains("evidence is bytes"), "{unprintable}");
     let bytes = world.holdpoint(&["artifact", evidence.as_str().unwrap()]);
     assert!(bytes.expect(0).stdout.contains("hello"), "{}", bytes.stdout);
 
@@ -118,6 +128,36 @@ fn a_wrong_first_attempt_is_mended_by_repair_from_the_failing_evidence() {
     run.expect(0);
     assert_eq!(run.waypoint("hello")["attempts"], 2);
     assert!(run.stderr.contains("says-hello") && run.stderr.contains("good morning"), "{}", run.stderr);
+    documents_say_how_often_and_why_work_was_retried(&world, run.json()["flight"].as_str().unwrap());
+}
+
+/// Exports a flight whose first attempt was sent back, edits a document, and exports it again.
+fn documents_say_how_often_and_why_work_was_retried(world: &World, flight: &str) {
+    let export = |folder: &str| world.holdpoint(&["export", flight, "--folder", folder, "--json"]);
+    let exported = export("../handoffs").expect(0).json();
+    let files: Vec<&str> = exported["files"].as_array().unwrap().iter().map(|f| f["file"].as_str().unwrap()).collect();
+    let built: Vec<&str> = files.iter().copied().filter(|file| file.ends_with("-build-build_artifact.md")).collect();
+    let read = |file: &str| std::fs::read_to_string(world.path("handoffs").join(file)).unwrap();
+    let [first, second] = built.as_slice() else { unreachable!("two attempts among {files:?}") };
+    assert!(files[0].starts_with("hello/001-") && files.is_sorted(), "{files:?}");
+    let (before, after) = (read(first), read(second));
+    for key in
+        ["id: hello\n", "stage: build\n", "title: \"The greeting says hello\"\n", "status: complete\n", "started_at: "]
+    {
+        assert!(before.contains(key) && after.contains(key), "{key}: {before}{after}");
+    }
+    assert!(before.contains("\nretry_count: 0\n") && !before.contains("last_failure"), "{before}");
+    assert!(after.contains("\nretry_count: 1\nlast_failure: \"criteria_failed: says-hello"), "{after}");
+    assert!(exported["files"].as_array().unwrap().iter().all(|file| file["state"] == "new"), "{exported}");
+
+    world.write(&format!("handoffs/{first}"), "edited");
+    let again = export("../handoffs");
+    let again = again.expect(0);
+    let files = again.json()["files"].clone();
+    let with = |state: &str| files.as_array().unwrap().iter().filter(|file| file["state"] == state).count();
+    assert_eq!((with("edited"), with("unchanged")), (1, files.as_array().unwrap().len() - 1), "{files}");
+    assert!(again.stderr.contains("was edited") && read(first) == "edited", "{again}");
+    assert_eq!(export("../plan").expect(2).json()["error"]["code"], "not_empty", "a folder of others is none");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use holdpoint_protocol::{
     api::{
-        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, GivenAnswer, Going, History,
-        HistoryLine, HistoryQuery, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing, StatusQuery,
-        StreamPlace, Submit,
+        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, FoundArtifact, GivenAnswer,
+        Going, History, HistoryLine, HistoryQuery, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing,
+        StatusQuery, StreamPlace, Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -124,6 +124,11 @@ fn api() -> Kinds {
         artifact: serde_json::json!({"artifact_id": "build-1"}),
         standing: Some(Standing::Taken),
     };
+    let found = FoundArtifact {
+        line: HistoryLine { standing: None, ..history.clone() },
+        flight: Some("demo-1".parse().unwrap()),
+        waypoint: Some("retry-backoff".parse().unwrap()),
+    };
     let progress = Progress {
         flight: "demo-1".parse().unwrap(),
         waypoint: "retry-backoff".parse().unwrap(),
@@ -171,6 +176,7 @@ fn api() -> Kinds {
             StatusQuery { flight: "demo-1".parse().unwrap(), after: Some("retry-backoff".parse().unwrap()) },
         ),
         published("flight_line", line),
+        published("found_artifact", found),
         published("history_line", history),
         published("progress", progress),
         unpublished("progress_continue", ProgressAnswer::Continue(Going::default())),
