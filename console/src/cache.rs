@@ -83,7 +83,7 @@ impl<R> Book<R> {
 #[derive(Debug)]
 pub(crate) struct Past {
     /// As it stood then.
-    of: WaypointView,
+    pub(crate) of: WaypointView,
     at: Instant,
     /// Its artifacts and decisions.
     pub(crate) history: Vec<HistoryLine>,

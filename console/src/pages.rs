@@ -4,6 +4,7 @@
 
 mod board;
 mod changes;
+mod document;
 mod fleet;
 mod flight;
 mod flights;
@@ -21,6 +22,7 @@ mod timeline;
 mod waterfall;
 mod waypoint;
 
+pub(crate) use document::{Asked, document};
 pub(crate) use fleet::{Crew, fleet};
 pub(crate) use flight::flight;
 pub(crate) use flights::{PER_PAGE, Summary, flights};

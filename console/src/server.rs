@@ -8,7 +8,10 @@ mod words;
 use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use holdpoint_protocol::{ids::FlightId, view::FlightStatus};
+use holdpoint_protocol::{
+    ids::{FlightId, WaypointId},
+    view::{FlightStatus, FlightView},
+};
 use maud::Markup;
 use tokio::{
     net::TcpListener,
@@ -17,7 +20,7 @@ use tokio::{
 
 use crate::{
     access::{Names, Secrets},
-    cache::{Book, Cache},
+    cache::{Book, Cache, Past},
     connections::{Connections, PAGE_TIMEOUT},
     fleet::{ConsoleFleet, Shared},
     pages::{self, Crew, Frame},
@@ -193,7 +196,14 @@ impl<F: ConsoleFleet> Inner<F> {
                         moving: view.status == FlightStatus::Running && !view.paused,
                     })
                 }
-                View::Waypoint(..) => self.waypoint(view, age).await,
+                View::Waypoint(flight, waypoint) => self.waypoint(flight, waypoint, age).await,
+                View::Document(flight, waypoint, of, with) => {
+                    let (_, past) = self.past(flight, waypoint, age).await?;
+                    let asked = pages::Asked { flight, waypoint, of, with: with.as_deref() };
+                    let main = pages::document(&self.frame(), asked, &past.history);
+                    let missing = || ConsoleProblem::not_found(format!("{waypoint} has no such artifact"));
+                    Ok(Page { title: format!("{waypoint}: {of}"), main: main.ok_or_else(missing)?, moving: false })
+                }
                 View::Patch(flight, waypoint, of) => {
                     let patch = self.fleet().patch(flight, waypoint, of).await?;
                     let main = pages::patch(&self.frame(), flight, waypoint, &patch);
@@ -237,16 +247,27 @@ impl<F: ConsoleFleet> Inner<F> {
         Ok(Page { title: "Flights".to_owned(), main, moving })
     }
 
-    async fn waypoint(&self, view: &View, age: Duration) -> Result<Page, ConsoleProblem> {
-        let View::Waypoint(flight, id) = view else { return Err(ConsoleProblem::not_found("there is no such page")) };
+    /// How a flight stands, and what happened to one of its waypoints.
+    async fn past(
+        &self,
+        flight: &FlightId,
+        id: &WaypointId,
+        age: Duration,
+    ) -> Result<(Arc<FlightView>, Arc<Past>), ConsoleProblem> {
         let standing = self.cache.book(flight, age).await?.view();
         let missing = || ConsoleProblem::not_found(format!("there is no waypoint {id} in the flight {flight}"));
         let standing = standing.ok_or_else(missing)?;
         let waypoint = standing.waypoints.iter().find(|waypoint| waypoint.id == *id).ok_or_else(missing)?;
         let past = self.cache.past(flight, waypoint).await?;
+        Ok((standing, past))
+    }
+
+    async fn waypoint(&self, flight: &FlightId, id: &WaypointId, age: Duration) -> Result<Page, ConsoleProblem> {
+        let (standing, past) = self.past(flight, id, age).await?;
         let book = self.book(flight).await?;
         let account = &book.account;
-        let parts = pages::Parts { view: &standing, waypoint, account, history: &past.history, waits: &past.waits };
+        let parts =
+            pages::Parts { view: &standing, waypoint: &past.of, account, history: &past.history, waits: &past.waits };
         let main = pages::waypoint(&self.frame(), parts);
         Ok(Page { title: id.to_string(), main, moving: standing.status == FlightStatus::Running && !standing.paused })
     }

@@ -8,6 +8,9 @@ use holdpoint_protocol::{
     state::Status,
 };
 
+/// The longest reference of an artifact in an address.
+const REFERENCE_BYTES_MAX: usize = 200;
+
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum View {
@@ -19,6 +22,8 @@ pub(crate) enum View {
     Waypoint(FlightId, WaypointId),
     /// What an attempt changed: the reference of its build artifact.
     Patch(FlightId, WaypointId, String),
+    /// An artifact as a document, by its reference, and another one that it is compared with.
+    Document(FlightId, WaypointId, String, Option<String>),
     /// What waits for people.
     Inbox,
     /// A plan is handed in.
@@ -63,6 +68,7 @@ impl View {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let value = |name: &str| asked.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let reference = |name: &str| value(name).filter(|of| of.len() <= REFERENCE_BYTES_MAX).map(str::to_owned);
         let page = value("page").and_then(|page| page.parse().ok()).unwrap_or(0);
         let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         Some(match parts.as_slice() {
@@ -85,8 +91,11 @@ impl View {
             }
             ["flight", flight, waypoint] => Self::Waypoint(flight.parse().ok()?, waypoint.parse().ok()?),
             ["flight", flight, waypoint, "diff"] => {
-                let reference = value("of").filter(|of| of.len() <= 200)?.to_owned();
-                Self::Patch(flight.parse().ok()?, waypoint.parse().ok()?, reference)
+                Self::Patch(flight.parse().ok()?, waypoint.parse().ok()?, reference("of")?)
+            }
+            ["flight", flight, waypoint, "document"] => {
+                let with = if value("with").is_some() { Some(reference("with")?) } else { None };
+                Self::Document(flight.parse().ok()?, waypoint.parse().ok()?, reference("of")?, with)
             }
             _ => return None,
         })
@@ -106,6 +115,14 @@ impl fmt::Display for View {
             Self::Patch(flight, waypoint, of) => {
                 let of: String = form_urlencoded::byte_serialize(of.as_bytes()).collect();
                 write!(f, "/flight/{flight}/{waypoint}/diff?of={of}")
+            }
+            Self::Document(flight, waypoint, of, with) => {
+                let mut query = form_urlencoded::Serializer::new(String::new());
+                query.append_pair("of", of);
+                if let Some(with) = with {
+                    query.append_pair("with", with);
+                }
+                write!(f, "/flight/{flight}/{waypoint}/document?{}", query.finish())
             }
             Self::Flight(flight, show) => {
                 write!(f, "/flight/{flight}")?;
@@ -166,6 +183,9 @@ mod tests {
         ]);
         views.push(View::Waypoint(flight(), waypoint()));
         views.push(View::Patch(flight(), waypoint(), "HP_HANDOFF_BUILDER/12".to_owned()));
+        for with in [None, Some("HP_JOURNAL/1 &x=y".to_owned())] {
+            views.push(View::Document(flight(), waypoint(), "HP_HANDOFF_BUILDER/12".to_owned(), with));
+        }
         for view in views {
             assert_eq!(View::parse(&view.to_string()), Some(view));
         }
@@ -173,9 +193,18 @@ mod tests {
 
     #[test]
     fn what_is_no_address_of_a_page_is_none() {
-        for address in
-            ["", "x", "/x", "/flight/", "/flight/../w", "/flight/f/w/x", "/evidence/zz", "/flight/f/w/diff", "//"]
-        {
+        for address in [
+            "",
+            "x",
+            "/x",
+            "/flight/",
+            "/flight/../w",
+            "/flight/f/w/x",
+            "/evidence/zz",
+            "/flight/f/w/diff",
+            "/flight/f/w/document",
+            "//",
+        ] {
             assert_eq!(View::parse(address), None, "{address}");
         }
     }

@@ -48,7 +48,8 @@ impl Frame {
 /// A whole page. `mark` is what its content is known by.
 pub(crate) fn whole(frame: &Frame, view: Option<&View>, title: &str, mark: &str, main: &Markup) -> Markup {
     let here = |is: bool| is.then_some("page");
-    let followed = view.filter(|view| !matches!(view, View::Patch(..) | View::Evidence(_) | View::Submit));
+    let followed =
+        view.filter(|view| !matches!(view, View::Patch(..) | View::Document(..) | View::Evidence(_) | View::Submit));
     html! {
         (DOCTYPE)
         html lang="en" {

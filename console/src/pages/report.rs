@@ -68,8 +68,9 @@ fn sections(shown: &[HistoryLine]) -> Vec<(u64, Vec<&HistoryLine>)> {
 }
 
 fn step(of: Of<'_>, line: &HistoryLine) -> Markup {
+    let document = View::Document(of.view.flight.clone(), of.waypoint.id.clone(), line.reference.clone(), None);
     html! {
-        div.sub { (time(line.at)) " · " (word(&line.kind)) " · " (word(&line.reference))
+        div.sub { (time(line.at)) " · " (word(&line.kind)) " · " a href=(of.frame.href(&document)) { (word(&line.reference)) }
             @match line.standing {
                 Some(Standing::Conflict) => { " · " strong { "came too late, or second" } }
                 Some(Standing::Unsigned) => { " · " strong { "not signed: nothing heeds it" } }

@@ -123,6 +123,69 @@ fn nothing_that_stands_in_a_waypoints_history_is_markup_or_hidden() {
 }
 
 #[test]
+fn a_document_and_what_differs_from_another_are_no_markup() {
+    let (flight, id) = ("f".parse().unwrap(), "w".parse().unwrap());
+    let mut places = 0;
+    for kind in ["build_artifact", "completion", "clarification_request"] {
+        let artifact = golden(kind);
+        each_hostile(&artifact, &mut |changed| {
+            places += 1;
+            let lines = Value::from(vec![
+                samples::line(kind, "HP/1", &artifact),
+                samples::line(HOSTILE, HOSTILE, &changed),
+                samples::line(kind, "HP/3", &changed),
+            ]);
+            let history: Vec<_> = serde_json::from_value(lines).unwrap();
+            for (of, with) in [("HP/3", None), (HOSTILE, Some("HP/1"))] {
+                let asked = Asked { flight: &flight, waypoint: &id, of, with };
+                let page = document(&frame(), asked, &history).unwrap();
+                assert!(page.0.contains("What differs"), "{}", page.0);
+                clean(&page, kind);
+            }
+        });
+    }
+    assert!(places > 40, "{places}");
+}
+
+#[test]
+fn a_document_is_compared_with_the_one_before_it_of_its_gate_and_kind_unless_another_is_named() {
+    let (flight, id) = ("f".parse().unwrap(), "w".parse().unwrap());
+    let turn =
+        |turn: &str, gate: &str| samples::line("turn", turn, &serde_json::json!({"turn_id": turn, "gate": gate}));
+    let says = |reference: &str, turn: &str, words: &str| {
+        samples::line("completion", reference, &serde_json::json!({"turn": turn, "summary": words}))
+    };
+    let lines = vec![
+        turn("t1", "draft"),
+        says("HP/1", "t1", "first words"),
+        turn("t2", "review"),
+        says("HP/2", "t2", "reviewed"),
+        turn("t3", "draft"),
+        says("HP/3", "t3", "second words"),
+        turn("t4", "draft"),
+        says("HP/4", "t4", "third words"),
+    ];
+    let history: Vec<_> = serde_json::from_value(Value::from(lines)).unwrap();
+    let page = |of, with| {
+        let asked = Asked { flight: &flight, waypoint: &id, of, with };
+        document(&frame(), asked, &history).map(|page| page.0)
+    };
+    for (of, with, said) in [
+        ("HP/4", None, Some("006-draft-completion.md → 008-draft-completion.md")),
+        ("HP/3", None, Some("002-draft-completion.md → 006-draft-completion.md")),
+        ("HP/1", None, None),
+        ("HP/1", Some("HP/4"), Some("002-draft-completion.md → 008-draft-completion.md")),
+        ("HP/4", Some("HP/2"), Some("004-review-completion.md → 008-draft-completion.md")),
+    ] {
+        let shown = page(of, with).unwrap();
+        assert_eq!(shown.contains("What differs"), said.is_some(), "{of}: {shown}");
+        assert!(said.is_none_or(|said| shown.contains(said)), "{of}: {shown}");
+    }
+    assert!(page("HP/3", None).unwrap().contains("first"), "the words before stand in the difference alone");
+    assert!(page("HP/9", None).is_none() && page("HP/1", Some("HP/9")).is_none());
+}
+
+#[test]
 fn a_plan_output_and_diffs_are_no_markup() {
     let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
     let subject = samples::waypoint("w", Status::Pending);

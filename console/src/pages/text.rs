@@ -23,6 +23,12 @@ pub(crate) fn evidence(digest: Digest, bytes: &[u8]) -> Markup {
     }
 }
 
+/// What of a text is shown, and whether that is less than all of it.
+pub(crate) fn beginning_of(text: &str) -> (&str, bool) {
+    let beginning = text.get(..text.floor_char_boundary(SHOWN_MAX)).unwrap_or_default();
+    (beginning, beginning.len() < text.len())
+}
+
 /// What an attempt changed.
 pub(crate) fn patch(frame: &Frame, flight: &FlightId, waypoint: &WaypointId, patch: &Patch) -> Markup {
     html! {

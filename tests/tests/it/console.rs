@@ -70,6 +70,9 @@ fn a_flight_is_seen_over_http_from_its_submission_to_its_landing_and_a_question_
     let at = done.rfind(&link).unwrap() + browser.prefix().len();
     let diff = browser.page(done[at..].split('"').next().unwrap(), "+</span>blue");
     assert!(diff.contains("result"), "{diff}");
+    let at = done.rfind(&format!("/flight/{flight}/w/document?of=")).unwrap();
+    let shown = browser.page(done[at..].split('"').next().unwrap(), "handoff_ready: ");
+    assert!(shown.contains("--markdown") && !shown.contains("<b>bold"), "{shown}");
     let at = done.find("/evidence/").unwrap();
     browser.page(&done[at..at + "/evidence/".len() + 64], "looked");
     browser.page("/fleet", "builder");

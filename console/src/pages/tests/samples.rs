@@ -22,8 +22,12 @@ pub(crate) fn waypoint(id: &str, status: Status) -> WaypointView {
 
 /// A history of one line.
 pub(crate) fn history(kind: &str, artifact: &Value) -> Vec<HistoryLine> {
-    let line = json!({"at": "2026-11-22T10:00:00Z", "kind": kind, "ref": "HP/1", "artifact": artifact});
-    vec![serde_json::from_value(line).unwrap()]
+    vec![serde_json::from_value(line(kind, "HP/1", artifact)).unwrap()]
+}
+
+/// A line of a history.
+pub(crate) fn line(kind: &str, reference: &str, artifact: &Value) -> Value {
+    json!({"at": "2026-11-22T10:00:00Z", "kind": kind, "ref": reference, "artifact": artifact})
 }
 
 /// The plan of a submission, whose first waypoint is `w`.
