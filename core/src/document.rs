@@ -29,7 +29,7 @@ pub use status::ArtifactStatus;
 use crate::plan::tree;
 
 /// The largest document, in bytes: an answer of the API has 7 MiB of an artifact at most, and hidden characters are written out.
-pub const DOCUMENT_BYTES_MAX: usize = 16 << 20;
+pub const RENDERED_BYTES_MAX: usize = 16 << 20;
 /// The deepest nesting of an artifact: as deep as messages are.
 const DEPTH_MAX: usize = holdpoint_protocol::codec::DEPTH_MAX;
 /// The most keys and values of an artifact. The rest of what a file may have is for the front matter itself.
@@ -115,7 +115,7 @@ pub enum NoDocument {
     #[error("the artifact has more than {NODES_MAX} keys and values")]
     Many,
     /// It is too long.
-    #[error("the document would be larger than {} MiB", DOCUMENT_BYTES_MAX >> 20)]
+    #[error("the document would be larger than {} MiB", RENDERED_BYTES_MAX >> 20)]
     Long,
 }
 
@@ -176,7 +176,7 @@ impl ArtifactDocument {
         let (front, body) = self.parts();
         let mut out = emit::front_matter(&front);
         out.push_str(&body);
-        if out.len() > DOCUMENT_BYTES_MAX { Err(NoDocument::Long) } else { Ok(out) }
+        if out.len() > RENDERED_BYTES_MAX { Err(NoDocument::Long) } else { Ok(out) }
     }
 
     /// The one mapping of an artifact to the keys of its front matter, in order, and its body. [`read`] has the way back.

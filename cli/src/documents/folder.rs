@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::document::DOCUMENT_BYTES_MAX;
+use holdpoint_core::document::RENDERED_BYTES_MAX;
 use holdpoint_protocol::{Digest, ids::FlightId};
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +96,7 @@ impl DocumentFolder {
             folder(parent)?;
         }
         let (digest, before) = (Digest::of(text.as_bytes()), self.list.files.get(file).copied());
-        let there = bytes(&path, DOCUMENT_BYTES_MAX as u64)?.map(|bytes| Digest::of(&bytes));
+        let there = bytes(&path, RENDERED_BYTES_MAX as u64)?.map(|bytes| Digest::of(&bytes));
         let state = match there {
             None => FileState::New,
             Some(there) if there == digest => FileState::Unchanged,

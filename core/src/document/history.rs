@@ -7,14 +7,14 @@ use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
     artifact::CriterionReport,
+    checkpoint::GateDemands,
     ids::GateId,
 };
 use serde_json::Value;
 
 use super::{ArtifactDocument, TurnPast};
+use crate::checkpoints;
 
-/// The checkpoint that there is a document.
-const DOCUMENT: &str = "document";
 /// Criteria that a failure names.
 const NAMED_MAX: usize = 3;
 /// The longest kind in a file's name, in characters.
@@ -98,12 +98,10 @@ impl Gatherer {
     }
 }
 
-/// The checkpoints that a gate waits for. That there is a document is one, where the gate wants one.
+/// The checkpoints that a gate waits for.
 fn required(context: &Value) -> Vec<String> {
-    let declared = context["checkpoints"].as_array().into_iter().flatten();
-    let declared = declared.filter(|checkpoint| checkpoint["required"] != false);
-    let names = declared.filter_map(|checkpoint| checkpoint["name"].as_str().map(str::to_owned));
-    context["document"].is_object().then(|| DOCUMENT.to_owned()).into_iter().chain(names).collect()
+    let demands: GateDemands = serde_json::from_value(context.clone()).unwrap_or_default();
+    checkpoints::all(&demands).filter(|spec| spec.required).map(|spec| spec.name.to_string()).collect()
 }
 
 /// Why a decision sent work back or holds it, with what did not pass; `None`: it did neither.

@@ -4,7 +4,7 @@ use holdpoint_protocol::{Timestamp, api::Standing};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use super::{ArtifactDocument, ArtifactStatus, DEPTH_MAX, DOCUMENT_BYTES_MAX, KEYS, TurnPast, bodies, home, parent};
+use super::{ArtifactDocument, ArtifactStatus, DEPTH_MAX, KEYS, RENDERED_BYTES_MAX, TurnPast, bodies, home, parent};
 use crate::plan::{
     self, PlanErrors,
     error::Problems,
@@ -43,8 +43,8 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<ArtifactDocument, PlanErrors> {
 }
 
 fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t str> {
-    if bytes.len() > DOCUMENT_BYTES_MAX {
-        let message = format!("the document is larger than {} MiB", DOCUMENT_BYTES_MAX >> 20);
+    if bytes.len() > RENDERED_BYTES_MAX {
+        let message = format!("the document is larger than {} MiB", RENDERED_BYTES_MAX >> 20);
         problems.add(Position::START, message, "no artifact is: keep to one, and name files for the rest");
         return Err("");
     }

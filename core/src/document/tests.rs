@@ -240,7 +240,7 @@ fn a_document_that_cannot_be_read_says_where_why_and_what_next() {
         (fenced(&deep, ""), 3, "nested deeper than 66 levels"),
         (fenced("kind: a\nartifact: {a: &x [1], b: *x}", ""), 3, "aliases are not supported"),
         (fenced("kind: a\nartifact: {a: \"open}", ""), 3, "not YAML"),
-        ("\u{fffd}".to_owned() + &"x".repeat(DOCUMENT_BYTES_MAX), 1, "larger than 16 MiB"),
+        ("\u{fffd}".to_owned() + &"x".repeat(RENDERED_BYTES_MAX), 1, "larger than 16 MiB"),
     ] {
         let errors = parse("it.md", text.as_bytes()).unwrap_err();
         let said: String = errors.errors.iter().map(|error| format!("{} {}\n", error.message, error.hint)).collect();
@@ -258,7 +258,7 @@ fn an_artifact_past_a_bound_has_no_document_and_says_which() {
     assert_eq!(of(nested(DEPTH_MAX + 1)).render(), Err(NoDocument::Deep));
     returns(&of(Value::Array(vec![json!(0); NODES_MAX - 1])));
     assert_eq!(of(Value::Array(vec![json!(0); NODES_MAX])).render(), Err(NoDocument::Many));
-    assert_eq!(of(json!("\u{1}".repeat(DOCUMENT_BYTES_MAX / 6))).render(), Err(NoDocument::Long));
+    assert_eq!(of(json!("\u{1}".repeat(RENDERED_BYTES_MAX / 6))).render(), Err(NoDocument::Long));
     assert!(NoDocument::Long.to_string().contains("16 MiB"));
 }
 
