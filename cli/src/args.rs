@@ -42,6 +42,9 @@ pub(crate) use task::{TaskFlags, Work};
 #[derive(Debug, Parser)]
 #[command(name = "holdpoint", version, about, max_term_width = 110)]
 #[command(after_help = "Begin with: holdpoint doctor, then holdpoint run --help.\n\n\
+    A flight or waypoint can be named by the beginning of its name where no other begins so. `latest` is the flight that was submitted \
+    last; of the waypoints the one that began to wait last for what the command does (approve, reject, answer, retry, hand-in, \
+    release), else the one to which something happened last; and the last attempt that there is work of.\n\n\
     Exit codes: 0 done, all waypoints accepted; 1 ended, not all accepted; 2 usage, plan or configuration; \
     3 environment (broker, sandbox, git); 130 interrupted, the flight can be resumed.")]
 pub(crate) struct Cli {
@@ -320,7 +323,7 @@ pub(crate) struct StatusArgs {
     holdpoint artifact sha256:…\n\n\
     First a line for each attempt, with its verdict and why; then every artifact and decision, in order.")]
 pub(crate) struct HistoryArgs {
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the newest one that has such a waypoint
     #[arg(long)]

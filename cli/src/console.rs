@@ -35,6 +35,7 @@ use crate::{
     failure::{Failure, chain},
     live::Listening,
     observe::{Follower, Source},
+    people::find,
     state::StateDir,
     typed::typed,
 };
@@ -116,6 +117,16 @@ impl ConsoleFleet for Seen {
 
     async fn status(&self, flight: &FlightId) -> Result<FlightView, ConsoleProblem> {
         self.client.status_now(flight).await.map_err(problem)
+    }
+
+    async fn meant(
+        &self,
+        flight: &FlightId,
+        waypoint: Option<&WaypointId>,
+    ) -> Result<(FlightId, Option<WaypointId>), ConsoleProblem> {
+        let view = find::known(&self.client, flight).await?;
+        let waypoint = waypoint.map(|named| find::has_waypoint(&view, named)).transpose()?;
+        Ok((view.flight, waypoint))
     }
 
     async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ConsoleProblem> {

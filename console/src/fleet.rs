@@ -104,6 +104,13 @@ pub trait ConsoleFleet: Send + Sync + 'static {
     /// How a flight stands.
     fn status(&self, flight: &FlightId) -> impl Future<Output = Result<FlightView, ConsoleProblem>> + Send;
 
+    /// The flight, and the waypoint of it, that names mean under which there is nothing: `latest`, and beginnings of names.
+    fn meant(
+        &self,
+        flight: &FlightId,
+        waypoint: Option<&WaypointId>,
+    ) -> impl Future<Output = Result<(FlightId, Option<WaypointId>), ConsoleProblem>> + Send;
+
     /// What waits for people, of this flight or of all, longest first.
     fn inbox(&self, flight: Option<&FlightId>) -> impl Future<Output = Result<Vec<InboxItem>, ConsoleProblem>> + Send;
 

@@ -224,6 +224,14 @@ impl<F: ConsoleFleet> Inner<F> {
         tokio::time::timeout(PAGE_TIMEOUT, Box::pin(making)).await.unwrap_or_else(|_| Err(late()))
     }
 
+    /// The page that an address means under which there is nothing; `None`: there is none, or nobody says so in time.
+    pub(crate) async fn meant(&self, view: &View) -> Option<View> {
+        let (flight, waypoint) = view.named()?;
+        let asked = tokio::time::timeout(PAGE_TIMEOUT, self.fleet().meant(flight, waypoint));
+        let (flight, waypoint) = asked.await.ok()?.ok()?;
+        Some(view.of(flight, waypoint)).filter(|meant| meant != view)
+    }
+
     async fn flights(self: &Arc<Self>, page: usize, age: Duration) -> Result<Page, ConsoleProblem> {
         let lines = self.cache.flights(age).await?;
         let items = self.cache.inbox(age).await?;

@@ -102,6 +102,27 @@ impl View {
     }
 }
 
+impl View {
+    /// The flight and waypoint whose names are in the address.
+    pub(crate) fn named(&self) -> Option<(&FlightId, Option<&WaypointId>)> {
+        match self {
+            Self::Flight(flight, _) => Some((flight, None)),
+            Self::Waypoint(flight, waypoint) | Self::Patch(flight, waypoint, _) => Some((flight, Some(waypoint))),
+            _ => None,
+        }
+    }
+
+    /// The same page of another flight and waypoint.
+    pub(crate) fn of(&self, flight: FlightId, waypoint: Option<WaypointId>) -> Self {
+        match (self.clone(), waypoint) {
+            (Self::Flight(_, show), None) => Self::Flight(flight, show),
+            (Self::Waypoint(..), Some(waypoint)) => Self::Waypoint(flight, waypoint),
+            (Self::Patch(_, _, of), Some(waypoint)) => Self::Patch(flight, waypoint, of),
+            (other, _) => other,
+        }
+    }
+}
+
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -210,6 +210,9 @@ pub struct WaypointView {
     /// How the branches of the fork stand that it is in; `gate` names the fork then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<BranchView>,
+    /// When something happened to it last; absent before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Timestamp>,
 }
 
 /// A branch of a fork as users see it (GATE-29).

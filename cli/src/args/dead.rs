@@ -51,7 +51,7 @@ pub(crate) struct DeadListArgs {
 pub(crate) struct DeadRetryArgs {
     /// The flight
     pub(crate) flight: FlightId,
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// Who retries
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) struct InitArgs {
     The patch is of the commit that an attempt handed off, on the commit it began with; of one that failed, or was ended, it is of \
     the files that it left, which a line on standard error says. `holdpoint history WAYPOINT` lists the attempts. Files that are not text are only named.")]
 pub(crate) struct DiffArgs {
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the newest one that has such a waypoint
     #[arg(long)]

@@ -17,7 +17,7 @@ use super::Place;
     output among it, is in the artifacts of `holdpoint history WAYPOINT`: `holdpoint artifact REF` shows one, and `evidence` \
     in its `ledger` names the output for `holdpoint artifact sha256:…`.")]
 pub(crate) struct LogsArgs {
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the newest one that has such a waypoint
     #[arg(long, value_name = "FLIGHT")]

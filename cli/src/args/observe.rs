@@ -116,7 +116,7 @@ pub(crate) struct ReportArgs {
     updated, routing, gate, gateHistory with what everybody said, reviewContext, tests, tags, metadata; below it the goal. \
     docs/workflows.md has the fields.")]
 pub(crate) struct TaskArgs {
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the newest that has such a waypoint
     #[arg(long, value_name = "FLIGHT")]

@@ -22,7 +22,7 @@ pub(crate) struct Acting {
 /// Which waypoint, of which flight.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Whose {
-    /// The waypoint
+    /// The waypoint, the beginning of its name, or `latest`
     pub(crate) waypoint: WaypointId,
     /// The flight; without it the one in which this waypoint waits, or the newest one that has it
     #[arg(long)]

@@ -78,6 +78,9 @@ async fn meant(client: &Client, args: &BudgetArgs) -> Result<(FlightId, Option<W
     if client.flights().await?.iter().any(|line| line.flight == flight) {
         return Ok((flight, None));
     }
+    if flight.as_str() == find::LATEST {
+        return Ok((find::known(client, &flight).await?.flight, None));
+    }
     // A flight's id begins as its plan is called, and so may a waypoint be.
     match find::newest_with(client, &args.target).await {
         Ok((flight, waypoint)) => Ok((flight, Some(waypoint))),

@@ -1,6 +1,7 @@
 //! `trace` and `otlp-sink`: traces and metrics without a collector.
 
 use std::{
+    cmp::Reverse,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::PathBuf,
     sync::{Mutex, PoisonError},
@@ -16,8 +17,12 @@ use crate::{
     failure::{Exit, Failure, chain},
     interrupt::Interrupts,
     output,
+    people::find::among_newest,
 };
 
+/// The attributes that say what a span is of.
+const FLIGHT: &str = "holdpoint.flight";
+const WAYPOINT: &str = "holdpoint.waypoint";
 /// How long a sink may take to be reached before it counts as gone.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -27,8 +32,7 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
         let message = format!("cannot read {}: {error}", args.from.display());
         Failure::usage("file", message, "`holdpoint otlp-sink --out FILE` writes such a file")
     })?;
-    let wanted =
-        SpanFilter { flight: args.flight.to_string(), waypoint: args.waypoint.as_ref().map(ToString::to_string) };
+    let wanted = meant(&spans, args)?;
     let traces = wanted.traces(&spans);
     if traces.is_empty() {
         let message = format!("{} has no span of what was asked for", args.from.display());
@@ -41,6 +45,25 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
         output::out(tree(&spans, &wanted).trim_end());
     }
     Ok(Exit::Success)
+}
+
+/// The flight and waypoint that are meant, of those that the spans are of. One that no span is of is left as it is.
+fn meant(spans: &[ReceivedSpan], args: &TraceArgs) -> Result<SpanFilter, Failure> {
+    let mut newest: Vec<&ReceivedSpan> = spans.iter().collect();
+    newest.sort_by_key(|span| Reverse(span.start_ns));
+    let of = |span: &&&ReceivedSpan, flight: &str| span.text(FLIGHT) == Some(flight);
+    let flights = newest.iter().filter_map(|span| span.text(FLIGHT));
+    let named = args.flight.as_str();
+    let flight = among_newest("flight", named, flights)?.unwrap_or(named).to_owned();
+    let waypoint = match &args.waypoint {
+        Some(named) => {
+            let (named, of_flight) = (named.as_str(), newest.iter().filter(|span| of(span, &flight)));
+            let there = of_flight.filter_map(|span| span.text(WAYPOINT));
+            Some(among_newest("waypoint", named, there)?.unwrap_or(named).to_owned())
+        }
+        None => None,
+    };
+    Ok(SpanFilter { flight, waypoint })
 }
 
 /// Receives spans and metrics until it is asked to end.

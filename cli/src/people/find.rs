@@ -14,18 +14,19 @@ use holdpoint_protocol::{
 use crate::{
     client::{Client, is_passing},
     failure::Failure,
+    people::naming::{self, Unmeant, among},
 };
 
 /// What is answered of a flight that is not known.
 const UNKNOWN: u16 = 404;
 /// How long a look at what waits may take before an act whose flight is named is sent without it.
 const LOOK_PATIENCE: Duration = Duration::from_secs(20);
-/// The flight that was submitted last, as one can name it.
-const LATEST: &str = "latest";
 /// The code of a name that means several things.
 const AMBIGUOUS: &str = "ambiguous";
 /// How many names a message has at most: that is a line.
 const NAMED_MAX: usize = 12;
+
+pub(crate) use super::naming::LATEST;
 
 /// What an act is about.
 #[derive(Debug)]
@@ -47,13 +48,10 @@ pub(crate) async fn waypoint(
     waypoint: &WaypointId,
     verb: Verb,
 ) -> Result<Found, Failure> {
+    let me = client.bus().name();
     let Some(flight) = flight else {
         let items = client.inbox(None).await?;
-        let waypoint = match among(waypoint.as_str(), items.iter().map(|item| item.waypoint.as_str())) {
-            Ok(meant) => listed(meant),
-            // Another flight may have one that is called so.
-            Err(_) => waypoint.clone(),
-        };
+        let (items, waypoint) = waiting(items, waypoint, verb, me);
         return match choose(items, &waypoint, verb) {
             Choice::One(item) => {
                 let seen = Some(name_of(client, &item).await?);
@@ -69,8 +67,12 @@ pub(crate) async fn waypoint(
     };
     let look = async {
         let view = looked_up(client, flight).await?;
-        let waypoint = has_waypoint(&view, waypoint).map_err(Looked::Failed)?;
         let items = client.inbox(Some(&view.flight)).await?;
+        let is_called_so = view.waypoints.iter().any(|known| known.id == *waypoint);
+        let waypoint = match last_waiting(&items, verb, me).filter(|_| waypoint.as_str() == LATEST && !is_called_so) {
+            Some(last) => last.waypoint.clone(),
+            None => has_waypoint(&view, waypoint).map_err(Looked::Failed)?,
+        };
         let (seen, gate) = match choose(items, &waypoint, verb) {
             Choice::One(item) => (Some(name_of(client, &item).await?), item.gate),
             Choice::Branches(_) | Choice::Several(_) | Choice::Nothing => (None, None),
@@ -79,13 +81,45 @@ pub(crate) async fn waypoint(
     };
     // An act is stored also where no orchestrator runs at the moment: it is taken as soon as one does.
     let unseen = || Found { flight: flight.clone(), waypoint: waypoint.clone(), seen: None, gate: None };
-    Ok(unless_nobody_answers(look).await?.unwrap_or_else(unseen))
+    let found = unless_nobody_answers(look).await?;
+    found.map_or_else(|| nothing_is_latest(&[flight.as_str(), waypoint.as_str()]).map(|()| unseen()), Ok)
+}
+
+/// What waits under this name, and the waypoint that it means. `latest` is the one that came to wait last of those with which
+/// this person can do this. A name that nothing of it has is left as it is: another flight may have one that is called so.
+fn waiting(mut items: Vec<InboxItem>, named: &WaypointId, verb: Verb, me: &AgentName) -> (Vec<InboxItem>, WaypointId) {
+    let ids = || items.iter().map(|item| item.waypoint.as_str());
+    let is_latest = named.as_str() == LATEST && !ids().any(|id| id == LATEST);
+    let Some(last) = last_waiting(&items, verb, me).filter(|_| is_latest).cloned() else {
+        let meant = among(named.as_str(), ids(), None).map_or_else(|_| named.clone(), listed);
+        return (items, meant);
+    };
+    items.retain(|item| item.flight == last.flight);
+    (items, last.waypoint)
+}
+
+/// What came to wait last of that with which this person can do this; `None` also of what nobody has to wait for.
+fn last_waiting<'a>(items: &'a [InboxItem], verb: Verb, me: &AgentName) -> Option<&'a InboxItem> {
+    let waits =
+        !matches!(verb, Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget);
+    let possible = items.iter().filter(|item| is_possible(item, verb) && item.allows(verb, me));
+    possible.filter(|_| waits).max_by_key(|item| item.since)
+}
+
+/// An act is stored also where nobody can say what it is about, but not under a name that says nothing by itself.
+fn nothing_is_latest(names: &[&str]) -> Result<(), Failure> {
+    if !names.contains(&LATEST) {
+        return Ok(());
+    }
+    let message = "no orchestrator answers that could say which is the latest";
+    Err(Failure::environment("no_answer", message, "write the name itself, or try again once one runs"))
 }
 
 /// The flight that a name means. One that does not exist is refused, if there is an orchestrator that can say so.
 pub(crate) async fn flight(client: &Client, named: &FlightId) -> Result<FlightId, Failure> {
     let look = async { Ok(looked_up(client, named).await?.flight) };
-    Ok(unless_nobody_answers(look).await?.unwrap_or_else(|| named.clone()))
+    let found = unless_nobody_answers(look).await?;
+    found.map_or_else(|| nothing_is_latest(&[named.as_str()]).map(|()| named.clone()), Ok)
 }
 
 /// Why a look came to nothing.
@@ -135,16 +169,23 @@ pub(crate) async fn turn_of(
     waypoint: &WaypointId,
     by: &AgentName,
 ) -> Result<(FlightId, WaypointId), Failure> {
-    if flight.is_some() {
-        return flight_with(client, flight, waypoint).await;
-    }
-    let fits = |view: &FlightView| {
+    let in_view = |view: &FlightView| {
         let theirs = |turn: &TurnView| turn.agent.as_ref() == Some(by);
-        let fits = |w: &WaypointView| w.actions.contains(&Verb::Take) || w.turn.as_ref().is_some_and(theirs);
-        has_waypoint(view, waypoint).ok().filter(|id| view.waypoints.iter().any(|known| known.id == *id && fits(known)))
+        let fits = |w: &&WaypointView| w.actions.contains(&Verb::Take) || w.turn.as_ref().is_some_and(theirs);
+        let fitting = || view.waypoints.iter().filter(fits);
+        let meant = naming::waypoint(waypoint, &view.waypoints).ok()?;
+        let last =
+            || if waypoint.as_str() == LATEST && meant != LATEST { naming::changed_last(fitting()) } else { None };
+        let meant = last().unwrap_or(meant);
+        fitting().find(|known| known.id.as_str() == meant).map(|known| known.id.clone())
     };
+    if let Some(flight) = flight {
+        let view = known(client, flight).await?;
+        let waypoint = in_view(&view).map_or_else(|| has_waypoint(&view, waypoint), Ok)?;
+        return Ok((view.flight, waypoint));
+    }
     for line in client.flights().await? {
-        if let Some(waypoint) = fits(&client.status(&line.flight).await?) {
+        if let Some(waypoint) = in_view(&client.status(&line.flight).await?) {
             return Ok((line.flight, waypoint));
         }
     }
@@ -163,13 +204,14 @@ pub(crate) async fn flight_with(
     Ok((view.flight, waypoint))
 }
 
-/// The newest flight that has a waypoint of this name, else the newest one in which only one begins so.
+/// The newest flight that has a waypoint of this name, else the newest one in which only one begins so. `latest` is of the newest
+/// flight in which something has begun.
 pub(crate) async fn newest_with(client: &Client, named: &WaypointId) -> Result<(FlightId, WaypointId), Failure> {
     let (mut there, mut begins, mut several) = (BTreeSet::new(), None, None);
     for line in client.flights().await? {
         let view = client.status(&line.flight).await?;
         match has_waypoint(&view, named) {
-            Ok(waypoint) if waypoint == *named => return Ok((line.flight, waypoint)),
+            Ok(waypoint) if waypoint == *named || named.as_str() == LATEST => return Ok((line.flight, waypoint)),
             Ok(waypoint) => begins = begins.or(Some((line.flight, waypoint))),
             Err(failure) if failure.is(AMBIGUOUS) => several = several.or(Some(failure)),
             Err(_) => {}
@@ -195,65 +237,40 @@ async fn looked_up(client: &Client, named: &FlightId) -> Result<FlightView, Look
     };
     let flights = client.flights().await?;
     let ids = || flights.iter().map(|line| line.flight.as_str());
-    let failure = match flight_among(named, ids()) {
-        Ok(meant) => return Ok(client.status(&meant).await?),
-        Err(Unmeant::Several(names)) => several("flight", named.as_str(), &names),
-        Err(Unmeant::Nothing) => match closest(named.as_str(), ids()) {
-            Some(meant) => {
-                let hint = format!("did you mean `{meant}`? `holdpoint status` lists them");
-                Failure::usage("not_found", format!("there is no flight {named}"), hint)
-            }
-            None => refused.into(),
-        },
+    if let Some(meant) = among_newest("flight", named.as_str(), ids()).map_err(Looked::Failed)? {
+        return Ok(client.status(&FlightId::try_new(meant).expect("it was one in the list")).await?);
+    }
+    let failure = match closest(named.as_str(), ids()) {
+        Some(meant) => {
+            let hint = format!("did you mean `{meant}`? `holdpoint status` lists them");
+            Failure::usage("not_found", format!("there is no flight {named}"), hint)
+        }
+        None => refused.into(),
     };
     Err(Looked::Failed(failure))
 }
 
 /// The flight that a name means of those that were begun here, newest first. One that is not among them is left to the caller.
 pub(crate) fn begun_here(named: &FlightId, begun: &[FlightId]) -> Result<FlightId, Failure> {
-    match flight_among(named, begun.iter().map(FlightId::as_str)) {
-        Ok(meant) => Ok(meant),
-        Err(Unmeant::Several(names)) => Err(several("flight", named.as_str(), &names)),
-        Err(Unmeant::Nothing) => Ok(named.clone()),
-    }
+    let meant = among_newest("flight", named.as_str(), begun.iter().map(FlightId::as_str))?;
+    Ok(meant.map_or_else(|| named.clone(), |id| FlightId::try_new(id).expect("it was one in the list")))
 }
 
-/// The flight that a name means of these, newest first.
-fn flight_among<'a>(named: &FlightId, ids: impl Iterator<Item = &'a str> + Clone) -> Result<FlightId, Unmeant> {
-    let newest = ids.clone().next().filter(|_| named.as_str() == LATEST);
-    let meant = newest.map_or_else(|| among(named.as_str(), ids), Ok)?;
-    Ok(FlightId::try_new(meant).expect("it was one in the list"))
+/// What a name means of these, newest first; `None`: none of them.
+pub(crate) fn among_newest<'a>(
+    what: &str,
+    named: &str,
+    ids: impl Iterator<Item = &'a str> + Clone,
+) -> Result<Option<&'a str>, Failure> {
+    match among(named, ids.clone(), ids.clone().next()) {
+        Ok(meant) => Ok(Some(meant)),
+        Err(Unmeant::Several(names)) => Err(several(what, named, &names)),
+        Err(Unmeant::Nothing) => Ok(None),
+    }
 }
 
 fn is_unknown(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { failure, .. } if failure.code == UNKNOWN)
-}
-
-/// Why a name means no one thing.
-#[derive(Debug, PartialEq, Eq)]
-enum Unmeant {
-    /// Nothing begins so.
-    Nothing,
-    /// These do.
-    Several(Vec<String>),
-}
-
-/// What a name means: what is called so, else the only one that begins so.
-fn among<'a>(named: &str, there: impl Iterator<Item = &'a str>) -> Result<&'a str, Unmeant> {
-    let mut begin: Vec<&str> = Vec::new();
-    for id in there.filter(|id| id.starts_with(named)) {
-        if id == named {
-            return Ok(id);
-        }
-        if !begin.contains(&id) {
-            begin.push(id);
-        }
-    }
-    match begin.as_slice() {
-        [] => Err(Unmeant::Nothing),
-        [one] => Ok(one),
-        several => Err(Unmeant::Several(several.iter().map(|id| (*id).to_owned()).collect())),
-    }
 }
 
 /// An id that is in a list of ids.
@@ -272,7 +289,7 @@ fn several(what: &str, named: &str, names: &[String]) -> Failure {
 /// The waypoint of a flight that a name means. One that the flight does not have is refused.
 pub(crate) fn has_waypoint(view: &FlightView, named: &WaypointId) -> Result<WaypointId, Failure> {
     let known = || view.waypoints.iter().map(|known| &known.id);
-    among(named.as_str(), known().map(WaypointId::as_str)).map(listed).map_err(|unmeant| match unmeant {
+    naming::waypoint(named, &view.waypoints).map(listed).map_err(|unmeant| match unmeant {
         Unmeant::Several(names) => several("waypoint", named.as_str(), &names),
         Unmeant::Nothing => no_waypoint(named, &format!("the flight {}", view.flight), known()),
     })
@@ -312,7 +329,7 @@ enum Choice {
 /// What waits under this name: where the act is possible if there is such a place, else anywhere.
 fn choose(items: Vec<InboxItem>, waypoint: &WaypointId, verb: Verb) -> Choice {
     let named: Vec<InboxItem> = items.into_iter().filter(|item| item.waypoint == *waypoint).collect();
-    let possible = |item: &InboxItem| item.actions.contains(&verb) && is_for(item.kind, verb);
+    let possible = |item: &InboxItem| is_possible(item, verb);
     let anywhere = !named.iter().any(possible);
     let mut left: Vec<InboxItem> = named.into_iter().filter(|item| anywhere || possible(item)).collect();
     match left.len() {
@@ -324,6 +341,10 @@ fn choose(items: Vec<InboxItem>, waypoint: &WaypointId, verb: Verb) -> Choice {
             if flights.len() == 1 { Choice::Branches(flights.remove(0)) } else { Choice::Several(flights) }
         }
     }
+}
+
+fn is_possible(item: &InboxItem, verb: Verb) -> bool {
+    item.actions.contains(&verb) && is_for(item.kind, verb)
 }
 
 /// Whether an act is about what waits in this way: a fork may wait for several things.
@@ -339,10 +360,12 @@ fn is_for(kind: InboxKind, verb: Verb) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_protocol::Timestamp;
+
     use super::*;
     use crate::people::words::tests::question;
 
-    fn waiting(flight: &str, waypoint: &str, actions: &[Verb]) -> InboxItem {
+    fn waiting_in(flight: &str, waypoint: &str, actions: &[Verb]) -> InboxItem {
         InboxItem {
             flight: flight.parse().unwrap(),
             waypoint: waypoint.parse().unwrap(),
@@ -356,23 +379,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_what_is_called_so_or_the_only_one_that_begins_so() {
-        let meant = |named: &str| among(named, ["cli", "cli-flags", "core"].into_iter());
-        assert_eq!(meant("cli"), Ok("cli"));
-        assert_eq!(meant("cli-"), Ok("cli-flags"));
-        assert_eq!(meant("co"), Ok("core"));
-        assert_eq!(meant("c"), Err(Unmeant::Several(["cli", "cli-flags", "core"].map(str::to_owned).to_vec())));
-        assert_eq!(meant("docs"), Err(Unmeant::Nothing));
-        let flights = ["b-0a1b2c3d", "a-0a1b2c3d"].map(|id| id.parse().unwrap());
-        let begun = |named: &str| begun_here(&named.parse().unwrap(), &flights).unwrap().to_string();
-        assert_eq!([begun("latest"), begun("a"), begun("c")], ["b-0a1b2c3d", "a-0a1b2c3d", "c"]);
-    }
-
-    #[test]
     fn the_flight_in_which_the_act_is_possible_is_meant() {
-        let asks = waiting("a", "w", &[Verb::Answer]);
-        let failed = InboxItem { kind: InboxKind::Failed, ..waiting("b", "w", &[Verb::Retry]) };
-        let other = waiting("c", "x", &[Verb::Answer]);
+        let asks = waiting_in("a", "w", &[Verb::Answer]);
+        let failed = InboxItem { kind: InboxKind::Failed, ..waiting_in("b", "w", &[Verb::Retry]) };
+        let other = waiting_in("c", "x", &[Verb::Answer]);
         let all = [asks.clone(), failed.clone(), other.clone()];
         assert_eq!(chosen(&all, Verb::Answer), Choice::One(Box::new(asks.clone())));
         assert_eq!(chosen(&all, Verb::Retry), Choice::One(Box::new(failed)));
@@ -387,11 +397,11 @@ mod tests {
     #[test]
     fn of_what_waits_in_a_fork_the_act_is_about_what_it_can_be_about() {
         let verbs = [Verb::Approve, Verb::Answer];
-        let asks = waiting("a", "w", &verbs);
+        let asks = waiting_in("a", "w", &verbs);
         let gate = |gate: &str| InboxItem {
             kind: InboxKind::Approval,
             gate: Some(gate.parse().unwrap()),
-            ..waiting("a", "w", &verbs)
+            ..waiting_in("a", "w", &verbs)
         };
         let (legal, owner) = (gate("legal"), gate("owner"));
         let two = [asks.clone(), legal.clone()];
@@ -401,8 +411,38 @@ mod tests {
     }
 
     #[test]
+    fn the_latest_is_what_came_to_wait_last_of_that_with_which_this_person_can_do_it() {
+        let at = |since: i64, item: InboxItem| InboxItem { since: Timestamp::from_millis(since), ..item };
+        let approval = |flight: &str, waypoint: &str, to: &str| InboxItem {
+            kind: InboxKind::Approval,
+            to: vec![to.parse().unwrap()],
+            ..waiting_in(flight, waypoint, &[Verb::Approve])
+        };
+        let items = [
+            at(1, approval("a", "w", "human-ann")),
+            at(2, approval("b", "w", "human-ann")),
+            at(3, approval("b", "x", "human-bo")),
+            at(4, waiting_in("c", "y", &[Verb::Answer])),
+        ];
+        let meant = |named: &str, verb: Verb| {
+            let (items, waypoint) =
+                waiting(items.to_vec(), &named.parse().unwrap(), verb, &"human-ann".parse().unwrap());
+            match choose(items, &waypoint, verb) {
+                Choice::One(item) => format!("{} {}", item.flight, item.waypoint),
+                other => format!("{other:?} {waypoint}"),
+            }
+        };
+        assert_eq!(meant("latest", Verb::Approve), "b w", "x is another's to approve, and y asks");
+        assert_eq!(meant("latest", Verb::Answer), "c y");
+        for verb in [Verb::Retry, Verb::Cancel] {
+            assert_eq!(meant("latest", verb), "Nothing latest", "nothing waits for it: {verb:?}");
+        }
+        assert!(meant("w", Verb::Approve).starts_with("Several"), "a name of one's own chooses no flight");
+    }
+
+    #[test]
     fn a_name_that_waits_in_several_flights_is_ambiguous() {
-        let both = [waiting("a", "w", &[Verb::Answer]), waiting("b", "w", &[Verb::Answer])];
+        let both = [waiting_in("a", "w", &[Verb::Answer]), waiting_in("b", "w", &[Verb::Answer])];
         let Choice::Several(flights) = chosen(&both, Verb::Answer) else { panic!("ambiguous") };
         assert_eq!(flights.iter().map(FlightId::as_str).collect::<Vec<_>>(), ["a", "b"]);
     }

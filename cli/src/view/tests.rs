@@ -33,6 +33,7 @@ pub(crate) fn flight() -> FlightView {
         actions: Vec::new(),
         turn: None,
         branches: Vec::new(),
+        changed_at: None,
     };
     let mut blocked = waypoint("two");
     blocked.status = Status::Blocked;

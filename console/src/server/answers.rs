@@ -154,6 +154,12 @@ async fn page<F: ConsoleFleet>(inner: &Arc<Inner<F>>, address: &str) -> Response
     match inner.main(&view, FRESH).await {
         Ok(page) => shown(inner, Some(&view), StatusCode::OK, &page),
         Err(problem) => {
+            if problem.not_found
+                && let Some(meant) = inner.meant(&view).await
+            {
+                let to = format!("/{}{meant}", inner.secrets.prefix);
+                return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
+            }
             let status = if problem.not_found { StatusCode::NOT_FOUND } else { StatusCode::BAD_GATEWAY };
             shown(inner, None, status, &failed(&problem))
         }

@@ -126,6 +126,17 @@ impl ConsoleFleet for Memory {
         Ok(read(self.view.lock().unwrap().clone()))
     }
 
+    async fn meant(
+        &self,
+        flight: &FlightId,
+        waypoint: Option<&WaypointId>,
+    ) -> Result<(FlightId, Option<WaypointId>), ConsoleProblem> {
+        if flight.as_str() != "latest" && flight.as_str() != FLIGHT {
+            return Err(ConsoleProblem::not_found("there is no such flight"));
+        }
+        Ok((read(FLIGHT.into()), waypoint.filter(|named| named.as_str() == "latest").map(|_| read("w".into()))))
+    }
+
     async fn inbox(&self, _: Option<&FlightId>) -> Result<Vec<InboxItem>, ConsoleProblem> {
         let item = json!({
             "kind": "question", "flight": FLIGHT, "waypoint": "w", "gate": "build", "since": "2026-11-22T10:00:00Z",

@@ -5,3 +5,4 @@ mod access;
 mod acting;
 mod following;
 mod lab;
+mod naming;

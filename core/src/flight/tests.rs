@@ -454,6 +454,29 @@ fn the_view_shows_what_the_contract_asks_for() {
 }
 
 #[test]
+fn the_view_says_when_something_happened_to_a_waypoint_last() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &["b"])]);
+    let shown = |fixture: &Fixture| {
+        let view = view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None).unwrap();
+        <[Option<Timestamp>; 3]>::try_from(view.waypoints.iter().map(|w| w.changed_at).collect::<Vec<_>>()).unwrap()
+    };
+    assert_eq!(shown(&fixture), [None; 3]);
+    let begin = fixture.now;
+    fixture.feed("b", Input::Open);
+    assert_eq!(shown(&fixture), [None, Some(begin), None]);
+    fixture.now = begin.after(Duration::from_secs(7));
+    fixture.accept("a");
+    fixture.land("a");
+    let [a, b, c] = shown(&fixture);
+    assert!(a > b, "{a:?} {b:?}");
+    assert_eq!((b, c), (Some(begin), None), "what happened to others does not count");
+    let after = a.unwrap().after(Duration::from_secs(9));
+    fixture.now = after;
+    fixture.build_ok("b");
+    assert_eq!(shown(&fixture), [a, Some(after), None]);
+}
+
+#[test]
 fn the_view_counts_rollbacks_what_people_did_and_what_was_used() {
     let mut plan = plan(vec![waypoint("a", &[])]);
     plan.guards.push(guard());

@@ -1,6 +1,7 @@
 //! The public view of a flight: what users see is computed from the fold, nothing is kept for it.
 
 use holdpoint_protocol::{
+    Timestamp,
     ids::{AgentName, FlightId, GateId, TurnId, WaypointId},
     plan::Waypoint,
     reason::ReasonCode,
@@ -136,8 +137,9 @@ fn flown(flight: &FlightState) -> Vec<FlownWorkflow> {
 
 /// One waypoint as users see it.
 fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> WaypointView {
-    let actions = actions(flight, &waypoint.id, waypoints.get(&waypoint.id));
-    let state = waypoints.get(&waypoint.id).cloned().unwrap_or_default();
+    let begun = waypoints.get(&waypoint.id);
+    let actions = actions(flight, &waypoint.id, begun);
+    let state = begun.cloned().unwrap_or_default();
     let gate = match &state.phase {
         Phase::InTurn(open) => Some(open.gate.clone()),
         Phase::Waiting(question) => Some(question.turn.gate.clone()),
@@ -182,7 +184,23 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         actions,
         turn,
         branches,
+        changed_at: begun.and_then(|state| changed_at(flight, &waypoint.id, state)),
     }
+}
+
+/// When something happened to a waypoint last.
+fn changed_at(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> Option<Timestamp> {
+    let phases = state.phases().filter_map(|phase| match phase {
+        Phase::InTurn(open) => Some(open.asking().map_or(open.opened_at, |question| question.since)),
+        Phase::Waiting(question) => Some(question.since),
+        Phase::Held(held) => Some(held.since),
+        Phase::Accepted { at, .. } => Some(*at),
+        Phase::Pending | Phase::Forked | Phase::Cancelled => None,
+    });
+    let visits = state.history.iter().flat_map(|visit| visit.exited.into_iter().chain([visit.entered]));
+    let acted = state.acted.iter().map(|acted| acted.at);
+    let landed = flight.landing(id).map(|landed| landed.record.at);
+    phases.chain(visits).chain(acted).chain(landed).max()
 }
 
 /// The gate in which work is held: the last that it was in, or the one before which it was held.

@@ -52,6 +52,7 @@ fn waypoint(number: usize, title: String) -> WaypointView {
         actions: Vec::new(),
         turn: None,
         branches: Vec::new(),
+        changed_at: None,
     }
 }
 

@@ -149,11 +149,12 @@ impl Fleet {
 
 /// How a flight stands, or which there are; and what waits.
 async fn standing(client: &Client, flight: Option<&FlightId>) -> Result<Value, Failure> {
-    let waiting: Vec<InboxItem> = client.inbox(flight).await?;
-    Ok(match flight {
-        Some(flight) => json!({"flight": Shown::from(&client.status(flight).await?), "waiting": waiting}),
-        None => json!({"flights": client.flights().await?, "waiting": waiting}),
-    })
+    let Some(named) = flight else {
+        return Ok(json!({"flights": client.flights().await?, "waiting": client.inbox(None).await?}));
+    };
+    let view = find::known(client, named).await?;
+    let waiting: Vec<InboxItem> = client.inbox(Some(&view.flight)).await?;
+    Ok(json!({"flight": Shown::from(&view), "waiting": waiting}))
 }
 
 /// How the waypoint stands after its completion. `hint`: what goes on with the flight, where nobody works on it.

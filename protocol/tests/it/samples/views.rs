@@ -71,6 +71,7 @@ fn waypoint_view() -> WaypointView {
             by: Some("reviewer-1".parse().unwrap()),
             turn: None,
         }],
+        changed_at: Some(at(3)),
     }
 }
 
