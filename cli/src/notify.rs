@@ -178,7 +178,7 @@ impl Watch {
         let ended = all.iter().filter(|(_, status)| is_over(*status)).cloned();
         let open = all.iter().filter(|(_, status)| !is_over(*status)).map(|(flight, _)| flight.clone()).collect();
         Ok(Looked {
-            waits: waiting.into_iter().map(|item| Event::Waits(Box::new(item))).collect(),
+            waits: Event::waits(&waiting),
             over: ended.map(|(flight, status)| Event::FlightOver { flight, status }).collect(),
             open,
             flights: all.into_iter().map(|(flight, _)| flight).collect(),

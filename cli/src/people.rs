@@ -12,6 +12,7 @@ pub(crate) mod desk_note;
 pub(crate) mod find;
 pub(crate) mod key;
 mod naming;
+pub(crate) mod retry;
 pub(crate) mod turn;
 pub(crate) mod words;
 pub(crate) mod works;

@@ -139,7 +139,7 @@ impl<F: ConsoleFleet> Cache<F> {
         let fleet = Arc::clone(&self.fleet);
         let items = renewed(&self.inbox, age, async move { fleet.inbox(None).await }).await?;
         let me = self.fleet.me();
-        let mine = items.iter().filter(|item| item.is_for(&me)).count();
+        let mine = InboxItem::by_cause(items.iter().filter(|item| item.is_for(&me))).len();
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(mine);
         Ok(items)
     }

@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration}
 
 use axum::Router;
 use holdpoint_protocol::{
+    api::InboxItem,
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -236,7 +237,7 @@ impl<F: ConsoleFleet> Inner<F> {
         let lines = self.cache.flights(age).await?;
         let items = self.cache.inbox(age).await?;
         let mut waits: BTreeMap<&FlightId, usize> = BTreeMap::new();
-        for item in items.iter().filter(|item| item.is_for(&self.rights.me)) {
+        for (item, _) in InboxItem::by_cause(items.iter().filter(|item| item.is_for(&self.rights.me))) {
             *waits.entry(&item.flight).or_default() += 1;
         }
         let per_page = pages::PER_PAGE;

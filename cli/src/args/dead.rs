@@ -62,6 +62,6 @@ impl From<DeadRetryArgs> for RetryArgs {
     fn from(args: DeadRetryArgs) -> Self {
         let DeadRetryArgs { flight, waypoint, acting } = args;
         let whose = Whose { waypoint, flight: Some(flight) };
-        Self { whose, reworks: 0, from: None, note: None, acting }
+        Self { whose, reworks: 0, from: None, only: true, note: None, acting }
     }
 }

@@ -120,7 +120,8 @@ pub(crate) struct RejectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint retry w1\n  holdpoint retry w1 --reworks +2\n  \
     holdpoint retry w1 --from build --note 'the flaky test is fixed on main'\n\n\
-    For anything blocked, failed or dead. Where all attempts are used up, --reworks grants more.")]
+    For anything blocked, failed or dead. Where all attempts are used up, --reworks grants more. Where the agents of a gate \
+    cannot work (no login, no credit, no program), everything of the flight that they hold is tried again.")]
 pub(crate) struct RetryArgs {
     /// Which waypoint
     #[command(flatten)]
@@ -131,6 +132,9 @@ pub(crate) struct RetryArgs {
     /// The gate to go on from: the workflow's first one (build); without it the gate in which the work is held
     #[arg(long, value_name = "GATE")]
     pub(crate) from: Option<GateId>,
+    /// Leave what is held for the same cause as it is
+    #[arg(long)]
+    pub(crate) only: bool,
     /// Words for the next build turn
     #[arg(long, value_name = "N")]
     pub(crate) note: Option<String>,

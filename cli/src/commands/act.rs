@@ -22,7 +22,8 @@ use crate::{
     ground, output,
     people::{
         act::{About, perform},
-        find,
+        find::{self, Found},
+        retry,
         words::done,
     },
     state::FlightRecord,
@@ -83,12 +84,24 @@ async fn complete(
 
 /// Has held work tried again.
 pub(super) async fn retry(args: RetryArgs) -> Result<Exit, Failure> {
-    let RetryArgs { whose, reworks, from, note, acting } = args;
-    on_waypoint(&acting, &whose, Verb::Retry, move |about, agent, on| {
-        let body = RetryBody { agent, on, from, reworks, note };
-        Act::Retry(Box::new(Retry::new(about.origin(), body)))
-    })
-    .await
+    let RetryArgs { whose, reworks, from, only, note, acting } = args;
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let work = async |client: &Client| {
+        let Found { flight, waypoint, seen, .. } =
+            find::waypoint(client, whose.flight.as_ref(), &whose.waypoint, Verb::Retry).await?;
+        let others = if only { Vec::new() } else { retry::held_with(client, &flight, &waypoint).await? };
+        let about = About { flight, waypoint: Some(waypoint) };
+        let body = RetryBody { agent: client.bus().name().clone(), on: seen, from, reworks, note };
+        perform(client, &about, &Act::Retry(Box::new(Retry::new(about.origin(), body)))).await?;
+        let also = retry::all(client, &others).await;
+        let view = client.status(&about.flight).await?;
+        Ok((about, view, also))
+    };
+    let local = target.fleet.is_some();
+    let (about, view, also) = target.serve(work).await?;
+    let exit = report(&acting, Verb::Retry, &about, &view, local).await?;
+    also.iter().for_each(|line| output::err(line));
+    Ok(exit)
 }
 
 /// Ends a waypoint, or a flight.

@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     people::{
         act::{self, About},
-        find,
+        find, retry,
         words::done,
     },
 };
@@ -39,13 +39,19 @@ pub(super) async fn perform(client: &Client, wanted: WantedAct) -> Result<String
     let verb = what.verb();
     let about = About { flight, waypoint };
     let looked = looked(client, &about, seen, &what).await?;
+    let others = match (&what, &about.waypoint) {
+        (ActKind::Retry { .. }, Some(waypoint)) => retry::held_with(client, &about.flight, waypoint).await?,
+        _ => Vec::new(),
+    };
     let act = made(&about, client.bus().name().clone(), looked, what)?;
     act::perform(client, &about, &act).await?;
+    let also = retry::all(client, &others).await.map(|also| format!("; {also}")).unwrap_or_default();
     // It is done, whatever becomes of the look at it.
-    Ok(match client.status_now(&about.flight).await {
+    let done = match client.status_now(&about.flight).await {
         Ok(view) => done(verb, &view, about.waypoint.as_ref()),
         Err(_) => "done".to_owned(),
-    })
+    };
+    Ok(format!("{done}{also}"))
 }
 
 async fn looked(client: &Client, about: &About, seen: Option<String>, what: &ActKind) -> Result<Looked, Failure> {

@@ -170,7 +170,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_told_once_also_by_the_next_process() {
         let dir = TempDir::new().unwrap();
-        let events = [Event::Waits(Box::new(question())), over(FlightStatus::Incomplete)];
+        let events = [Event::Waits(Box::new(question()), 0), over(FlightStatus::Incomplete)];
         tells(&mut courier(dir.path()), &events).await;
         tells(&mut courier(dir.path()), &events).await;
         let told = told(dir.path());

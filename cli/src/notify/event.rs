@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 /// One notification.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Event {
-    /// Something waits.
-    Waits(Box<InboxItem>),
+    /// Something waits, and so many other waypoints with it for the same thing.
+    Waits(Box<InboxItem>, usize),
     /// Nothing of a flight moves on by itself.
     FlightOver {
         /// The flight.
@@ -76,10 +76,22 @@ pub(crate) struct OfferedAgain {
 }
 
 impl Event {
+    /// What waits, as people hear of it: once for what waits for one thing.
+    pub(crate) fn waits(items: &[InboxItem]) -> Vec<Self> {
+        let by_cause = InboxItem::by_cause(items).into_iter();
+        by_cause.map(|(first, others)| Self::Waits(Box::new(first.clone()), others.len())).collect()
+    }
+
     /// What is sent.
     pub(crate) fn json(&self) -> Value {
         match self {
-            Self::Waits(item) => json!(item),
+            Self::Waits(item, others) => {
+                let mut json = json!(item);
+                if *others > 0 {
+                    json["others"] = (*others).into();
+                }
+                json
+            }
             Self::FlightOver { flight, status } => json!({"kind": "flight_over", "flight": flight, "status": status}),
             Self::ConditionFailed(failed) => of_kind("gate_condition_error", json!(failed)),
             Self::OfferedAgain(again) => of_kind("gate_timeout", json!(again)),
@@ -89,7 +101,7 @@ impl Event {
     /// The same for the same news, and for nothing else.
     pub(crate) fn key(&self) -> String {
         match self {
-            Self::Waits(item) => {
+            Self::Waits(item, _) => {
                 format!("{}/waits/{}/{}/{}", item.flight, item.waypoint, word(item.kind), item.reference)
             }
             Self::ConditionFailed(failed) => {
@@ -120,5 +132,33 @@ fn word(kind: InboxKind) -> &'static str {
         InboxKind::Taken => "taken",
         InboxKind::Held => "held",
         InboxKind::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::reason::ReasonCode;
+
+    use super::*;
+    use crate::people::words::tests::question;
+
+    #[test]
+    fn people_hear_once_of_a_cause_that_holds_several_waypoints_and_of_how_many() {
+        let held = |waypoint: &str, reference: &str| InboxItem {
+            kind: InboxKind::Held,
+            waypoint: waypoint.parse().unwrap(),
+            reason_code: Some(ReasonCode::NotExecutable),
+            reference: reference.to_owned(),
+            ..question()
+        };
+        let heard = |items: &[InboxItem]| -> Vec<(String, Value)> {
+            Event::waits(items).iter().map(|event| (event.key(), event.json()["others"].clone())).collect()
+        };
+        let first = heard(&[held("a", "h1")]);
+        assert_eq!(first[0].1, Value::Null, "a notification of one waypoint is as it was");
+        let all = heard(&[held("a", "h1"), question(), held("b", "h2"), held("c", "h3")]);
+        assert_eq!(all.iter().map(|(_, others)| others.clone()).collect::<Vec<_>>(), [json!(2), Value::Null]);
+        assert_eq!(all[0].0, first[0].0, "what joins it later is no news");
+        assert_ne!(heard(&[held("a", "h4")])[0].0, first[0].0, "once it was tried again and is held again, it is");
     }
 }

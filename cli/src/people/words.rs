@@ -7,7 +7,6 @@ use holdpoint_protocol::{
     artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
     facts::{LeftOut, LeftOutKind},
     ids::{AgentName, FlightId, WaypointId},
-    reason::ReasonCode,
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
     workflow::{ByOutcome, GateContext},
@@ -27,21 +26,27 @@ const QUESTION_LINES_MAX: usize = 40;
 /// The end of an agent's last words that is shown.
 const LAST_WORDS_LINES: usize = 5;
 
-/// Items of the inbox. Works of a flight that are held because the same agents cannot work are one: they wait for one thing.
+/// Waypoints that are named in one line.
+const NAMED_MAX: usize = 12;
+
+/// Items of the inbox. Works that wait for one thing are one item: one command has all of them tried again.
 pub(crate) fn items(all: &[InboxItem]) -> Vec<String> {
-    let same = |one: &InboxItem, other: &InboxItem| {
-        let of = |item: &InboxItem| (item.kind, item.reason_code, item.flight.clone(), item.remediation.clone());
-        one.reason_code == Some(ReasonCode::NotExecutable) && of(one) == of(other)
-    };
-    let is_first = |(at, one): &(usize, &InboxItem)| !all.iter().take(*at).any(|before| same(before, one));
-    let shown = all.iter().enumerate().filter(is_first).map(|(at, one)| {
-        let others = all.iter().skip(at + 1).filter(|other| same(one, other));
-        let commands = others.filter(|other| other.actions.contains(&Verb::Retry));
-        let commands =
-            commands.map(|other| format!("\n    > {}", command(Verb::Retry, &other.flight, &other.waypoint)));
-        std::iter::once(item(one)).chain(commands).collect()
+    let shown = InboxItem::by_cause(all).into_iter().map(|(first, others)| {
+        let others: Vec<&WaypointId> = others.into_iter().map(|other| &other.waypoint).collect();
+        let also = (!others.is_empty()).then(|| {
+            format!("\n    the same holds {}: `holdpoint retry` has all of them tried again", waypoints(&others))
+        });
+        std::iter::once(item(first)).chain(also).collect()
     });
     shown.collect()
+}
+
+/// The first waypoints of a list by name, and how many more there are.
+pub(crate) fn waypoints(all: &[&WaypointId]) -> String {
+    let named: Vec<&str> = all.iter().take(NAMED_MAX).map(|id| id.as_str()).collect();
+    let more = all.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
 }
 
 /// An item of the inbox: what, where, since when, and the lines of [`details`].
@@ -57,7 +62,7 @@ pub(crate) fn item(item: &InboxItem) -> String {
 /// A notification that needs no answer, in a line.
 pub(crate) fn notice(event: &Event) -> String {
     match event {
-        Event::Waits(waiting) => item(waiting),
+        Event::Waits(waiting, _) => item(waiting),
         Event::FlightOver { flight, status } => format!("over  {flight}: {}", flight_status(*status)),
         Event::ConditionFailed(failed) => {
             let ConditionFailed { flight, waypoint, gate, at, error, .. } = failed.as_ref();
@@ -266,7 +271,7 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use holdpoint_protocol::{Timestamp, checkpoint::GateDemands};
+    use holdpoint_protocol::{Timestamp, checkpoint::GateDemands, reason::ReasonCode};
 
     use super::*;
     use crate::view::tests::flight;
@@ -382,30 +387,33 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn works_that_are_held_because_the_same_agents_cannot_work_are_one_item() {
-        let held = |waypoint: &str, remediation: &str| InboxItem {
+    fn works_that_are_held_because_the_agents_of_a_gate_cannot_work_are_one_item_with_one_command() {
+        let held = |waypoint: &str, gate: &str, why: &str| InboxItem {
             kind: InboxKind::Held,
             waypoint: waypoint.parse().unwrap(),
+            gate: Some(gate.parse().unwrap()),
             reason_code: Some(ReasonCode::NotExecutable),
-            remediation: Some(remediation.to_owned()),
+            remediation: Some(format!("no credit (request {why})")),
             question: None,
             actions: vec![Verb::Retry, Verb::Cancel],
             ..question()
         };
         let all = [
-            held("a", "no credit"),
-            held("b", "no credit"),
+            held("a", "build", "1"),
+            held("b", "build", "2"),
             question(),
-            held("c", "no program"),
-            held("d", "no credit"),
+            held("c", "review", "3"),
+            held("d", "build", "4"),
+            InboxItem { flight: "other".parse().unwrap(), ..held("e", "build", "5") },
+            InboxItem { reason_code: Some(ReasonCode::NotRed), ..held("g", "build", "6") },
         ];
         let shown = items(&all);
-        assert_eq!(shown.len(), 3);
-        assert_eq!(shown[0].matches("no credit").count(), 1);
-        let commands =
-            ["a", "b", "d"].map(|waypoint| shown[0].contains(&format!("> holdpoint retry {waypoint} --flight f")));
-        assert_eq!(commands, [true; 3], "{}", shown[0]);
-        assert!(shown[2].contains("no program") && !shown[2].contains("retry a"));
+        assert_eq!(shown.len(), 5, "{shown:?}");
+        assert_eq!((shown[0].matches("no credit").count(), shown[0].matches("> holdpoint retry a ").count()), (1, 1));
+        assert!(shown[0].contains("the same holds b, d: `holdpoint retry` has all"), "{}", shown[0]);
+        assert!(shown[2..].iter().all(|item| !item.contains("the same holds")), "{shown:?}");
+        let many: Vec<WaypointId> = (0..NAMED_MAX + 3).map(|n| format!("w{n}").parse().unwrap()).collect();
+        assert!(waypoints(&many.iter().collect::<Vec<_>>()).ends_with("w11 and 3 more"));
     }
 
     #[test]

@@ -16,10 +16,16 @@ use crate::view::View;
 
 /// Items that are shown: those that wait longest.
 const ITEMS_MAX: usize = 100;
+/// Waypoints that are named next to the one with which they wait.
+const NAMED_MAX: usize = 12;
+
+/// What waits, and what waits for the same.
+type Together<'a> = (&'a InboxItem, Vec<&'a InboxItem>);
 
 /// The page: first what its reader can move on, then what waits for others.
 pub(crate) fn inbox(frame: &Frame, items: &[InboxItem]) -> Markup {
-    let (mine, others): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_for(&frame.rights.me));
+    let (mine, others): (Vec<_>, Vec<_>) =
+        InboxItem::by_cause(items).into_iter().partition(|(item, _)| item.is_for(&frame.rights.me));
     html! {
         h1 { "Inbox" }
         p.lead {
@@ -36,15 +42,27 @@ fn things(count: usize) -> String {
     if count == 1 { "1 thing waits".to_owned() } else { format!("{count} things wait") }
 }
 
-fn some(frame: &Frame, items: &[&InboxItem]) -> Markup {
+fn some(frame: &Frame, items: &[Together<'_>]) -> Markup {
     html! {
-        @for one in items.iter().take(ITEMS_MAX) { (item(frame, one, true)) }
+        @for (one, others) in items.iter().take(ITEMS_MAX) { (item(frame, one, others, true)) }
         @if items.len() > ITEMS_MAX { p { "and " (items.len() - ITEMS_MAX) " more, once these are done." } }
     }
 }
 
-/// One thing that waits.
-pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
+/// Other works that wait for the same.
+fn with(frame: &Frame, others: &[&InboxItem]) -> Markup {
+    html! {
+        @if !others.is_empty() {
+            p { "The same holds " @for (at, other) in others.iter().take(NAMED_MAX).enumerate() {
+                @if at > 0 { ", " } a href=(frame.href(&View::Waypoint(other.flight.clone(), other.waypoint.clone()))) { (other.waypoint) }
+            }
+            @if others.len() > NAMED_MAX { " and " (others.len() - NAMED_MAX) " more" } ": trying again is for all of them." }
+        }
+    }
+}
+
+/// One thing that waits, of which `others` wait for the same.
+pub(crate) fn item(frame: &Frame, item: &InboxItem, others: &[&InboxItem], links: bool) -> Markup {
     let kind = kind(item.kind);
     html! {
         article class={ "item k-" (kind) } id={ "item-" (item.flight) "-" (item.waypoint) } {
@@ -66,6 +84,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
             @if matches!(item.kind, InboxKind::Held | InboxKind::Failed) {
                 @if let Some(remediation) = &item.remediation { p { (word(remediation)) } }
             }
+            (with(frame, others))
             @if item.work.is_some() { p.sub { "Its last work is kept: " code { ((frame.typed)(&format!("holdpoint diff {} --flight {}", item.waypoint, item.flight))) } " shows it." } }
             @if !item.doubts.is_empty() { h3 { "Doubts of the verification" } ul { @for doubt in &item.doubts { li { (word(doubt)) } } } }
             @if !item.evidence.is_empty() {

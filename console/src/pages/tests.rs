@@ -3,7 +3,7 @@ pub(crate) mod samples;
 use std::cell::Cell;
 
 use holdpoint_core::shown;
-use holdpoint_protocol::{Digest, state::Status};
+use holdpoint_protocol::{Digest, api::InboxItem, state::Status};
 use maud::Markup;
 use serde_json::Value;
 
@@ -85,6 +85,27 @@ fn nothing_of_a_flight_or_of_what_waits_is_markup_or_hidden() {
             (|_: &_| None, |_: &_| 0, |_: &_| true)
         )) >= 1
     );
+}
+
+#[test]
+fn works_that_the_same_holds_are_one_thing_with_one_button() {
+    let held = |waypoint: &str, gate: &str| -> InboxItem {
+        let item = serde_json::json!({
+            "kind": "held", "flight": "f", "waypoint": waypoint, "gate": gate, "since": "2026-11-22T10:00:00Z", "question": null,
+            "options": [], "confidence": null, "round": null, "reason_code": "not_executable", "remediation": "log in", "evidence": [],
+            "actions": ["retry"], "ref": waypoint,
+        });
+        serde_json::from_value(item).unwrap()
+    };
+    let items = [held("a", "build"), held("b", "build"), held("c", "review"), held("d", "build")];
+    let shown = inbox(&frame(), &items).0;
+    assert!(shown.contains("2 things wait for you"), "{shown}");
+    assert_eq!((shown.matches("<article").count(), shown.matches("value=\"retry\"").count()), (2, 2), "{shown}");
+    let (first, second) = shown.split_once("</article>").unwrap();
+    for other in ["b", "d"] {
+        assert!(first.contains("The same holds") && first.contains(&format!("/flight/f/{other}")), "{first}");
+    }
+    assert!(!second.contains("The same holds"), "{second}");
 }
 
 #[test]

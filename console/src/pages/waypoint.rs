@@ -51,7 +51,7 @@ pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
         h1 { (waypoint.id) " " (status(waypoint.status)) }
         p.lead { (word(&waypoint.title)) }
         (facts(frame, parts))
-        @for item in waits { (inbox::item(frame, item, false)) }
+        @for item in waits { (inbox::item(frame, item, &[], false)) }
         @if waits.is_empty() {
             @if let Some(remediation) = &waypoint.remediation { p.warn { (word(remediation)) } }
             @if !waypoint.actions.is_empty() {

@@ -146,6 +146,30 @@ impl InboxItem {
         !is_theirs || self.is_for(person)
     }
 
+    /// Whether both wait for one thing: the agents of their gate cannot work, whatever the work is.
+    #[must_use]
+    pub fn waits_with(&self, other: &Self) -> bool {
+        let is_of_agents =
+            |item: &Self| item.kind == InboxKind::Held && item.reason_code == Some(ReasonCode::NotExecutable);
+        let is_same = self.flight == other.flight && self.gate == other.gate && self.gate.is_some();
+        is_same && is_of_agents(self) && is_of_agents(other)
+    }
+
+    /// What waits, with what waits for the same thing: each is named once, and what waited longest comes first.
+    #[must_use]
+    pub fn by_cause<'a>(items: impl IntoIterator<Item = &'a Self>) -> Vec<(&'a Self, Vec<&'a Self>)> {
+        let mut all: Vec<(&Self, Vec<&Self>)> = Vec::new();
+        for item in items {
+            // What has no cause in common with itself has none with others.
+            let with = if item.waits_with(item) { all.iter_mut().find(|(one, _)| one.waits_with(item)) } else { None };
+            match with {
+                Some((_, others)) => others.push(item),
+                None => all.push((item, Vec::new())),
+            }
+        }
+        all
+    }
+
     /// Where it stands among what waits.
     #[must_use]
     pub fn place(&self) -> InboxPlace {
