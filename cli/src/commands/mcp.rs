@@ -1,11 +1,12 @@
 //! `mcp`: a server of the Model Context Protocol on standard input and output (GATE-21). Nothing else writes to standard output.
 //!
-//! - `server`: the protocol; `lines`: what its client writes, with half characters replaced; one call at a time, and what was begun is finished.
+//! - `server`: the protocol; `lines`: what its client writes, with half characters replaced, and what is too long answered (`line_id`: under which id); one call at a time, and what was begun is finished.
 //! - `offer`: tools with their descriptions and schemas; `reply`: what a call comes to, refusals as words that teach.
 //! - `fleet`: the tools of a person or operator; `completion`: what is completed; `turn`: the tools in an agent's turn.
 
 mod completion;
 mod fleet;
+mod line_id;
 mod lines;
 mod offer;
 mod reply;

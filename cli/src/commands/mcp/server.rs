@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    lines,
+    lines::{self, Answers},
     offer::Offer,
     reply::{Refusal, Reply, result},
 };
@@ -93,11 +93,21 @@ fn speak(server: Server) -> Result<oneshot::Receiver<Result<(), Failure>>, Failu
     let (say, ended) = oneshot::channel();
     let spoken = async {
         let (lines, mended) = tokio::io::duplex(PIPE_BYTES);
-        tokio::spawn(lines::mended(tokio::io::stdin(), mended, MESSAGE_BYTES_MAX));
-        let transport = AsyncRwTransport::new_server(lines, tokio::io::stdout());
-        match server.serve(transport.with_max_line_length(MESSAGE_BYTES_MAX)).await {
+        let (said, saying) = tokio::io::duplex(PIPE_BYTES);
+        let answers = Answers::new(tokio::io::stdout());
+        let refusing = answers.clone();
+        tokio::spawn(async move { lines::mended(tokio::io::stdin(), mended, &refusing, MESSAGE_BYTES_MAX).await });
+        let passing = tokio::spawn(async move { answers.pass_on(said).await });
+        let transport = AsyncRwTransport::new_server(lines, saying);
+        // One more for the end of the line.
+        let served = server.serve(transport.with_max_line_length(MESSAGE_BYTES_MAX + 1)).await;
+        match served {
             // How it ended makes no difference: nobody is there any more.
-            Ok(running) => drop(running.waiting().await),
+            Ok(running) => {
+                drop(running.waiting().await);
+                // What was answered last is written.
+                let _ = passing.await;
+            }
             Err(ServerInitializeError::ConnectionClosed(_)) => {}
             Err(error) => {
                 let hint = "this is started by a client of the Model Context Protocol, and not by hand";
