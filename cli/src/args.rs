@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Forget(first::ForgetArgs),
     /// List and remove everything that is kept for a repository
     Purge(first::PurgeArgs),
+    /// Make flights this repository's own that were flown from where it was before
+    Adopt(first::AdoptArgs),
     /// Show what the agents of a waypoint say and do while they do it
     Logs(logs::LogsArgs),
     /// List what went wrong when agents' programs handed over their results

@@ -1,6 +1,7 @@
 //! One module a command.
 
 mod act;
+mod adopt;
 mod archive;
 mod attest;
 mod audit;
@@ -98,6 +99,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::OtlpSink(args) => Box::pin(traces::sink(args)).await,
         Command::Schema(args) => schema::schema(&args),
         Command::AgentCheck(args) => Box::pin(crate::agent_check::agent_check(args)).await,
+        Command::Adopt(args) => Box::pin(adopt::adopt(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,

@@ -15,7 +15,7 @@ use crate::{
     output,
     people::desk_note::DeskNote,
     state::{self, FlightRecord, StateDir, folder_name},
-    typed::quoted,
+    typed::{in_text, quoted},
 };
 
 /// Where repositories without files are, below the folder of all state.
@@ -38,37 +38,44 @@ pub(crate) async fn find(dir: &Path) -> Result<UserRepo, Failure> {
     }
 }
 
-/// Where the state of a repository is kept. One without any looks for that of its former place, as far as flights are remembered there
-/// whose base it has: it takes over that of a repository that is gone, and says where the flights of one are that it is a copy of.
+/// Where the state of a repository is kept. One that is not used yet, and has the base of flights that are remembered for another, says
+/// where those are: it may be a copy. Where the other is gone it may also be the same one, on another disk; only its user knows.
 pub(crate) async fn state(repo: &UserRepo) -> Result<StateDir, Failure> {
     let state = StateDir::of(repo)?;
+    if state.dir().is_dir() {
+        // One that was moved is at its new place from now on: nobody else can say that it is the one that was at the old one.
+        state.adopt(&state)?;
+    }
     if state.is_used() {
         return Ok(state);
     }
     for (other, home) in state.others() {
-        if !shares(repo, &other).await {
-            continue;
+        if shares(repo, &other).await {
+            SAID.call_once(|| output::err(&in_text(&flown_elsewhere(&home.shown(), home.is_gone()))));
         }
-        if home.is_gone() {
-            state.adopt(&other)?;
-            SAID.call_once(|| {
-                output::err(&format!(
-                    "note: this repository was in {}; its flights are those of here now",
-                    home.shown()
-                ));
-            });
-            return Ok(other);
-        }
-        let there = format!("holdpoint status --repo {}", quoted(&home.shown()));
-        SAID.call_once(|| {
-            output::err(&format!("note: flights of the same history were flown from {}: `{there}`", home.shown()));
-        });
     }
     Ok(state)
 }
 
+/// Where flights of the same history are.
+fn flown_elsewhere(place: &str, is_gone: bool) -> String {
+    let from = format!("note: flights of the same history were flown from {place}");
+    let place = quoted(place);
+    if is_gone {
+        return format!(
+            "{from}, where nothing is any more: if this repository is that one, `holdpoint adopt {place}` makes them its own"
+        );
+    }
+    format!("{from}: `holdpoint status --repo {place}` lists them")
+}
+
+/// Whether it is the repository of a folder without one, which Holdpoint made.
+pub(crate) fn is_own(repo: &UserRepo) -> Result<bool, Failure> {
+    Ok(repo.git_dir().parent() == Some(&*state::root()?.join(FOLDER)))
+}
+
 /// Whether a flight that is remembered in a state folder began from a commit of this repository.
-async fn shares(repo: &UserRepo, state: &StateDir) -> bool {
+pub(crate) async fn shares(repo: &UserRepo, state: &StateDir) -> bool {
     let mut records = FlightRecord::all(state).into_iter();
     let base = records.find_map(|flight| FlightRecord::load(state, &flight).ok()??.submission).map(|one| one.base);
     match base {
@@ -102,4 +109,15 @@ pub(crate) async fn stand(dir: &Path, plan: &Plan, declared: &[WorkflowSpec]) ->
 fn place(dir: &Path) -> Result<Option<PathBuf>, Failure> {
     let Ok(real) = dir.canonicalize() else { return Ok(None) };
     Ok(Some(state::root()?.join(FOLDER).join(folder_name(&real))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_flights_are_is_said_and_what_decides_where_only_the_user_knows() {
+        assert!(flown_elsewhere("/a b", false).ends_with("`holdpoint status --repo '/a b'` lists them"));
+        assert!(flown_elsewhere("/a b", true).contains("if this repository is that one, `holdpoint adopt '/a b'`"));
+    }
 }

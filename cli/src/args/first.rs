@@ -1,4 +1,5 @@
-//! `init`, `diff`, `forget` and `purge`: beginning, looking at work, putting flights out of sight, and leaving nothing behind.
+//! `init`, `diff`, `forget`, `purge` and `adopt`: beginning, looking at work, putting flights out of sight, leaving nothing behind,
+//! and taking flights along.
 
 use std::path::PathBuf;
 
@@ -71,7 +72,8 @@ pub(crate) struct ForgetArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint purge --dry-run\n  holdpoint purge --repo ../client\n\n\
     Everything that Holdpoint keeps for a repository is in one folder outside of it: keys, journals, evidence, logs, and flights that \
-    were archived there. Flights that did not land are gone with it. Branches with accepted work are yours: they are \
+    were archived there. Flights that did not land are gone with it. Clones that `take` made are \
+    removed, unless they have work that is nowhere else: those are named, and stay. Branches with accepted work are yours: they are \
     listed, with the command that deletes them, and stay.")]
 pub(crate) struct PurgeArgs {
     /// The repository
@@ -83,4 +85,18 @@ pub(crate) struct PurgeArgs {
     /// Print what there was as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `adopt`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint adopt ~/old/client\n\n\
+    A repository that was moved on its disk finds its flights by itself, and a copy says where those of its original are. One that was \
+    moved to another disk or restored from a backup cannot be told from a copy: this says that it is the repository that was there. \
+    Nothing may be at the old place any more, and this one has no flights of its own.")]
+pub(crate) struct AdoptArgs {
+    /// Where the repository was
+    pub(crate) place: PathBuf,
+    /// Where it is now
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
 }

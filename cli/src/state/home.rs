@@ -5,6 +5,7 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use serde::{Deserialize, Serialize};
@@ -22,13 +23,18 @@ pub(crate) struct Home {
     pub(crate) git_dir: PathBuf,
     device: u64,
     inode: u64,
+    /// When the directory was made, in nanoseconds, where the file system says so: an inode is used again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    born: Option<u64>,
 }
 
 impl Home {
     /// The one with this git directory.
     pub(super) fn of(git_dir: &Path) -> io::Result<Self> {
         let about = fs::metadata(git_dir)?;
-        Ok(Self { git_dir: git_dir.to_owned(), device: about.dev(), inode: about.ino() })
+        let born = about.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let born = born.and_then(|since| u64::try_from(since.as_nanos()).ok());
+        Ok(Self { git_dir: git_dir.to_owned(), device: about.dev(), inode: about.ino(), born })
     }
 
     /// That of a state folder; `None`: the folder does not say.
@@ -44,9 +50,15 @@ impl Home {
         write_private(&dir.join(FILE), &serde_json::to_vec_pretty(self).expect("plain data with text keys"))
     }
 
-    /// Whether it was at another place, which is empty now.
-    fn was_moved_to(&self, now: &Self) -> bool {
-        (self.device, self.inode) == (now.device, now.inode) && self.is_gone()
+    /// Whether it is the same directory, wherever that is now. Without its birth an inode proves it only while nothing is at its place.
+    fn is_same(&self, now: &Self) -> bool {
+        let identity = |home: &Self| (home.device, home.inode, home.born);
+        identity(self) == identity(now) && (self.born.is_some() || self.is_gone())
+    }
+
+    /// Whether this is its place, as people name it or as git does.
+    pub(crate) fn is_at(&self, place: &Path) -> bool {
+        self.git_dir == place || Path::new(&self.shown()) == place
     }
 
     /// Its place for people: its folder, of a bare one itself.
@@ -62,22 +74,18 @@ impl Home {
     }
 }
 
-/// The state folder of a repository, made or not.
+/// The state folder of a repository, made or not: that of the same directory, wherever it was, else that of its place. A copy is neither.
 pub(super) fn folder(root: &Path, own: &Home) -> PathBuf {
-    let name = folder_name(&own.git_dir);
-    let named = root.join(&name);
-    let is_of = |dir: &Path, fits: &dyn Fn(&Home) -> bool| Home::of_folder(dir).is_some_and(|home| fits(&home));
-    if is_of(&named, &|home| home.git_dir == own.git_dir) {
-        return named;
-    }
-    let all = || all(root).into_iter();
-    let moved = all().find(|(_, home)| home.git_dir == own.git_dir || home.was_moved_to(own));
-    if let Some((dir, _)) = moved {
+    let all = all(root);
+    let of = |fits: &dyn Fn(&Home) -> bool| all.iter().find(|(_, home)| fits(home)).map(|(dir, _)| dir.clone());
+    if let Some(dir) = of(&|home| home.is_same(own)).or_else(|| of(&|home| home.git_dir == own.git_dir)) {
         return dir;
     }
     // The one that was here before took its folder along.
+    let name = folder_name(&own.git_dir);
     let numbered = (2..).map(|number| root.join(format!("{name}-{number}")));
-    std::iter::once(named).chain(numbered).find(|dir| !dir.join(FILE).exists()).unwrap_or_else(|| root.join(name))
+    let named = std::iter::once(root.join(&name)).chain(numbered);
+    named.into_iter().find(|dir| !dir.join(FILE).exists()).unwrap_or_else(|| root.join(name))
 }
 
 /// The state folders that say which repository they are of.
@@ -113,6 +121,49 @@ mod tests {
 
         fs::create_dir(&old).unwrap();
         assert_eq!(folder(&root, &Home::of(&old).unwrap()), root.join(format!("{}-2", folder_name(&old))));
+    }
+
+    #[test]
+    fn a_directory_is_the_same_by_its_birth_and_without_one_only_while_its_old_place_is_empty() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = |place: &str, inode: u64, born: Option<u64>| Home {
+            git_dir: temp.path().join(place),
+            device: 1,
+            inode,
+            born,
+        };
+        fs::create_dir(temp.path().join("there")).unwrap();
+        for (was, now, is_same) in [
+            (home("gone", 7, Some(5)), home("new", 7, Some(5)), true),
+            (home("gone", 7, Some(5)), home("new", 7, Some(6)), false),
+            (home("gone", 7, Some(5)), home("new", 8, Some(5)), false),
+            (home("there", 7, Some(5)), home("new", 7, Some(5)), true),
+            (home("gone", 7, None), home("new", 7, None), true),
+            (home("there", 7, None), home("new", 7, None), false),
+            (home("gone", 7, None), home("new", 7, Some(5)), false),
+        ] {
+            assert_eq!(was.is_same(&now), is_same, "{was:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_copy_that_is_used_before_its_moved_original_leaves_the_folder_to_that() {
+        let temp = tempfile::tempdir().unwrap();
+        let [root, original, copy, moved] = ["state", "a", "b", "c"].map(|name| temp.path().join(name));
+        for dir in [&root, &original, &copy] {
+            fs::create_dir(dir).unwrap();
+        }
+        let home = Home::of(&original).unwrap();
+        let first = folder(&root, &home);
+        fs::create_dir(&first).unwrap();
+        home.note(&first).unwrap();
+        fs::rename(&original, &moved).unwrap();
+        let of_copy = Home::of(&copy).unwrap();
+        let second = folder(&root, &of_copy);
+        assert_eq!(second, root.join(folder_name(&copy)));
+        fs::create_dir(&second).unwrap();
+        of_copy.note(&second).unwrap();
+        assert_eq!(folder(&root, &Home::of(&moved).unwrap()), first);
     }
 
     #[test]

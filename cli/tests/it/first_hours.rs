@@ -119,3 +119,57 @@ fn a_repository_that_was_moved_keeps_its_state_which_purge_lists_and_removes_but
         "{said}"
     );
 }
+
+/// As if a flight had been flown from a repository: its state folder.
+fn flown(lab: &Lab, repo: &str) -> std::path::PathBuf {
+    assert_eq!(lab.run(&["doctor", "--repo", repo]).code, Some(0));
+    let answer = lab.run(&["purge", "--repo", repo, "--dry-run", "--json"]);
+    let state = std::path::PathBuf::from(answer.json()["state"].as_str().unwrap());
+    let base = git(&lab.path(repo), &["rev-parse", "HEAD"]);
+    let golden = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../protocol/golden/submit.json")).unwrap();
+    let plan = serde_json::from_slice::<serde_json::Value>(&golden).unwrap()["plan"].clone();
+    let submission = serde_json::json!({"plan": plan, "base": base.trim()});
+    let record = serde_json::json!({"flight": "small-0a1b2c3d", "builders": 1, "config": "", "submission": submission});
+    fs::write(state.join("flights/small-0a1b2c3d.json"), record.to_string()).unwrap();
+    state
+}
+
+fn copy(lab: &Lab, from: &str, to: &str) {
+    let copied = std::process::Command::new("cp").arg("-a").args([lab.path(from), lab.path(to)]).status();
+    assert!(copied.unwrap().success());
+}
+
+/// Where the flights of a repository are kept, and what is said of it.
+fn kept(lab: &Lab, repo: &str) -> (std::path::PathBuf, String) {
+    let answer = lab.run(&["purge", "--repo", repo, "--dry-run", "--json"]);
+    (answer.json()["state"].as_str().unwrap().into(), answer.stderr)
+}
+
+#[test]
+fn a_copy_that_is_used_before_its_moved_original_says_where_the_flights_are_and_the_original_has_them() {
+    let lab = Lab::new();
+    let state = flown(&lab, "repo");
+    copy(&lab, "repo", "copy");
+    fs::rename(lab.path("repo"), lab.path("moved")).unwrap();
+    let (of_copy, said) = kept(&lab, "copy");
+    assert_ne!(of_copy, state);
+    let old = lab.path("repo").display().to_string();
+    assert!(said.contains(&format!("`holdpoint adopt {old}")), "{said}");
+    assert_eq!(kept(&lab, "moved").0, state, "it is the same folder");
+    lab.run(&["adopt", &old, "--repo", "copy"]).refuses(2, &["no flights are kept"]);
+}
+
+#[test]
+fn a_repository_on_another_disk_takes_its_flights_over_once_its_user_says_that_it_is_the_same() {
+    let lab = Lab::new();
+    let state = flown(&lab, "repo");
+    copy(&lab, "repo", "other");
+    let old = lab.path("repo").display().to_string();
+    lab.run(&["adopt", &old, "--repo", "other"]).refuses(2, &["is there, and its flights are its own"]);
+    fs::remove_dir_all(lab.path("repo")).unwrap();
+    assert_ne!(kept(&lab, "other").0, state);
+    let adopted = lab.run(&["adopt", &old, "--repo", "other"]);
+    assert_eq!(adopted.code, Some(0), "{}", adopted.stderr);
+    assert_eq!(kept(&lab, "other"), (state, String::new()));
+    lab.run(&["adopt", &old, "--repo", "other"]).refuses(2, &["no flights are kept"]);
+}
