@@ -8,6 +8,7 @@
 
 pub(crate) mod act;
 pub(crate) mod attempts;
+pub(crate) mod clones;
 pub(crate) mod desk_note;
 pub(crate) mod find;
 pub(crate) mod key;

@@ -13,7 +13,9 @@ use crate::{
     fleet::known_broker,
     ground, output,
     output::counted,
+    people::clones::{CloneStanding, MadeClone},
     state::{FlightRecord, Lock, StateDir, unusable},
+    typed::{quoted, typed},
 };
 
 /// The folder of the branches that are written for flights.
@@ -30,10 +32,24 @@ struct Left {
     flights: usize,
     /// Exports of flights that were archived into it.
     archived: usize,
+    /// Clones of turns that people took over.
+    clones: Vec<LeftClone>,
     /// Branches with the work of flights, which stay.
     branches: Vec<String>,
     /// Whether the state folder is gone.
     removed: bool,
+}
+
+/// A clone of a turn.
+#[derive(Debug, Serialize)]
+struct LeftClone {
+    #[serde(flatten)]
+    made: MadeClone,
+    /// Only what was wanted is there, which was next to it.
+    #[serde(skip)]
+    is_gone: bool,
+    /// Why it stays; `null`: nothing of it would be lost.
+    stays: Option<String>,
 }
 
 /// Lists it, and removes it unless it is only to be listed.
@@ -42,7 +58,11 @@ pub(super) async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
     let state = ground::state(&repo).await?;
     let mut left = left(&repo, &state).await?;
     if !args.dry_run && state.dir().exists() {
-        remove(&state)?;
+        remove(&state, &mut left.clones)?;
+        // The repository that a folder without one has is Holdpoint's, too.
+        if ground::is_own(&repo)? {
+            remove_tree(repo.git_dir()).map_err(|source| unusable("remove", repo.git_dir(), &source))?;
+        }
         left.removed = true;
     }
     if args.json {
@@ -54,7 +74,17 @@ pub(super) async fn purge(args: PurgeArgs) -> Result<Exit, Failure> {
 }
 
 async fn left(repo: &UserRepo, state: &StateDir) -> Result<Left, Failure> {
+    let mut clones = Vec::new();
+    for made in MadeClone::all(state) {
+        match made.standing().await {
+            CloneStanding::Gone if !made.has_own_brief() => {}
+            CloneStanding::Gone => clones.push(LeftClone { made, is_gone: true, stays: None }),
+            CloneStanding::Unchanged => clones.push(LeftClone { made, is_gone: false, stays: None }),
+            CloneStanding::HasWork(what) => clones.push(LeftClone { made, is_gone: false, stays: Some(what) }),
+        }
+    }
     Ok(Left {
+        clones,
         state: state.dir().display().to_string(),
         bytes: bytes(state.dir()),
         flights: FlightRecord::all(state).len(),
@@ -64,8 +94,9 @@ async fn left(repo: &UserRepo, state: &StateDir) -> Result<Left, Failure> {
     })
 }
 
-/// Removes the state folder while nothing uses it.
-fn remove(state: &StateDir) -> Result<(), Failure> {
+/// Removes the state folder while nothing uses it, and before it the clones of which nothing would be lost. The others are still
+/// remembered, and say why they stay.
+fn remove(state: &StateDir, clones: &mut [LeftClone]) -> Result<(), Failure> {
     let in_use = || {
         let message = format!("a command uses {} at this moment", state.dir().display());
         Failure::usage(
@@ -79,13 +110,18 @@ fn remove(state: &StateDir) -> Result<(), Failure> {
         let message = "the broker of a command that was killed still runs";
         return Err(Failure::usage("in_use", message, "`holdpoint status` ends it; then purge again"));
     }
+    for LeftClone { made, stays, .. } in clones.iter_mut().filter(|clone| clone.stays.is_none()) {
+        *stays = made.remove().err().map(|error| format!("it cannot be removed: {error}"));
+    }
     remove_tree(state.dir()).map_err(|source| unusable("remove", state.dir(), &source))?;
+    let stay: Vec<&MadeClone> = clones.iter().filter(|clone| clone.stays.is_some()).map(|clone| &clone.made).collect();
+    MadeClone::keep(&stay, state)?;
     drop(users);
     Ok(())
 }
 
 fn lines(left: &Left, dry_run: bool) -> Vec<String> {
-    let Left { state, bytes, flights, archived, branches, removed } = left;
+    let Left { state, bytes, flights, archived, clones, branches, removed } = left;
     let what = match (removed, dry_run && *bytes > 0) {
         (true, _) => "removed",
         (false, true) => "would remove",
@@ -96,6 +132,7 @@ fn lines(left: &Left, dry_run: bool) -> Vec<String> {
         let (flights, archived) = (counted(*flights, "flight"), counted(*archived, "archived flight"));
         lines.push(format!("       {} MiB, {flights}, {archived}", bytes.div_ceil(1 << 20)));
     }
+    lines.extend(clones.iter().map(|clone| clone_line(clone, *removed)));
     if !branches.is_empty() {
         lines.push(format!(
             "{} with work stay: git branch -D {}",
@@ -104,6 +141,23 @@ fn lines(left: &Left, dry_run: bool) -> Vec<String> {
         ));
     }
     lines
+}
+
+fn clone_line(LeftClone { made, is_gone, stays }: &LeftClone, removed: bool) -> String {
+    let MadeClone { clone, brief, flight, waypoint, .. } = made;
+    let [path, brief] = [clone, brief].map(|path| quoted(&path.display().to_string()));
+    let of = if *is_gone {
+        format!("what was wanted of {waypoint} of {flight}: {brief}")
+    } else {
+        format!("the clone of {waypoint} of {flight}: {path}")
+    };
+    let Some(why) = stays else {
+        return format!("{} {of}", if removed { "removed" } else { "would remove" });
+    };
+    // Its flight goes with the state folder: after that nothing takes its work any more.
+    let hand_in = typed(&format!("holdpoint hand-in {waypoint} --flight {flight} --from {path}"));
+    let first = if removed { String::new() } else { format!("hand its work in first (`{hand_in}`), or ") };
+    format!("stays: {of}, with {why}; {first}copy what you need, and remove it: rm -r {path} {brief}")
 }
 
 /// The bytes of all files below a folder; of what cannot be read, nothing.

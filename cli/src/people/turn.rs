@@ -10,6 +10,7 @@ use std::{
 use holdpoint_bus::blobs;
 use holdpoint_harness::{backend::prompt, build_turn::by_hand};
 use holdpoint_protocol::{
+    Digest,
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, TurnId, WaypointId, role},
     turn::{BuildRequest, Turn, TurnRequest},
@@ -21,8 +22,9 @@ use holdpoint_workspace::{InputLimits, Mirror, UserRepo};
 use crate::{
     client::Client,
     failure::{Failure, chain},
+    ground,
     output::counted,
-    people::desk_note::DeskNote,
+    people::{clones::MadeClone, desk_note::DeskNote},
     temporary,
 };
 
@@ -98,6 +100,7 @@ impl Desk {
             TurnRequest::Complete(_) => return Err(no_work_wanted(turn)),
         };
         self.check_free()?;
+        self.remember(turn, start, &text).await?;
         let (_dir, mirror) = mirror(client, turn, bundles).await?;
         mirror.clone_for_agent(&from_wire(start), &self.clone).await?;
         // Its parent may be open to everybody, and the repository need not be.
@@ -109,6 +112,22 @@ impl Desk {
         let brief = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.brief);
         let written = brief.and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|error| unusable(&self.brief, &error))
+    }
+
+    /// Remembers the clone with the repository, where it is of one.
+    async fn remember(&self, turn: &Turn, start: &Oid, said: &str) -> Result<(), Failure> {
+        let Ok(repo) = ground::find(&self.repo).await else { return Ok(()) };
+        let real = |path: &Path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let [clone, brief] = [&self.clone, &self.brief].map(|path| real(path).unwrap_or_else(|| path.clone()));
+        let made = MadeClone {
+            clone,
+            brief,
+            said: Digest::of(said.as_bytes()),
+            start: start.clone(),
+            flight: turn.flight.clone(),
+            waypoint: turn.waypoint.clone(),
+        };
+        made.remember(&ground::state(&repo).await?)
     }
 
     /// Removes the clone, if `holdpoint take` made it, and what was wanted: the work is in the flight. A clone with files that git ignores

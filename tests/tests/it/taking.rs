@@ -169,3 +169,45 @@ fn a_person_judges_what_has_no_check_in_place_of_a_judge_and_the_checks_are_run(
     assert_eq!(evidence.expect(0).stdout, "human-ann said pass: read every line\n");
     world.holdpoint(&["audit", &flight]).expect(0);
 }
+
+#[test]
+fn purge_removes_the_clones_of_taken_turns_and_names_those_with_work_that_is_nowhere_else() {
+    let world = World::new(&[("readme", "x\n")]);
+    let (running, flight) = stuck(&world);
+    for into in ["../touched", "../untouched", "../gone"] {
+        world.holdpoint(&["take", "w", "--as", "human-ann", "--into", into]).expect(0);
+    }
+    running.finish().expect(1);
+    fs::write(world.path("touched/result"), "done\n").unwrap();
+    fs::remove_dir_all(world.path("gone")).unwrap();
+    fs::write(world.path("gone.md"), "my notes\n").unwrap();
+
+    let listed = world.holdpoint(&["purge", "--dry-run"]);
+    let hand_in = format!("`holdpoint hand-in w --flight {flight} --from {}`", world.path("touched").display());
+    let lines: Vec<&str> = listed.expect(0).stdout.lines().collect();
+    let line = |name: &str| lines.iter().find(|line| line.contains(&format!("/{name}"))).copied().unwrap_or_default();
+    assert!(line("untouched").starts_with("would remove the clone of w"), "{listed}");
+    assert!(listed.stdout.contains("with 1 changed path; hand its work in first"), "{listed}");
+    assert!(listed.stdout.contains(&hand_in), "{listed}");
+    assert!(line("gone").is_empty(), "of that there is nothing but its person's notes: {listed}");
+    assert!(world.path("untouched/readme").exists(), "nothing is removed yet");
+
+    let clones = |args: &[&str]| world.holdpoint(&[args, &["--json"]].concat()).expect(0).json()["clones"].clone();
+    let removed = clones(&["purge"]);
+    let stays = |clones: &Value, name: &str| {
+        let of = |clone: &&Value| clone["clone"].as_str().is_some_and(|path| path.ends_with(&format!("/{name}")));
+        clones.as_array().unwrap().iter().find(of).map(|clone| clone["stays"].clone())
+    };
+    assert_eq!(stays(&removed, "untouched"), Some(Value::Null));
+    assert_eq!(stays(&removed, "touched"), Some("1 changed path".into()));
+    assert!(!world.path("untouched").exists() && !world.path("untouched.md").exists());
+    assert_eq!(fs::read_to_string(world.path("touched/result")).unwrap(), "done\n");
+    assert_eq!(fs::read_to_string(world.path("gone.md")).unwrap(), "my notes\n", "its person wrote in it");
+
+    assert_eq!(stays(&clones(&["purge", "--dry-run"]), "touched"), Some("1 changed path".into()), "it is still known");
+    fs::remove_file(world.path("touched/result")).unwrap();
+    fs::write(world.path("touched/result"), "wrong\n").unwrap();
+    assert_eq!(stays(&clones(&["purge"]), "touched"), Some(Value::Null), "it is as it was made");
+    assert!(!world.path("touched").exists());
+    assert_eq!(clones(&["purge", "--dry-run"]).as_array().map(Vec::len), Some(0));
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::UserRepo;
-use crate::error::WorkspaceError;
+use crate::{ObjectId, error::WorkspaceError, git::unexpected};
 
 /// How long git may look: nothing depends on the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,6 +24,17 @@ impl UserRepo {
     /// As [`UserRepo::uncommitted`].
     pub async fn ignored(&self) -> Result<usize, WorkspaceError> {
         self.count("--ignored=traditional", b"!! ").await
+    }
+
+    /// How many commits there are besides the history of this one: of `HEAD`, branches, tags and stashes.
+    ///
+    /// # Errors
+    /// Git fails, as where it does not have the commit, or takes too long.
+    pub async fn commits_beyond(&self, commit: &ObjectId) -> Result<usize, WorkspaceError> {
+        let git = self.git("rev-list").args(["--count", "--all", "HEAD"]).arg(format!("^{commit}")).timeout(PATIENCE);
+        let counted = git.run_ok().await?;
+        let count = std::str::from_utf8(&counted).ok().and_then(|text| text.trim_end().parse().ok());
+        count.ok_or_else(|| unexpected("rev-list", &counted))
     }
 
     /// How many entries of a status begin so.

@@ -55,6 +55,31 @@ async fn names_resolve_to_commits_from_any_working_tree() {
 }
 
 #[tokio::test]
+async fn commits_besides_a_history_are_counted_wherever_they_are_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    init(dir).await;
+    put(dir, "a", "1\n");
+    commit_all(dir, "first").await;
+    put(dir, "a", "2\n");
+    commit_all(dir, "second").await;
+    let start = oid(dir, "HEAD").await;
+    let beyond = async || UserRepo::open(dir).await.unwrap().commits_beyond(&start).await.unwrap();
+    git(dir, &["branch", "old", "HEAD~1"]).await;
+    assert_eq!(beyond().await, 0, "an older commit is in its history");
+    git(dir, &["checkout", "--quiet", "--detach"]).await;
+    put(dir, "a", "3\n");
+    commit_all(dir, "on no branch").await;
+    assert_eq!(beyond().await, 1);
+    git(dir, &["tag", "kept"]).await;
+    git(dir, &["checkout", "--quiet", "old"]).await;
+    assert_eq!(beyond().await, 1, "its tag names it");
+    put(dir, "a", "4\n");
+    git(dir, &["stash", "--quiet"]).await;
+    assert_eq!(beyond().await, 3, "a stash is two commits");
+}
+
+#[tokio::test]
 async fn files_are_read_from_commits_and_not_from_the_working_tree() {
     let workbench = Workbench::new().await;
     put(&workbench.repo, "src/lib.txt", "changed since\n");
