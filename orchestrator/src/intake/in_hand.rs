@@ -78,6 +78,8 @@ mod tests {
     use super::*;
 
     const PATIENCE: Duration = Duration::from_secs(60);
+    /// After so long a handoff is delivered again.
+    const ACK_WAIT: Duration = Duration::from_millis(500);
 
     #[test]
     fn what_is_settled_or_in_hand_for_too_long_gets_no_heartbeat() {
@@ -91,22 +93,21 @@ mod tests {
         assert_eq!(in_hand.held(start + HELD_MAX), [fresh]);
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_handoff_that_waits_is_not_delivered_again() {
+    /// A broker, and the queue of an orchestrator in which these handoffs wait in order.
+    async fn queue(handoffs: [&'static str; 2]) -> ((LocalBroker, tempfile::TempDir), HandoffQueue) {
         let dir = tempfile::TempDir::new().unwrap();
         let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let binary = ServerBinary::find(&[hint]).await.unwrap();
         let spec = LocalSpec::bound(binary, dir.path().to_owned());
         let local = LocalBroker::start(spec).await.unwrap();
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
-        let ack_wait = Duration::from_millis(500);
-        let settings = TopologySettings { handoff_ack_wait: ack_wait, ..TopologySettings::default() };
+        let settings = TopologySettings { handoff_ack_wait: ACK_WAIT, ..TopologySettings::default() };
         topology::ensure(&orchestrator, &settings, &Roles::built_in()).await.unwrap();
 
         let (role, flight) = (role::id(role::BUILDER), "f".parse().unwrap());
         let creds = local.authority.mint_agent(&role, &"b1".parse().unwrap(), &streams::fleet_pool(), None).unwrap();
         let agent = local.connect(&creds).await.unwrap();
-        for waypoint in ["waits", "returns"] {
+        for waypoint in handoffs {
             let outgoing = Outgoing {
                 payload: waypoint.into(),
                 content_type: "application/json",
@@ -117,18 +118,43 @@ mod tests {
             let subject = subjects::handoff(&role, &flight, &waypoint.parse().unwrap(), "build_artifact");
             handoffs::publish(&agent, &subject, &outgoing, ShowJwt::No).await.unwrap();
         }
+        let queue = HandoffQueue::open(&orchestrator, &role, subjects::partition(&flight)).await.unwrap();
+        ((local, dir), queue)
+    }
 
-        let mut queue = HandoffQueue::open(&orchestrator, &role, subjects::partition(&flight)).await.unwrap();
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_handoff_that_waits_is_not_delivered_again() {
+        let (_broker, mut queue) = queue(["waits", "returns"]).await;
         let waits = Arc::new(queue.next(PATIENCE).await.unwrap().unwrap());
         let returns = queue.next(PATIENCE).await.unwrap().unwrap();
         let in_hand = InHand::new();
         in_hand.add(&waits, Instant::now());
-        let beating = tokio::spawn(in_hand.beat(ack_wait));
+        let beating = tokio::spawn(in_hand.beat(ACK_WAIT));
         // It comes later than what nobody settles.
-        returns.nak(4 * ack_wait).await.unwrap();
+        returns.nak(4 * ACK_WAIT).await.unwrap();
         let next = queue.next(PATIENCE).await.unwrap().unwrap();
         assert_eq!((&*next.stored.payload, next.delivery), (&b"returns"[..], 2));
         waits.ack().await.unwrap();
         beating.abort();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_heartbeat_brings_nothing_back_that_was_put_off() {
+        let (_broker, mut queue) = queue(["put-off", "paces"]).await;
+        let put_off = Arc::new(queue.next(PATIENCE).await.unwrap().unwrap());
+        let paces = queue.next(PATIENCE).await.unwrap().unwrap();
+        let in_hand = InHand::new();
+        // It was put off by code that has not let go of it yet.
+        in_hand.add(&put_off, Instant::now());
+        let beating = tokio::spawn(in_hand.beat(ACK_WAIT));
+        put_off.nak(2 * PATIENCE).await.unwrap();
+        // Meanwhile there are heartbeats.
+        paces.nak(2 * ACK_WAIT).await.unwrap();
+        let paces = queue.next(PATIENCE).await.unwrap().unwrap();
+        assert_eq!((&*paces.stored.payload, paces.delivery), (&b"paces"[..], 2));
+        beating.abort();
+        paces.nak(4 * ACK_WAIT).await.unwrap();
+        let next = queue.next(PATIENCE).await.unwrap().unwrap();
+        assert_eq!((&*next.stored.payload, next.delivery), (&b"paces"[..], 3), "the other one comes in two minutes");
     }
 }
