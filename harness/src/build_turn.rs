@@ -9,7 +9,6 @@
 //!   kept of its output.
 //! - `unusable`: pure; how files that cannot be handed off are put right.
 //! - `standing`: a refusal of the model's provider that stands for more turns than one.
-//! - `ledger`: what the runs of a turn used up, kept by the turn.
 //! - `talk`: the conversation that goes along with a question, and with its answer.
 //! - [`by_hand`]: what a person left who took over a turn.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, workbench, upload, handoff. [`process`]: the agent.
@@ -23,7 +22,6 @@ pub(crate) mod exchanged;
 pub mod folder;
 mod handoff;
 mod hazards;
-mod ledger;
 mod outcome;
 pub mod output;
 pub mod process;

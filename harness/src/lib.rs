@@ -13,6 +13,7 @@ pub mod complete_turn;
 pub mod context;
 pub mod dialect;
 pub mod exchange;
+pub mod ledger;
 pub mod live;
 pub mod meter;
 pub mod over_http;

@@ -14,6 +14,7 @@ use holdpoint_harness::{
     exchange::{
         After, Again, Draft, EndedRun, Exchange, Expected, ResultProblem, RulesError, limits, rules_at, stall::Stall,
     },
+    ledger::TurnLedger,
     live::Live,
     meter::{self, RunMeter},
 };
@@ -89,8 +90,12 @@ pub(crate) async fn by_judge(
     let question = Question::new(criterion, subject.tree, shown.iter(), subject.about);
     let question = question.within(usize::try_from(judge.prompt.bytes()).unwrap_or(usize::MAX));
     // Boxed, as the program's run is large.
-    let put = Box::pin(put(runs, tree, (judge, criterion), &question, &rules));
-    let Put { outcome, came, evidence, said } = put.instrument(span.clone()).await?;
+    // Of its own while the judge runs, which notes in it how far it came.
+    let mut ledger = runs.ledger.clone();
+    let put = Box::pin(put(runs, &mut ledger, tree, (judge, criterion), &question, &rules));
+    let put = put.instrument(span.clone()).await;
+    runs.ledger = ledger;
+    let Put { outcome, came, evidence, said } = put?;
     let found = markers::read(&said.text, &outcome.stderr, "", Contract::default());
     runs.record.markers_ignored.extend(found.said_nothing(subject.waypoint));
     let judged = match came {
@@ -119,6 +124,7 @@ struct Put {
 /// Puts a question to the judge until it hands over a verdict that can be used, or nothing more is tried.
 async fn put(
     runs: &mut Runs<'_>,
+    ledger: &mut TurnLedger,
     tree: Tree<'_>,
     (judge, criterion): (&JudgeSettings, &Criterion),
     question: &Question<'_>,
@@ -135,11 +141,11 @@ async fn put(
     let home = format!("judge-{}", criterion.id);
     let mut run = JudgeRun { command: judge.command.clone(), stdin: question.to_bytes(None), go_on: None };
     loop {
-        let used = runs.record.metered.clone().unwrap_or_default();
+        let may_use = metering::left(allowance.as_ref(), &ledger.used);
         let go_on = run.go_on.as_ref();
-        let meter = RunMeter::new((judge.dialect, judge.price), go_on, metering::left(allowance.as_ref(), &used));
+        let meter = RunMeter::new((judge.dialect, judge.price), go_on, may_use);
         let shown = desk.live().tap(judge.dialect);
-        let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
+        let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter.clone()).showing(shown);
         let printed = PrintListener::of(judge.dialect, go_on, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
@@ -157,15 +163,18 @@ async fn put(
             watch: None,
             observed: false,
         };
-        let (outcome, ask) = runs.program(tree, program).await?;
+        ledger.begin().map_err(VerifyError::io("note what is used up in", ledger.path()))?;
+        let (outcome, ask) = tokio::select! {
+            ran = Box::pin(runs.program(tree, program)) => ran?,
+            never = ledger.keep(&meter) => match never {},
+        };
         let evidence = Evidence::of_run(&run.command, tree.oid, None, &outcome, &[]);
         let said = dialect::read(judge.dialect, &outcome.stdout, go_on).priced(judge.price);
         let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
-        let used = metering::plus(used, meter::metered(&said, outcome.duration, bytes));
-        runs.record.metered = Some(used.clone());
+        ledger.end(meter::metered(&said, outcome.duration, bytes));
         let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
         if reached && ask.is_none() {
-            let note = metering::reached(allowance.as_ref(), &used).detail;
+            let note = metering::reached(allowance.as_ref(), &ledger.used).detail;
             return Ok(Put { outcome, came: Came::Judged(Judged::not_run(note)), evidence, said });
         }
         let (came, problem) = match ask {

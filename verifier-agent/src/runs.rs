@@ -20,6 +20,7 @@ use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener},
     backend::login,
     exchange::stall::Stall,
+    ledger::TurnLedger,
     over_http,
 };
 use holdpoint_protocol::{
@@ -162,6 +163,8 @@ pub(crate) struct Runs<'a> {
     pub(crate) new_modules: BTreeSet<String>,
     /// What the judge may use up.
     pub(crate) allowance: Option<Allowance>,
+    /// What the judge used up, also in earlier deliveries of the turn.
+    pub(crate) ledger: TurnLedger,
     /// What was run so far.
     pub(crate) record: Record,
     folder: TurnFolder,
@@ -197,6 +200,7 @@ impl<'a> Runs<'a> {
             started: 0,
             new_modules: BTreeSet::new(),
             allowance: None,
+            ledger: TurnLedger::unkept(),
             record: Record::default(),
             folder,
             desk,

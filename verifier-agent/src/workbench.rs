@@ -1,14 +1,14 @@
 //! The workbench: judges one tree, with git and the sandbox and without the broker.
 
 use holdpoint_core::handed::DOUBTS_MAX;
-use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX};
+use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX, ledger::TurnLedger};
 use holdpoint_protocol::{
     artifact::{
         ChecklistReceipt, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose, VerificationRequest,
     },
     budget::Allowance,
     facts::{DiffSummary, Oid, Verdict, Violation},
-    ids::CriterionId,
+    ids::{CriterionId, TurnId},
     plan::Criterion,
 };
 use holdpoint_runtime::mirror::{from_wire, to_wire};
@@ -73,6 +73,8 @@ pub struct VerifierWorkbench {
 pub struct VerificationTerms<'a> {
     /// What the judge may use up.
     pub allowance: Option<Allowance>,
+    /// The turn, by which it is kept what its deliveries used up; `None`: that is kept nowhere.
+    pub turn: Option<&'a TurnId>,
     /// The attempts of whose trees the verdicts stand; `None`: everything is judged.
     pub attempts: Option<Attempts<'a>>,
 }
@@ -152,18 +154,24 @@ impl VerifierWorkbench {
         let before = terms.attempts.and_then(|attempts| self.judged_before.get(attempts, request));
         if let Some(findings) = before {
             notes("the tree was judged before");
-            return Ok(findings);
+            let metered = terms.turn.and_then(|turn| self.used(turn));
+            return Ok(Findings { metered, ..findings });
         }
-        let findings = self.judged(terms.allowance, (name, request), (mirror, &base_tree), notes, desk).await?;
+        let findings = self.judged(terms, (name, request), (mirror, &base_tree), notes, desk).await?;
         if let Some(attempts) = terms.attempts {
             self.judged_before.put(attempts, request, &findings);
         }
         Ok(findings)
     }
 
+    /// What the judge used up in a turn so far, in whichever of its deliveries.
+    pub(crate) fn used(&self, turn: &TurnId) -> Option<Metered> {
+        used(&TurnLedger::of(&self.settings.state_dir, turn))
+    }
+
     async fn judged(
         &self,
-        allowance: Option<Allowance>,
+        VerificationTerms { allowance, turn, .. }: VerificationTerms<'_>,
         (name, request): (&str, &VerificationRequest),
         (mirror, base_tree): (&Mirror, &Oid),
         notes: Notes<'_>,
@@ -189,6 +197,9 @@ impl VerifierWorkbench {
         };
         runs.new_modules = changes.new_modules.clone();
         runs.allowance = allowance;
+        if let Some(turn) = turn {
+            runs.ledger = TurnLedger::of(&self.settings.state_dir, turn);
+        }
         let mut verdicts = Verdicts::default();
         if request.purpose == VerificationPurpose::Handoff {
             // A merge is of work that was looked through as it was handed off.
@@ -205,7 +216,7 @@ impl VerifierWorkbench {
             told("criterion", &criterion.id);
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
             if verdicts.asks.is_some() {
-                return Ok(findings(verdicts, Vec::new(), changes, runs.record));
+                return Ok(findings(verdicts, Vec::new(), changes, (runs.record, used(&runs.ledger))));
             }
         }
         let mut guards = Vec::new();
@@ -218,7 +229,7 @@ impl VerifierWorkbench {
         if request.purpose == VerificationPurpose::Baseline && guards.iter().any(is_red) {
             verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
-        Ok(findings(verdicts, guards, changes, runs.record))
+        Ok(findings(verdicts, guards, changes, (runs.record, used(&runs.ledger))))
     }
 
     async fn criterion(
@@ -265,7 +276,7 @@ impl Findings {
         let criteria = asked(request).map(|c| not_run(&mut record, &c.id, c.check.as_ref(), why)).collect();
         let guards = request.guards.iter().map(|g| not_run(&mut record, &g.id, Some(&g.check), why)).collect();
         let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
-        findings(Verdicts { criteria, doubts, asks: None }, guards, Changes::default(), record)
+        findings(Verdicts { criteria, doubts, asks: None }, guards, Changes::default(), (record, None))
     }
 }
 
@@ -305,7 +316,17 @@ async fn check(
     Ok(judged.report)
 }
 
-fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, mut record: Record) -> Findings {
+/// What is noted in a ledger; `None`: nothing ran.
+fn used(ledger: &TurnLedger) -> Option<Metered> {
+    Some(ledger.used.clone()).filter(|used| *used != Metered::default())
+}
+
+fn findings(
+    verdicts: Verdicts,
+    guards: Vec<CriterionReport>,
+    changes: Changes,
+    (mut record, metered): (Record, Option<Metered>),
+) -> Findings {
     let Verdicts { criteria, doubts, asks } = verdicts;
     let flaky = std::mem::take(&mut record.flaky);
     let is_flaky = !flaky.is_empty();
@@ -316,7 +337,6 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
         let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
         doubts.push(Doubt { blocking: true, text });
     }
-    let metered = record.metered.clone();
     let mut markers_ignored = std::mem::take(&mut record.markers_ignored);
     markers_ignored.truncate(IGNORED_MAX);
     let (receipt, evidence) = record.into_parts();

@@ -118,7 +118,13 @@ impl VerifyWorker {
         &self.properties
     }
 
+    /// What was found, with what the judge used up in this delivery and those before it: also where another one ends otherwise.
     async fn findings(&self, job: &Job, request: &VerificationRequest) -> Result<Findings, WorkError> {
+        let findings = self.found(job, request).await?;
+        Ok(Findings { metered: self.workbench.used(&job.turn.turn_id), ..findings })
+    }
+
+    async fn found(&self, job: &Job, request: &VerificationRequest) -> Result<Findings, WorkError> {
         let _standby = self.workbench.stand_by(request).await;
         job.note("fetching the tree");
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
@@ -129,7 +135,11 @@ impl VerifyWorker {
         };
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
-        let terms = VerificationTerms { allowance: job.turn.allowance, attempts: Some(Attempts::of(&job.turn)) };
+        let terms = VerificationTerms {
+            allowance: job.turn.allowance,
+            turn: Some(&job.turn.turn_id),
+            attempts: Some(Attempts::of(&job.turn)),
+        };
         let note = |note: &str| job.note(note);
         match Box::pin(self.workbench.verify_within(terms, (&name, request), &mirror, &note, &desk)).await {
             Ok(findings) => Ok(findings),

@@ -25,10 +25,10 @@ use std::{
 };
 
 use holdpoint_protocol::ids::{FlightId, TurnId, WaypointId};
+use holdpoint_runtime::put_away::{GONE, put_away};
 use holdpoint_sandbox::tree::spread;
 
-use super::ledger::Ledger;
-use holdpoint_runtime::put_away::{GONE, put_away};
+use crate::ledger::TurnLedger;
 
 /// Names in a turn's folder.
 const BEGUN: &str = "begun";
@@ -123,8 +123,8 @@ impl TurnFolders {
     }
 
     /// What the runs of a turn used up so far.
-    pub(crate) fn ledger(&self, turn: &TurnId) -> Ledger {
-        Ledger::of(&self.dir, turn)
+    pub(crate) fn ledger(&self, turn: &TurnId) -> TurnLedger {
+        TurnLedger::of(&self.dir, turn)
     }
 
     /// Folders for trying something out, as a turn has them.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, ChecklistReceipt, Doubt, IgnoredMarker, Metered, PropertyEnforced},
+    artifact::{CheckRun, ChecklistReceipt, Doubt, IgnoredMarker, PropertyEnforced},
     ids::CriterionId,
 };
 use holdpoint_sandbox::RunOutcome;
@@ -17,8 +17,6 @@ pub(crate) struct Record {
     checks: Vec<CheckRun>,
     evidence: Vec<Evidence>,
     properties: Vec<PropertyEnforced>,
-    /// What the judge's program used up.
-    pub(crate) metered: Option<Metered>,
     /// Markers in its output that say nothing where they are.
     pub(crate) markers_ignored: Vec<IgnoredMarker>,
     /// Checks whose runs on one tree do not agree.

@@ -1,13 +1,17 @@
 //! Criteria that only a judge can settle.
 
-use holdpoint_harness::{acp, ask::Ask};
+use holdpoint_harness::{
+    acp,
+    ask::{Ask, Nobody},
+};
 use holdpoint_protocol::{
     artifact::{Clarified, IgnoredBecause, PersonVerdict},
     facts::Verdict::{Fail, Inconclusive, Pass},
+    ids::TurnId,
     reason::CriterionReason as Reason,
 };
 use holdpoint_runtime::config::Dialect;
-use holdpoint_verifier_agent::VerifierSettings;
+use holdpoint_verifier_agent::{Attempts, VerificationTerms, VerifierSettings};
 
 use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
 
@@ -200,4 +204,35 @@ echo '{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": []}'"#;
         by: "policy".to_owned(),
     }];
     assert_eq!(only(&rig.verify(&request).await), (Pass, None));
+}
+
+#[tokio::test]
+async fn what_a_judge_used_up_is_kept_with_the_turn_and_another_delivery_has_what_is_left() {
+    let answer = r#"{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": []}"#.replace('"', "\\\"");
+    let judge = format!(
+        r#"cat > /dev/null; echo '{{"type":"result","subtype":"success","is_error":false,"session_id":"s","total_cost_usd":0.0003,"usage":{{"input_tokens":2,"output_tokens":3}},"result":"{answer}"}}'"#
+    );
+    let settings = |settings: &mut VerifierSettings| {
+        with_judge(settings, &judge);
+        settings.judge.as_mut().unwrap().dialect = Dialect::Claude;
+    };
+    let rig = Rig::with(&[("a.txt", "a\n")], settings).await;
+    let request = rig.request(&rig.base, vec![judged("words")]).await;
+    let attempts = Some(Attempts { flight: "f", interventions: 0 });
+    let delivered = async |turn: &str, attempts| {
+        let turn: TurnId = turn.parse().unwrap();
+        let terms = VerificationTerms { turn: Some(&turn), attempts, ..VerificationTerms::default() };
+        let name = format!("{turn}-1");
+        let verified =
+            Box::pin(rig.workbench.verify_within(terms, (&name, &request), &rig.mirror, &|_| {}, &Nobody)).await;
+        let findings = verified.unwrap();
+        assert_eq!(only(&findings), (Pass, None), "{:#?}", findings.criteria);
+        findings.metered.map(|metered| (metered.cost_micro_usd, metered.tokens, metered.incomplete))
+    };
+    let used = |runs: u64| Some((Some(300 * runs), Some(5 * runs), false));
+    assert_eq!(delivered("t1", None).await, used(1));
+    assert_eq!(delivered("t1", None).await, used(2), "its report was not stored: it is judged once more");
+    assert_eq!(delivered("t2", attempts).await, used(1), "another turn's use is its own");
+    assert_eq!(delivered("t2", attempts).await, used(1), "the verdict stands, and its use is still to be charged");
+    assert_eq!(delivered("t3", attempts).await, None, "a later attempt with the same tree cost nothing");
 }

@@ -22,38 +22,48 @@ const PREFIX: &str = "used-";
 const EVERY: Duration = Duration::from_secs(2);
 
 /// The note of one turn.
-#[derive(Debug)]
-pub(crate) struct Ledger {
-    path: PathBuf,
+#[derive(Debug, Clone)]
+pub struct TurnLedger {
+    /// `None`: it is kept nowhere.
+    path: Option<PathBuf>,
     /// What ended runs used up, those of earlier deliveries included.
-    pub(crate) used: Metered,
+    pub used: Metered,
 }
 
-impl Ledger {
+impl TurnLedger {
     /// What is noted of a turn in this folder.
-    pub(crate) fn of(dir: &Path, turn: &TurnId) -> Self {
+    #[must_use]
+    pub fn of(dir: &Path, turn: &TurnId) -> Self {
         let path = dir.join(format!("{PREFIX}{turn}"));
         let noted = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Self { path, used: noted.unwrap_or_default() }
+        Self { path: Some(path), used: noted.unwrap_or_default() }
+    }
+
+    /// One of runs that are no turn's, which goes with them.
+    #[must_use]
+    pub fn unkept() -> Self {
+        Self { path: None, used: Metered::default() }
     }
 
     /// A run begins. Nothing is run that cannot be noted.
     ///
     /// # Errors
     /// What the system said.
-    pub(crate) fn begin(&self) -> io::Result<()> {
-        forget_old(&self.path);
+    pub fn begin(&self) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            forget_old(path);
+        }
         self.note(&metering::begun(&self.used))
     }
 
     /// A run ended.
-    pub(crate) fn end(&mut self, run: Metered) {
+    pub fn end(&mut self, run: Metered) {
         self.used = metering::plus(std::mem::take(&mut self.used), run);
         self.note_or_say(&self.used);
     }
 
     /// Notes what a run used up so far, now and then; never comes back.
-    pub(crate) async fn keep(&self, meter: &RunMeter) -> Infallible {
+    pub async fn keep(&self, meter: &RunMeter) -> Infallible {
         loop {
             tokio::time::sleep(EVERY).await;
             self.note_or_say(&metering::plus(self.used.clone(), meter.so_far()));
@@ -67,14 +77,16 @@ impl Ledger {
     }
 
     fn note(&self, used: &Metered) -> io::Result<()> {
-        let begun = self.path.with_extension("part");
+        let Some(path) = &self.path else { return Ok(()) };
+        let begun = path.with_extension("part");
         fs::write(&begun, serde_json::to_vec(used)?)?;
-        fs::rename(&begun, &self.path)
+        fs::rename(&begun, path)
     }
 
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Where it is; empty where it is nowhere.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or_else(|| Path::new(""))
     }
 }
 
@@ -104,26 +116,26 @@ mod tests {
     #[test]
     fn another_delivery_of_a_turn_begins_with_what_the_one_before_used_up() {
         let (dir, turn) = (tempfile::tempdir().unwrap(), "t1".parse().unwrap());
-        let mut ledger = Ledger::of(dir.path(), &turn);
+        let mut ledger = TurnLedger::of(dir.path(), &turn);
         assert_eq!(ledger.used, Metered::default());
         ledger.begin().unwrap();
         ledger.end(run(300));
-        let mut again = Ledger::of(dir.path(), &turn);
+        let mut again = TurnLedger::of(dir.path(), &turn);
         assert_eq!(again.used, run(300));
         again.begin().unwrap();
         // This one dies in its run.
-        let after = Ledger::of(dir.path(), &turn).used;
+        let after = TurnLedger::of(dir.path(), &turn).used;
         assert_eq!((after.cost_micro_usd, after.incomplete), (Some(300), true));
         again.end(run(200));
-        assert_eq!(Ledger::of(dir.path(), &turn).used.cost_micro_usd, Some(500));
-        assert_eq!(Ledger::of(dir.path(), &"t2".parse().unwrap()).used, Metered::default());
+        assert_eq!(TurnLedger::of(dir.path(), &turn).used.cost_micro_usd, Some(500));
+        assert_eq!(TurnLedger::of(dir.path(), &"t2".parse().unwrap()).used, Metered::default());
     }
 
     #[test]
     fn notes_of_few_turns_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         for number in 0..KEPT_MAX + 5 {
-            Ledger::of(dir.path(), &format!("t{number}").parse().unwrap()).begin().unwrap();
+            TurnLedger::of(dir.path(), &format!("t{number}").parse().unwrap()).begin().unwrap();
         }
         assert!(fs::read_dir(dir.path()).unwrap().count() <= KEPT_MAX + 1);
     }
