@@ -123,5 +123,6 @@ async fn a_history_that_is_slow_to_come_keeps_no_other_page_waiting() {
     soon("the question", || lab.fleet.silent.receiver_count() > 0).await;
     assert_eq!(status(&lab.ask(lab.own(&other)).await), 200);
     assert_eq!(status(&lab.ask(lab.own(&format!("{}/flight/{FLIGHT}", lab.prefix))).await), 200);
+    assert!(lab.fleet.silent.receiver_count() > 0, "neither waited until the slow page was given up");
     drop(slow);
 }
