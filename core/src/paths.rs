@@ -8,6 +8,7 @@
 //! does; that is why exit codes, counts and tests as on the base are looked at as well.
 
 mod agents;
+mod case;
 mod follow;
 mod glob;
 mod includes;
@@ -28,6 +29,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
 
 pub use agents::{SKILLS_FOLDER, SetAside};
+pub use case::case_clashes;
 pub use follow::{FOLLOWED_BYTES_MAX, Follow};
 pub use glob::{Glob, InvalidGlob};
 pub use links::{LINKS_MAX, Links};

@@ -12,6 +12,7 @@ mod base_product;
 mod base_runs;
 mod by_judge;
 mod canary;
+mod case;
 mod changes;
 mod criterion;
 pub mod error;

@@ -19,6 +19,7 @@ use crate::{
     base_product,
     base_runs::BaseRuns,
     by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
+    case,
     changes::Changes,
     criterion::{Named, Subject, judged, not_run, plain},
     error::VerifyError,
@@ -92,6 +93,11 @@ impl VerifierWorkbench {
         let resolved = settings.state_dir.canonicalize();
         settings.state_dir = resolved.map_err(VerifyError::io("resolve", &settings.state_dir))?;
         Ok(Self { settings, sandbox, base_runs: BaseRuns::default(), judged_before: JudgedBefore::default() })
+    }
+
+    /// Where trees are checked out.
+    pub(crate) fn state_dir(&self) -> &std::path::Path {
+        &self.settings.state_dir
     }
 
     /// Tries the sandbox by running nothing much as a check, and says what keeps each promise to checks.
@@ -205,6 +211,7 @@ impl VerifierWorkbench {
             // A merge is of work that was looked through as it was handed off.
             let told = changes.softened.doubts().into_iter();
             verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
+            verdicts.doubts.extend(case::doubt(mirror, base_tree, &request.tree).await?);
         }
         let all = asked(request).count() + request.guards.len();
         let mut numbers = 1..;

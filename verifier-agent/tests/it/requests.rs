@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 
 use holdpoint_harness::ask::Nobody;
 
-use crate::support::{Rig, check, criterion, guard, judged, tested, wait_until_empty};
+use crate::support::{Rig, check, criterion, guard, judged, only, tested, wait_until_empty};
 
 fn red_first(command: &str) -> Check {
     Check { red_first: true, ..check(command) }
@@ -33,6 +33,19 @@ async fn baseline_says_plainly_what_guards_and_red_first_checks_are() {
         [("red", Verdict::Fail), ("green", Verdict::Pass), ("holds", Verdict::Pass), ("broken", Verdict::Fail)];
     assert_eq!(verdicts, expected);
     assert!(findings.violations.is_empty() && findings.doubts.is_empty());
+}
+
+#[tokio::test]
+async fn names_that_differ_in_case_only_are_doubted_where_the_work_brings_one_and_hinder_nothing() {
+    let rig = Rig::new(&[("README.md", "a\n"), ("old/a", "a\n"), ("old/A", "a\n")]).await;
+    let findings = rig.check(&rig.base, "true").await;
+    assert!(findings.doubts.is_empty(), "{:?}", findings.doubts);
+    let clash = rig.change(&[("readme.md", Some("b\n"))]).await;
+    let findings = rig.check(&clash, "true").await;
+    assert_eq!(only(&findings), (Verdict::Pass, None));
+    assert_eq!(findings.doubts.len(), 1, "{:?}", findings.doubts);
+    let doubt = &findings.doubts[0];
+    assert!(!doubt.blocking && doubt.text.ends_with(": README.md and readme.md"), "{doubt:?}");
 }
 
 #[tokio::test]
