@@ -138,21 +138,44 @@ const NO_NETWORK: [&str; 17] = [
     "network unreachable",
 ];
 /// Words of programs that found no room on the disk.
-const NO_ROOM: [&str; 5] = ["no space left on device", "enospc", "os error 28", "[errno 28]", "disk quota exceeded"];
+const NO_ROOM: [&str; 6] =
+    ["no space left on device", "enospc", "os error 28", "[errno 28]", "disk quota exceeded", "out of diskspace"];
 
-/// What in the plan would help a check that was red, by what it printed: it wants what checks do not have unless they ask. Nothing
-/// where it asked for it.
+/// What a plan has run on a tree.
+#[derive(Debug, Clone, Copy)]
+pub enum PlannedCommand<'a> {
+    /// A check.
+    Check(&'a Check),
+    /// The preparation of its tree.
+    Prepare,
+}
+
+/// What in the plan would help a command that failed, by what it printed: it wants what it does not have. Nothing where a check asked
+/// for it.
 #[must_use]
-pub fn lacks(check: &Check, output: &str) -> Option<&'static str> {
-    if !check.writes_tree && says_one_of(output, &READ_ONLY) {
-        return Some("it writes into the tree, which is read-only for checks: give it `writes_tree: true`");
-    }
-    if !check.network && says_one_of(output, &NO_NETWORK) {
-        return Some(
-            "it wants a network, and checks have none: give it `network: true`, or let `prepare` fetch what it needs",
-        );
-    }
-    None
+pub fn lacks(command: PlannedCommand<'_>, output: &str) -> Option<&'static str> {
+    use PlannedCommand::{Check, Prepare};
+    let words: [(&[&str], &'static str); 2] = match command {
+        Check(check) => [
+            (
+                if check.writes_tree { &[] } else { &READ_ONLY },
+                "it writes into the tree, which is read-only for checks: give it `writes_tree: true`",
+            ),
+            (
+                if check.network { &[] } else { &NO_NETWORK },
+                "it wants a network, and checks have none: give it `network: true`, or let `prepare` fetch what it needs",
+            ),
+        ],
+        Prepare => [
+            (
+                &READ_ONLY,
+                "it writes into the tree, which is read-only for `prepare`: have it fill its home and caches only, and leave \
+                 the rest to a check with `writes_tree: true`",
+            ),
+            (&NO_NETWORK, "it reached no network, though `prepare` may use this machine's: see whether that has one"),
+        ],
+    };
+    words.into_iter().find_map(|(words, hint)| says_one_of(output, words).then_some(hint))
 }
 
 /// Whether a program says in its output that the disk is full.
@@ -244,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_lacks_what_it_may_ask_for_is_helped_once() {
+    fn a_command_that_lacks_what_the_plan_can_give_it_is_helped_once() {
         let plain = crate::plan::read(
             "plan: p\nwaypoints: [{id: w, goal: g, criteria: [{id: c, check: x}]}]",
             "plan.yaml",
@@ -260,12 +283,18 @@ mod tests {
             ("dial tcp: lookup proxy.golang.org: no such host", "network"),
             ("ConnectionRefusedError: [Errno 111] Connection refused", "network"),
         ] {
-            let helped = lacks(&check, &format!("1 failed\n{output}\n"));
-            assert!(helped.is_some_and(|hint| hint.contains(helps)), "{output}: {helped:?}");
+            let printed = format!("1 failed\n{output}\n");
+            for command in [PlannedCommand::Check(&check), PlannedCommand::Prepare] {
+                let helped = lacks(command, &printed);
+                assert!(helped.is_some_and(|hint| hint.contains(helps)), "{output}: {helped:?}");
+            }
             let asked = Check { network: true, writes_tree: true, ..check.clone() };
-            assert_eq!(lacks(&asked, output), None, "{output}");
+            assert_eq!(lacks(PlannedCommand::Check(&asked), output), None, "{output}");
         }
-        assert_eq!(lacks(&check, "assertion failed: 1 == 2"), None);
+        for command in [PlannedCommand::Check(&check), PlannedCommand::Prepare] {
+            assert_eq!(lacks(command, "assertion failed: 1 == 2"), None);
+        }
+        assert!(says_no_room("git failed: Out of diskspace"));
         assert!(says_no_room("tar: write error: No space left on device") && !says_no_room("no space in the test"));
     }
 

@@ -9,12 +9,15 @@ mod record;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    io::ErrorKind,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use holdpoint_core::{checks::JudgedRun, runners::Observed, telling};
+use holdpoint_core::{
+    checks::JudgedRun,
+    runners::Observed,
+    telling::{self, PlannedCommand},
+};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener},
@@ -39,7 +42,7 @@ use holdpoint_runtime::{
 use holdpoint_sandbox::{
     Command, Ended, ProgramInput, RunOutcome, Sandbox,
     observer::{ObserverListener, ObserverReport},
-    room,
+    room::{self, NearlyFull},
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
@@ -143,8 +146,23 @@ struct Left {
     places: Places,
     /// What observers heard; `None`: there were none.
     told: Option<Vec<ObserverReport>>,
-    /// The disk that it wrote to was nearly full when it ended.
-    no_room: bool,
+    /// The disk that it wrote to, where that was nearly full when it ended.
+    nearly_full: Option<NearlyFull>,
+    /// Where it ran.
+    dir: PathBuf,
+}
+
+impl Left {
+    /// What a program printed that came to nothing, unless a lack of room explains that.
+    fn printed_with_room(&self) -> Result<String, VerifyError> {
+        let printed = evidence::text(&self.outcome);
+        match &self.nearly_full {
+            Some(disk) if disk.explains(self.outcome.ended, telling::says_no_room(&printed)) => {
+                Err(VerifyError::io("run a program in", &self.dir)(room::none_left()))
+            }
+            Some(_) | None => Ok(printed),
+        }
+    }
 }
 
 /// A turn's workbench in use: its folder, the trees that are ready, and the record so far.
@@ -248,12 +266,9 @@ impl<'a> Runs<'a> {
         }
         tell(&span, args.tree.tested, &left.outcome, &read);
         let red = read.outcome.0 != Verdict::Pass;
-        let printed = if red { evidence::text(&left.outcome) } else { String::new() };
-        if left.no_room && telling::says_no_room(&printed) {
-            return Err(VerifyError::io("run a check in", &ready.place.tree)(ErrorKind::StorageFull.into()));
-        }
+        let printed = if red { left.printed_with_room()? } else { String::new() };
         let ran = self.noted(Some(args.id), command, args.tree, left, read);
-        Ok(Ran { lacks: telling::lacks(args.check, &printed), ..ran })
+        Ok(Ran { lacks: telling::lacks(PlannedCommand::Check(args.check), &printed), ..ran })
     }
 
     /// Runs a check on a tree that no other run needs, and removes the tree.
@@ -284,6 +299,9 @@ impl<'a> Runs<'a> {
     ) -> Result<(RunOutcome, Option<Ask>), VerifyError> {
         let ready = self.ready(tree).await?;
         let left = self.run(&ready.place, tree.oid, program).await?;
+        if left.outcome.ended != Ended::Exited(0) {
+            left.printed_with_room()?;
+        }
         Ok((left.outcome, left.asked))
     }
 
@@ -362,8 +380,10 @@ impl<'a> Runs<'a> {
         let left = self.run(place, tree.oid, program).instrument(span.clone()).await?;
         let read = read(command, None, &left);
         tell(&span, tree.tested, &left.outcome, &read);
-        let ran = Ran { unprepared: true, ..self.noted(None, command, tree, left, read) };
-        Ok((ran.run.verdict != Verdict::Pass).then_some(ran))
+        let red = read.outcome.0 != Verdict::Pass;
+        let lacks = if red { telling::lacks(PlannedCommand::Prepare, &left.printed_with_room()?) } else { None };
+        let ran = Ran { unprepared: true, lacks, ..self.noted(None, command, tree, left, read) };
+        Ok(red.then_some(ran))
     }
 
     /// Runs a program in the sandbox, in folders of its own.
@@ -422,12 +442,12 @@ impl<'a> Runs<'a> {
         } else {
             (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
-        let no_room = room::is_nearly_full(&scratch);
+        let nearly_full = NearlyFull::at(&scratch);
         // No later run uses it, and copies of big trees add up. Folders that stay go with the turn.
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
-        Ok(Left { outcome, tail, asked, places, told, no_room })
+        Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: folders.dir })
     }
 
     /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.

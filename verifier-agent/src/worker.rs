@@ -25,7 +25,7 @@ use holdpoint_runtime::{
     process::exit,
     telemetry::{ErrorChain, TRACE},
 };
-use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_sandbox::{PropertyReport, Sandbox, room::NearlyFull};
 use holdpoint_workspace::InputLimits;
 use tracing::{Instrument as _, info_span};
 
@@ -184,7 +184,9 @@ impl Worker for VerifyWorker {
         tokio::select! {
             // Dropping the other branch ends every program it has running.
             _ = job.stop.stopped() => Err(WorkError::new("finish the turn", Stopped)),
-            done = Box::pin(self.report(&job)) => done,
+            done = Box::pin(self.report(&job)) => {
+                done.map_err(|error| error.on(NearlyFull::at(self.workbench.state_dir()).as_ref()))
+            }
         }
     }
 }

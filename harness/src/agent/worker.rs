@@ -2,10 +2,12 @@
 
 use std::{future::Future, sync::Arc};
 
+use holdpoint_core::{chain::ErrorChain, telling};
 use holdpoint_protocol::artifact::{
     BuildArtifact, BuildPlan, ClarificationRequest, Completion, CompletionPlan, HelpRequest, VerificationPlan,
     VerificationReport,
 };
+use holdpoint_sandbox::room::NearlyFull;
 
 use super::job::Job;
 
@@ -64,5 +66,38 @@ impl WorkError {
     #[must_use]
     pub fn new(action: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { action: action.into(), source: source.into() }
+    }
+
+    /// The same, with what to do where a lack of room on this disk is the reason.
+    #[must_use]
+    pub fn on(self, disk: Option<&NearlyFull>) -> Self {
+        let Some(disk) = disk.filter(|_| telling::says_no_room(&ErrorChain(&self).to_string())) else { return self };
+        let Self { action, source } = self;
+        let then = "make room there: the turn is tried again by itself, and this is no attempt";
+        Self { action: format!("{action}, as {disk} ({then})"), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::PathBuf};
+
+    use super::*;
+
+    #[test]
+    fn a_failure_for_lack_of_room_says_where_and_what_to_do() {
+        let disk = NearlyFull { mounted_at: PathBuf::from("/data"), free: 3 << 20, size: 1 << 30, files: None };
+        let said = |code, disk| {
+            let error = WorkError::new("do the turn", io::Error::from_raw_os_error(code)).on(disk);
+            ErrorChain(&error).to_string()
+        };
+        assert_eq!(
+            said(28, Some(&disk)),
+            "do the turn, as the file system at /data has 3 MiB of 1024 MiB left (make room there: the turn is tried again by \
+             itself, and this is no attempt): No space left on device (os error 28)"
+        );
+        for (code, disk) in [(28, None), (13, Some(&disk))] {
+            assert!(said(code, disk).starts_with("do the turn: "));
+        }
     }
 }

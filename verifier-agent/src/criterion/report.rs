@@ -79,7 +79,7 @@ pub(crate) fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport 
         command: Some(ran.run.command.clone()),
         exit_code: ran.run.exit_code,
         output_tail: ran.tail.clone(),
-        note: Some(format!("prepare failed, so the check was not run ({})", ran.ending)),
+        note: Some(format!("prepare failed, so the check was not run ({})", ran.lacks.unwrap_or(&ran.ending))),
     }
 }
 

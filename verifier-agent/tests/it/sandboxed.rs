@@ -124,6 +124,16 @@ async fn failing_prepare_settles_nothing_and_shows_its_output() {
 }
 
 #[tokio::test]
+async fn a_prepare_that_writes_into_the_tree_is_helped_as_a_check_is() {
+    let rig = Rig::new(&[("a.txt", "a\n")]).await;
+    let mut request = rig.request(&rig.base, vec![criterion("check", check("true"))]).await;
+    request.prepare = Some("mkdir node_modules".to_owned());
+    let findings = rig.verify(&request).await;
+    let note = findings.criteria[0].note.as_deref().unwrap_or_default();
+    assert!(note.starts_with("prepare failed") && note.contains("`writes_tree: true`"), "{note}");
+}
+
+#[tokio::test]
 async fn left_overs_of_a_crash_are_cleared_at_the_start() {
     let temp = tempfile::tempdir().unwrap();
     let old = temp.path().join("state/turns/old/trees");
