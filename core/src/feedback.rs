@@ -6,9 +6,12 @@ use std::collections::VecDeque;
 
 use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport, Disposition, Failure},
+    facts::LeftOut,
     reason::ReasonCode,
     turn::{Collision, Feedback},
 };
+
+use crate::policy::words::left_out_notes;
 
 /// Bytes of a turn's feedback as JSON, without its answers.
 pub const FEEDBACK_BYTES_MAX: usize = 2 << 20;
@@ -42,13 +45,15 @@ pub(crate) fn in_words(disposition: Disposition, reason_code: ReasonCode, notes:
     }
 }
 
-/// What a turn learns that follows a failed one: how that failed, and all that its turn said.
-pub(crate) fn after_failure(told: Option<Feedback>, failure: &Failure) -> Feedback {
+/// What a turn learns that follows a failed one: how that failed, what of its files is not there, and all that its turn said.
+pub(crate) fn after_failure(told: Option<Feedback>, failure: &Failure, left_out: &[LeftOut]) -> Feedback {
     let told = told.unwrap_or_else(|| in_words(Disposition::Rework, failure.reason, Vec::new()));
     let mut notes = told.notes;
     if !notes.contains(&failure.detail) {
         notes.push(failure.detail.clone());
     }
+    let besides = left_out_notes(left_out).into_iter().filter(|note| !notes.contains(note));
+    notes.extend(besides.collect::<Vec<_>>());
     Feedback { disposition: Disposition::Rework, reason_code: failure.reason, notes, ..told }
 }
 

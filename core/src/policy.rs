@@ -85,9 +85,10 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
 }
 
-/// Rules on a build turn that failed before there was anything to judge. `detail`: what its agent says of it.
+/// Rules on a build turn that failed before there was anything to judge. `detail`: what its agent says of it; `left_out`: what its
+/// clone had besides the files that were kept.
 #[must_use]
-pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> Ruling {
+pub fn rule_failed_turn(reason: ReasonCode, detail: &str, left_out: &[LeftOut], budget_left: bool) -> Ruling {
     // What follows in further lines is in the handoff.
     let first = detail.lines().next().unwrap_or_default();
     if reason == ReasonCode::Unsupported {
@@ -107,7 +108,8 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> 
     if budget_left {
         return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
     }
-    let remediation = format!("last reason: {reason}; {}", words::after_failure(reason, detail));
+    let besides = words::besides(left_out);
+    let remediation = format!("last reason: {reason}; {besides}{}", words::after_failure(reason, detail));
     exhausted(ReasonCode::AttemptsExhausted, &remediation)
 }
 

@@ -170,7 +170,7 @@ pub struct Violation {
     pub path: String,
 }
 
-/// What a clone had besides the work that was handed off.
+/// What a clone had besides the work that was handed off, or kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// The kind.
@@ -188,6 +188,8 @@ pub const LEFT_OUT_MAX: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutKind {
+    /// It can be no part of a handoff, as it is: a repository inside the working tree, a pipe, a file that is too large.
+    Unfit,
     /// It is not in the working tree: a branch, a stash, a second worktree.
     Elsewhere,
     /// A rule of the repository or of its user ignores it.

@@ -344,6 +344,38 @@ pub enum InputRefusal {
     },
 }
 
+impl InputRefusal {
+    /// The path that it is about, where it is about one: the first of several.
+    #[must_use]
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Self::BlobTooLarge { path, .. }
+            | Self::Gitlink { path }
+            | Self::Submodule { path, .. }
+            | Self::NestedRepository { path }
+            | Self::UnsupportedFile { path } => Some(path.to_string()),
+            Self::UnusablePath { shown } | Self::Unfit { shown, .. } | Self::Unreadable { shown } => {
+                Some(shown.clone())
+            }
+            Self::Unfiltered { paths } => paths.first().map(|(path, _)| path.to_string()),
+            Self::NotABundle { .. }
+            | Self::BundleTooLarge { .. }
+            | Self::TooManyObjects { .. }
+            | Self::ForeignRefs { .. }
+            | Self::ForeignIndex
+            | Self::WrongFormat
+            | Self::MissingPrerequisite { .. }
+            | Self::BrokenObjects { .. }
+            | Self::OverLimit { .. }
+            | Self::NotACommit { .. }
+            | Self::CommitTooLarge { .. }
+            | Self::TooManyEntries { .. }
+            | Self::TreeTooLarge { .. }
+            | Self::Unstorable { .. } => None,
+        }
+    }
+}
+
 /// What is wrong with paths under a filter, and what their maker can do.
 fn unfiltered(paths: &[(RepoPath, String)]) -> String {
     const SHOWN: usize = 8;

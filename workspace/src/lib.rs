@@ -36,7 +36,7 @@ pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::InputLimits;
 pub use mirror::{
     AgentClone, Captured, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, IgnoreRules,
-    Import, Landing, Logged, Merge, Mirror, PartlyCaptured, Replacement,
+    Import, Landing, Logged, Merge, Mirror, Replacement, left_out_named,
 };
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;

@@ -17,6 +17,7 @@ mod import;
 mod left_out;
 mod look;
 mod merge;
+mod special;
 mod submodules;
 
 use std::fs::{File, Metadata};
@@ -26,12 +27,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use adopt::CheckedSnapshot;
-pub use capture::{Captured, PartlyCaptured};
+pub use capture::Captured;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, DiffStat, DiffStatus};
 pub use import::Import;
+pub use left_out::named as left_out_named;
 pub use look::{FoundLine, Logged};
 pub use merge::{Landing, Merge};
 

@@ -61,7 +61,7 @@ async fn a_program_that_reaches_its_limit_is_ended_and_what_is_there_is_handed_o
     let mut turn = shop.turn();
     turn.allowance = Some(Allowance { limits, ..Allowance::default() });
     let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
-    let BuildTurnOutcome::Failed(reached, Some((commit, _))) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let BuildTurnOutcome::Failed(reached, Some((commit, _)), _) = &built.outcome else { panic!("{:?}", built.outcome) };
     assert_eq!(reached.reason, ReasonCode::BudgetExhausted);
     assert!(reached.detail.contains("1100 of 1000 tokens"), "{}", reached.detail);
     assert_eq!(built.metered.tokens, Some(1_100));

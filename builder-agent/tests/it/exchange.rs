@@ -159,7 +159,7 @@ async fn a_program_that_says_nothing_is_ended_as_a_tree_and_started_afresh() {
 async fn a_handoff_file_that_is_wrong_is_refused_with_its_place_before_anything_runs() {
     let shop = Shop::with_file(".holdpoint/handoff.yaml", "retry_settings:\n  max_retries: 5\n").await;
     let built = run(&shop, &Shelf::default(), "echo ran > a.txt").await;
-    let BuildTurnOutcome::Failed(failure, None) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let BuildTurnOutcome::Failed(failure, None, _) = &built.outcome else { panic!("{:?}", built.outcome) };
     assert_eq!(failure.reason, ReasonCode::Unsupported);
     assert!(failure.detail.contains(".holdpoint/handoff.yaml:2:3: unknown key `max_retries`"), "{}", failure.detail);
 }

@@ -128,7 +128,7 @@ async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
         assert_eq!(shop.text(left(&built), "new.txt").await.as_deref(), Some("new\n"), "{end}");
     }
     let built = shop.workbench("exit 3").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
-    assert!(matches!(built.outcome, BuildTurnOutcome::Failed(_, None)), "it changed nothing");
+    assert!(matches!(built.outcome, BuildTurnOutcome::Failed(_, None, _)), "it changed nothing");
 }
 
 #[tokio::test]

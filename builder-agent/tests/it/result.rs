@@ -1,7 +1,13 @@
 //! What is handed off: a tree on the base, as git sees it.
 
-use holdpoint_harness::{ask::Nobody, build_turn::Ready};
-use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
+use holdpoint_harness::{
+    ask::Nobody,
+    build_turn::{BuildTurnOutcome, Ready},
+};
+use holdpoint_protocol::{
+    facts::{ChangeStatus, LeftOutKind},
+    reason::ReasonCode,
+};
 use holdpoint_runtime::mirror::to_wire;
 use holdpoint_workspace::{HANDOFF_REF, Import, InputLimits, Mirror, ObjectId};
 
@@ -152,11 +158,29 @@ async fn a_failure_names_the_files_that_cannot_be_kept_and_all_others_are() {
     for end in ["true", "exit 3"] {
         let built = shop.run(&format!("{made}; {end}")).await;
         assert_eq!(shop.text(left(&built), "a.txt").await.as_deref(), Some("one\ntwo\n"), "{end}");
-        let detail = &failure(&built).detail;
-        for name in ["\n- inner is a git repository", "\n- sub/.gitignore is neither", "\n- sup/git~1 cannot be"] {
-            assert!(detail.contains(name), "{end}: {detail}");
-        }
+        let BuildTurnOutcome::Failed(_, _, left_out) = &built.outcome else { panic!("{:?}", built.outcome) };
+        let mut named: Vec<_> = left_out.iter().map(|one| (one.kind, one.what.as_str())).collect();
+        named.sort();
+        let wanted = ["inner", "sub/.gitignore", "sup/git~1"].map(|what| (LeftOutKind::Unfit, what));
+        assert_eq!(named, wanted, "{end}: {left_out:?}");
     }
+}
+
+#[tokio::test]
+async fn what_a_failed_turn_had_besides_is_named_as_that_of_a_handoff_is() {
+    let shop = Shop::new().await;
+    let made = "echo '*.log' > .gitignore; echo x > work.txt; echo x > notes.log; mkfifo queue";
+    let built = shop.run(&format!("{made}; exit 3")).await;
+    let BuildTurnOutcome::Failed(_, _, left_out) = &built.outcome else { panic!("{:?}", built.outcome) };
+    let named: Vec<_> = left_out.iter().map(|one| (one.kind, one.what.as_str(), one.why.as_str())).collect();
+    assert_eq!(
+        named,
+        [
+            (LeftOutKind::Unfit, "queue", "a pipe, which no commit can hold"),
+            (LeftOutKind::Ignored, "notes.log", "ignored by .gitignore:1 `*.log`"),
+        ]
+    );
+    assert_eq!(ready(&shop.run(made).await).left_out, *left_out);
 }
 
 #[tokio::test]

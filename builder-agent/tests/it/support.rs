@@ -215,7 +215,7 @@ pub(crate) fn ready(built: &Built) -> &Ready {
 /// Why the turn failed; fails the test for any other outcome.
 pub(crate) fn failure(built: &Built) -> &Failure {
     match &built.outcome {
-        BuildTurnOutcome::Failed(failure, _) => failure,
+        BuildTurnOutcome::Failed(failure, ..) => failure,
         other => panic!("{other:?}"),
     }
 }
@@ -223,7 +223,7 @@ pub(crate) fn failure(built: &Built) -> &Failure {
 /// The commit of the files that a failed turn left; fails the test where it left none, and for any other outcome.
 pub(crate) fn left(built: &Built) -> &ObjectId {
     match &built.outcome {
-        BuildTurnOutcome::Failed(_, Some((commit, _))) => commit,
+        BuildTurnOutcome::Failed(_, Some((commit, _)), _) => commit,
         other => panic!("{other:?}"),
     }
 }

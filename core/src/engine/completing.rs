@@ -126,7 +126,7 @@ fn failed(
     gate: &Gate,
     (failure, told): (&Failure, Option<Box<Feedback>>),
 ) -> EngineStep {
-    match rule_failed(transition, open, failure, told) {
+    match rule_failed(transition, open, (failure, &[]), told) {
         Ok((transition, ruled)) => transition.again_by(gate, open.link, ruled),
         Err(held) => held,
     }

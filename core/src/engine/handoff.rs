@@ -126,7 +126,7 @@ pub(super) fn built(
             if let Some(commit) = left {
                 questions::leave_in_progress(&mut transition, commit, (handoff.role, handoff.agent));
             }
-            return failed(transition, open, &failure, told);
+            return failed(transition, open, (&failure, &handoff.left_out), told);
         }
         BuildOutcome::Work { commit, violations } => (commit, violations),
     };
@@ -183,13 +183,13 @@ pub(super) fn earlier_makers(from: Option<&Work>, by: &AgentName) -> Vec<AgentNa
 fn failed(
     mut transition: Transition<'_>,
     open: &OpenTurn,
-    failure: &Failure,
+    (failure, left_out): (&Failure, &[LeftOut]),
     told: Option<Box<Feedback>>,
 ) -> EngineStep {
     if failure.reason != ReasonCode::NotExecutable {
         transition.count_attempt();
     }
-    match rule_failed(transition, open, failure, told) {
+    match rule_failed(transition, open, (failure, left_out), told) {
         Ok((transition, ruled)) => transition.leave(&open.gate, Outcome::NeedsReview, ruled),
         Err(held) => held,
     }
@@ -203,18 +203,18 @@ fn failed(
 pub(super) fn rule_failed<'a>(
     mut transition: Transition<'a>,
     open: &OpenTurn,
-    failure: &Failure,
+    (failure, left_out): (&Failure, &[LeftOut]),
     told: Option<Box<Feedback>>,
 ) -> Result<(Transition<'a>, Ruled), EngineStep> {
     let ruling = match failure.reason {
         ReasonCode::BudgetExhausted if funding::degrades(&transition) => {
             transition.next.spent.degraded = true;
-            policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left())
+            policy::rule_failed_turn(failure.reason, &failure.detail, left_out, transition.reworks_left())
         }
         ReasonCode::BudgetExhausted => funding::crossed(&failure.detail, transition.cx),
-        reason => policy::rule_failed_turn(reason, &failure.detail, transition.reworks_left()),
+        reason => policy::rule_failed_turn(reason, &failure.detail, left_out, transition.reworks_left()),
     };
-    let feedback = Some(feedback::after_failure(told.map(|told| *told), failure));
+    let feedback = Some(feedback::after_failure(told.map(|told| *told), failure, left_out));
     let ruled = Ruled { ruling, feedback };
     if ruled.ruling.disposition != Disposition::Rework {
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };

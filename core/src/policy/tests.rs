@@ -186,15 +186,15 @@ fn a_failed_turn_is_a_rework_while_budget_is_left() {
     let codes =
         [ReasonCode::AgentFailed, ReasonCode::AgentTimeout, ReasonCode::OutputLimit, ReasonCode::HandoffInvalid];
     for reason in codes {
-        let ruling = rule_failed_turn(reason, "why", true);
+        let ruling = rule_failed_turn(reason, "why", &[], true);
         assert_eq!((ruling.disposition, ruling.reason, ruling.exhausted), (Disposition::Rework, reason, false));
-        let ruling = rule_failed_turn(reason, "why", false);
+        let ruling = rule_failed_turn(reason, "why", &[], false);
         let expected = (Disposition::Escalate, ReasonCode::AttemptsExhausted, true);
         assert_eq!((ruling.disposition, ruling.reason, ruling.exhausted), expected);
         assert!(ruling.remediation.is_some());
     }
     for budget_left in [true, false] {
-        let ruling = rule_failed_turn(ReasonCode::Unsupported, "why", budget_left);
+        let ruling = rule_failed_turn(ReasonCode::Unsupported, "why", &[], budget_left);
         let expected = (Disposition::Escalate, ReasonCode::Unsupported, false);
         assert_eq!((ruling.disposition, ruling.reason, ruling.exhausted), expected);
     }

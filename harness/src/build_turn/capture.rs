@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::commit;
+use holdpoint_core::{commit, telling};
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     checkpoint::GateDocument,
-    facts,
+    facts::{self, LeftOut, LeftOutKind},
     ids::AgentName,
     turn::{BuildRequest, Turn},
 };
+use holdpoint_sandbox::room::NearlyFull;
 use holdpoint_workspace::{
-    AgentClone, Bundle, Captured, CommitMeta, HANDOFF_REF, Mirror, ObjectId, PartlyCaptured, WorkspaceError,
+    AgentClone, Bundle, Captured, CommitMeta, HANDOFF_REF, Mirror, ObjectId, WorkspaceError, left_out_named,
 };
 
 use super::{answer::WorkClaims, hazards::stuck_ignore_file, unusable::unusable};
@@ -28,15 +29,8 @@ const UNFINISHED_BYTES_MAX: u64 = 256 << 20;
 /// Things that are taken away because git must not open them.
 const HAZARDS_MAX: usize = 16;
 
-/// What git passes on of the system's words when the machine, and not the repository, is the problem.
-/// The last is git's own word for a full disk.
-const MACHINE_IS_SHORT: [&str; 5] = [
-    "No space left on device",
-    "Disk quota exceeded",
-    "Cannot allocate memory",
-    "Input/output error",
-    "Out of diskspace",
-];
+/// What git passes on of the system's words when the machine, and not the repository, is the problem; besides a full disk.
+const MACHINE_IS_SHORT: [&str; 2] = ["Cannot allocate memory", "Input/output error"];
 
 /// What is handed off.
 #[derive(Debug)]
@@ -50,7 +44,7 @@ pub struct Ready {
     /// How much.
     pub diff: facts::DiffSummary,
     /// What the clone had besides.
-    pub left_out: Vec<facts::LeftOut>,
+    pub left_out: Vec<LeftOut>,
     /// What the program says of it.
     pub said: WorkClaims,
     /// The gate's document, with what came of its checkpoints.
@@ -65,6 +59,20 @@ struct Hazard {
     why: String,
     /// What git must not open.
     path: Option<PathBuf>,
+}
+
+impl Hazard {
+    fn left_out(self) -> LeftOut {
+        match self.path {
+            Some(path) => LeftOut { kind: LeftOutKind::Unfit, what: path.display().to_string(), why: self.why },
+            None => all_of_them(self.why),
+        }
+    }
+}
+
+/// No file is kept, because of this.
+fn all_of_them(why: String) -> LeftOut {
+    LeftOut { kind: LeftOutKind::Unfit, what: "all of the files".to_owned(), why }
 }
 
 /// Where the files are that are captured.
@@ -99,30 +107,33 @@ impl Capture<'_> {
         };
         match ready.await {
             Ok(ready) => Ok(Ok(ready)),
-            Err(error) if blames_the_files(&error) => Ok(Err(unusable(&error))),
+            Err(error) if self.blames_the_files(&error) => Ok(Err(unusable(&error))),
             Err(error) => Err(error),
         }
     }
 
-    /// The work so far, and why some of it cannot be kept. No work where nothing differs from the base.
-    pub(super) async fn unfinished(&self) -> Result<(Option<CapturedWork>, Vec<String>), WorkspaceError> {
-        let mut left_out = Vec::new();
+    /// The work so far, and what the clone has besides. No work where nothing differs from the base.
+    pub(super) async fn unfinished(&self) -> Result<(Option<CapturedWork>, Vec<LeftOut>), WorkspaceError> {
+        let mut left_out: Vec<LeftOut> = Vec::new();
         while let Some(why) = self.hazard().await {
             // What git must not open can still be taken away.
-            let is_gone = why.path.is_some_and(|path| std::fs::remove_file(self.dir().join(path)).is_ok());
-            left_out.push(why.why);
+            let is_gone = why.path.as_ref().is_some_and(|path| std::fs::remove_file(self.dir().join(path)).is_ok());
+            left_out.push(why.left_out());
             if !is_gone || left_out.len() > HAZARDS_MAX {
-                return Ok((None, left_out));
+                return Ok((None, left_out_named(left_out)));
             }
         }
         let kept = match self.ready(WorkClaims::default()).await {
-            Ok(ready) => Ok(ready.work),
-            Err(error) if blames_the_files(&error) => self.partly(&mut left_out).await,
+            Ok(ready) => {
+                left_out.extend(ready.left_out);
+                Ok(ready.work)
+            }
+            Err(error) if self.blames_the_files(&error) => self.partly(&mut left_out).await,
             Err(error) => Err(error),
         };
         let kept = match kept {
-            Err(error) if blames_the_files(&error) => {
-                left_out.push(ErrorChain(&error).to_string());
+            Err(error) if self.blames_the_files(&error) => {
+                left_out.push(all_of_them(ErrorChain(&error).to_string()));
                 None
             }
             kept => kept?,
@@ -131,26 +142,33 @@ impl Capture<'_> {
             let fits = bundle.bytes <= UNFINISHED_BYTES_MAX;
             if !fits {
                 let mib = (bundle.bytes >> 20, UNFINISHED_BYTES_MAX >> 20);
-                left_out.push(format!("all of them: they take {} MiB, and {} MiB at most are kept", mib.0, mib.1));
+                left_out.push(all_of_them(format!("they take {} MiB, and {} MiB at most are kept", mib.0, mib.1)));
             }
             fits
         });
-        if !left_out.is_empty() {
-            tracing::info!(number = left_out.len(), first = left_out.first(), "some of the files cannot be kept");
-        }
-        Ok((kept, left_out))
+        Ok((kept, left_out_named(left_out)))
     }
 
-    async fn partly(&self, left_out: &mut Vec<String>) -> Result<Option<CapturedWork>, WorkspaceError> {
+    async fn partly(&self, left_out: &mut Vec<LeftOut>) -> Result<Option<CapturedWork>, WorkspaceError> {
         let base = from_wire(&self.request.base);
-        let PartlyCaptured { tree, refused } = self.mirror.capture_partly(self.dir(), &base).await?;
-        left_out.extend(refused.iter().map(ToString::to_string));
+        let captured = self.mirror.capture_partly(self.dir(), &base).await?;
+        let tree = captured.tree;
+        left_out.extend(captured.left_out);
         if tree == self.mirror.tree_of(&base).await? { Ok(None) } else { self.commit(&tree).await.map(Some) }
     }
 
     /// The work of a person, or why the files cannot be handed in.
     pub(super) async fn by_hand(&self) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
         Ok(self.finished(WorkClaims::default()).await?.map(|ready| ready.work))
+    }
+
+    /// Whether the program's files are at fault and not our machine: trying the same again would give the same. Of a failure on a full
+    /// disk nobody can tell.
+    fn blames_the_files(&self, error: &WorkspaceError) -> bool {
+        let about_git =
+            matches!(error, WorkspaceError::Git { .. } | WorkspaceError::Unexpected { .. }) && !error.is_retryable();
+        let is_full = || NearlyFull::at(self.dir()).is_some_and(|disk| disk.is_full());
+        error.is_refusal() || (about_git && !is_short_of_something(error) && !is_full())
     }
 
     /// Where the files are.
@@ -209,15 +227,8 @@ impl Capture<'_> {
     }
 }
 
-/// Whether the program's files are at fault and not our machine: trying the same again would give the same.
-fn blames_the_files(error: &WorkspaceError) -> bool {
-    let about_git =
-        matches!(error, WorkspaceError::Git { .. } | WorkspaceError::Unexpected { .. }) && !error.is_retryable();
-    error.is_refusal() || (about_git && !is_short_of_something(error))
-}
-
-/// Whether git says that the machine has no room left.
+/// Whether git says what the machine is short of.
 fn is_short_of_something(error: &WorkspaceError) -> bool {
     let text = ErrorChain(error).to_string();
-    MACHINE_IS_SHORT.iter().any(|words| text.contains(words))
+    telling::says_no_room(&text) || MACHINE_IS_SHORT.iter().any(|words| text.contains(words))
 }

@@ -63,8 +63,9 @@ pub(super) fn final_handoff(
     };
     let work = match built.outcome {
         BuildTurnOutcome::Ready(ready) => Work::ready(job, *ready, bundle),
-        BuildTurnOutcome::Failed(failure, work) => Work {
+        BuildTurnOutcome::Failed(failure, work, left_out) => Work {
             failure: Some(failure),
+            left_out,
             bundle: work.zip(bundle).map(|(work, digest)| stored(job, &work, digest)),
             ..Work::default()
         },

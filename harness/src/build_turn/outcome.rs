@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{artifact::Failure, reason::ReasonCode};
+use holdpoint_protocol::{artifact::Failure, facts::LeftOut, reason::ReasonCode};
 use holdpoint_runtime::telemetry::TRACE;
 use holdpoint_workspace::WorkspaceError;
 use tracing::{Instrument as _, info_span};
@@ -20,16 +20,13 @@ use crate::{
     exchange::{Expected, ResultProblem, envelope::Before},
 };
 
-/// Files that are named because they cannot be kept.
-const LEFT_OUT_NAMED_MAX: usize = 20;
-
 /// What came of a turn. With all but a finished work goes what there was then, where that differs from the base.
 #[derive(Debug)]
 pub enum BuildTurnOutcome {
     /// Ready for handoff.
     Ready(Box<Ready>),
-    /// The turn failed and counts as an attempt.
-    Failed(Failure, Option<CapturedWork>),
+    /// The turn failed and counts as an attempt. What its clone had besides the files that are kept is named.
+    Failed(Failure, Option<CapturedWork>, Vec<LeftOut>),
     /// The program asks.
     Clarify(ValidQuestion, Option<CapturedWork>),
     /// The program calls for help.
@@ -52,7 +49,7 @@ impl BuildTurnOutcome {
     pub fn work(&self) -> Option<&CapturedWork> {
         match self {
             Self::Ready(ready) => ready.work.as_ref(),
-            Self::Failed(_, work) | Self::Clarify(_, work) | Self::Help(_, work) => work.as_ref(),
+            Self::Failed(_, work, _) | Self::Clarify(_, work) | Self::Help(_, work) => work.as_ref(),
         }
     }
 }
@@ -141,47 +138,7 @@ pub(super) async fn outcome(
         Came::Good(WorkAnswer::Ready(ready)) => BuildTurnOutcome::Ready(ready),
         Came::Failed(failure) => {
             let (work, left_out) = unfinished().await?;
-            BuildTurnOutcome::Failed(naming(failure, &left_out), work)
+            BuildTurnOutcome::Failed(failure, work, left_out)
         }
     })
-}
-
-/// The failure, which says below its first line what of the files could not be kept.
-fn naming(failure: Failure, left_out: &[String]) -> Failure {
-    if left_out.is_empty() {
-        return failure;
-    }
-    let (first, rest) = failure.detail.split_once('\n').unwrap_or((&failure.detail, ""));
-    let mut detail = format!("{first}\nits files were kept, but for these:");
-    for why in left_out.iter().take(LEFT_OUT_NAMED_MAX) {
-        detail.push_str(&format!("\n- {why}"));
-    }
-    let more = left_out.len().saturating_sub(LEFT_OUT_NAMED_MAX);
-    if more > 0 {
-        detail.push_str(&format!("\n- {more} more"));
-    }
-    if !rest.is_empty() {
-        detail.push_str(&format!("\n{rest}"));
-    }
-    Failure { detail, ..failure }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(detail: &str, left_out: &[String]) -> String {
-        naming(Failure { reason: ReasonCode::AgentFailed, detail: detail.to_owned() }, left_out).detail
-    }
-
-    #[test]
-    fn a_failure_names_what_could_not_be_kept_between_its_reason_and_the_output() {
-        assert_eq!(named("it failed\n--- output ---\nbye", &[]), "it failed\n--- output ---\nbye");
-        let one = ["x is a git repository".to_owned()];
-        let kept = "its files were kept, but for these:\n- x is a git repository";
-        assert_eq!(named("it failed", &one), format!("it failed\n{kept}"));
-        assert_eq!(named("it failed\nbye", &one), format!("it failed\n{kept}\nbye"));
-        let many: Vec<String> = (0..50).map(|n| n.to_string()).collect();
-        assert!(named("it failed", &many).ends_with("\n- 19\n- 30 more"));
-    }
 }

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     turn::{BuildRequest, Turn, TurnRequest},
 };
-use holdpoint_sandbox::Ended;
+use holdpoint_sandbox::{Ended, room};
 use holdpoint_workspace::{AgentClone, IgnoreRules, Mirror, WorkspaceError};
 use tracing::{Instrument as _, Span, field, info_span};
 
@@ -71,12 +71,21 @@ pub enum BuildError {
     /// A document of an earlier gate cannot be fetched.
     #[error("cannot fetch a document of an earlier gate")]
     Document(#[source] BlobError),
+    /// The disk that the program works on is full, which is no fault of its own.
+    #[error("its program found no room")]
+    NoRoom(#[source] std::io::Error),
     /// The program could not be run.
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// Git failed us.
     #[error("git failed")]
     Git(#[from] WorkspaceError),
+}
+
+impl BuildError {
+    pub(crate) fn no_room() -> Self {
+        Self::NoRoom(room::none_left())
+    }
 }
 
 /// A turn that came to its end. Its files live as long as this.
@@ -367,7 +376,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
     let output = folder.own().join("output");
     write(&output, failure.detail.as_bytes())?;
     Ok(Built {
-        outcome: BuildTurnOutcome::Failed(failure, None),
+        outcome: BuildTurnOutcome::Failed(failure, None, Vec::new()),
         command: String::new(),
         exit_code: None,
         output,

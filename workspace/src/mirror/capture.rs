@@ -25,6 +25,7 @@ use super::Mirror;
 use super::attributes::has_attributes;
 use super::clone::{AgentClone, Begun, INDEX, Remembered};
 use super::compose::{FileAs, Replacement};
+use super::left_out::{named, unfit};
 use crate::droppings::{cache_of, declared_caches, exclude_file};
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::files::{copy, open_unfollowed, real_path, write};
@@ -42,15 +43,6 @@ pub struct Captured {
     pub tree: ObjectId,
     /// What there was besides, at most [`LEFT_OUT_MAX`](holdpoint_protocol::facts::LEFT_OUT_MAX).
     pub left_out: Vec<LeftOut>,
-}
-
-/// Files that are not finished, as far as they can be captured.
-#[derive(Debug)]
-pub struct PartlyCaptured {
-    /// Their tree.
-    pub tree: ObjectId,
-    /// Why the others are not in it.
-    pub refused: Vec<InputRefusal>,
 }
 
 /// A working tree that is being read.
@@ -89,16 +81,19 @@ impl Mirror {
         Ok(self.capture_all(&clone.dir, base, Some(clone)).await?.tree)
     }
 
-    /// As [`Mirror::capture`], of files that are not finished: what would be refused stays as the base has it, and is named.
+    /// As [`Mirror::capture_all`], of files that are not finished: what would be refused stays as the base has it, and is left out.
     ///
     /// # Errors
     /// As [`Mirror::capture`], but for single files.
-    pub async fn capture_partly(&self, dir: &Path, base: &ObjectId) -> Result<PartlyCaptured, WorkspaceError> {
+    pub async fn capture_partly(&self, dir: &Path, base: &ObjectId) -> Result<Captured, WorkspaceError> {
         let mut refused = Refused::LeftOut(Vec::new());
         let reading = self.read(dir, base, None, &mut refused).await?;
+        let mut left_out = self.left_out(&reading, base).await;
         let (tree, refused) = self.tree(reading, base, Arc::default(), refused).await?;
-        let refused = if let Refused::LeftOut(refused) = refused { refused } else { Vec::new() };
-        Ok(PartlyCaptured { tree, refused: refused.into_iter().map(|(_, why)| why).collect() })
+        if let Refused::LeftOut(refused) = refused {
+            left_out.extend(refused.iter().map(|(path, why)| unfit(path.as_ref(), why)));
+        }
+        Ok(Captured { tree, left_out: named(left_out) })
     }
 
     /// As [`Mirror::capture`] or, with the clone that was made in `dir`, [`Mirror::capture_clone`], with what is left out.
@@ -114,7 +109,7 @@ impl Mirror {
         let begun = clone.map(|clone| &clone.begun);
         let mut refused = Refused::Everything;
         let reading = self.read(dir, base, begun, &mut refused).await?;
-        let left_out = self.left_out(&reading, base).await;
+        let left_out = named(self.left_out(&reading, base).await);
         let known = begun.map(|begun| Arc::clone(&begun.remembered)).unwrap_or_default();
         let (tree, _) = self.tree(reading, base, known, refused).await?;
         Ok(Captured { tree, left_out })
@@ -179,8 +174,7 @@ impl Mirror {
         // Git would store every byte as it is where nothing has attributes: this process does, without starting it.
         if converts {
             let indexed = Indexed { scratch: &scratch, base, entries: &entries };
-            let stored = self.store(indexed, &dir, found.clone()).await;
-            found = refused.settle(None, stored)?.unwrap_or(found);
+            found = self.store(indexed, &dir, found, &mut refused).await?;
         }
         let hash = move |odb: &Odb| Ok((hash(odb, &dir, found, &mut refused)?, refused));
         let (files, refused) = self.inner.objects.at_length(hash).await?;

@@ -2,26 +2,31 @@
 //! made is passed over in silence.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use holdpoint_protocol::facts::{LEFT_OUT_MAX, LeftOut, LeftOutKind};
 
 use super::Mirror;
 use super::capture::{Reading, excluding, names};
+use super::special;
 use crate::droppings::undeclared;
-use crate::error::WorkspaceError;
+use crate::error::{InputRefusal, WorkspaceError};
+use crate::objects::Odb;
 use crate::oid::ObjectId;
-use crate::path::escaped;
+use crate::path::{RepoPath, escaped};
 
 /// Ignored paths whose rules are looked up: those that are named, and as many of a lesser kind that may be in front of them.
 const LOOKED_UP_MAX: usize = 10 * LEFT_OUT_MAX;
 /// Characters of a path or a rule that are shown.
 const SHOWN_MAX: usize = 200;
+/// Characters of why something is left out.
+const WHY_MAX: usize = 1_000;
 
 /// An ignored path that is in no other one, and the first file in it.
 type Outermost<'a> = (&'a [u8], &'a [u8]);
 
 impl Mirror {
-    /// What the clone has besides, the most surprising first. What cannot be listed is an item, too.
+    /// What the clone has besides. What cannot be listed is an item, too.
     pub(super) async fn left_out(&self, reading: &Reading, base: &ObjectId) -> Vec<LeftOut> {
         let mut all = self.elsewhere(&reading.dir, base).await;
         match self.ignored_files(reading).await {
@@ -36,8 +41,21 @@ impl Mirror {
             LeftOut { kind: LeftOutKind::Dropping, what: shown(folder) + "/", why }
         };
         all.extend(reading.caches.iter().map(declared));
-        all.sort_by_key(|left_out| left_out.kind);
-        few(all)
+        all.extend(self.special_files(reading).await);
+        all
+    }
+
+    /// What is neither a file nor a folder nor a link, and no rule ignores: git passes over it in silence.
+    async fn special_files(&self, reading: &Reading) -> Vec<LeftOut> {
+        let (dir, base, caches) = (reading.dir.clone(), Arc::clone(&reading.base), reading.caches.clone());
+        let look = move |_: &Odb| Ok(special::files(&dir, &base, &caches));
+        let found = self.inner.objects.at_length(look).await.unwrap_or_default();
+        let paths: Vec<Outermost<'_>> = found.iter().map(|(path, _)| (path.as_slice(), path.as_slice())).collect();
+        let rules = self.rules(reading, &paths).await.unwrap_or_default();
+        let rules = rules.into_iter().chain(std::iter::repeat(Rule::None));
+        let unruled = found.iter().zip(rules).filter(|(_, rule)| *rule == Rule::None);
+        let unfit = |what: String, why: String| LeftOut { kind: LeftOutKind::Unfit, what, why };
+        unruled.map(|((path, what), _)| unfit(shown(path), format!("{what}, which no commit can hold"))).collect()
     }
 
     async fn ignored_files(&self, reading: &Reading) -> Result<Vec<LeftOut>, WorkspaceError> {
@@ -136,6 +154,32 @@ fn outermost<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Outermost<'a>> {
     found
 }
 
+/// What is refused, with why.
+pub(super) fn unfit(path: Option<&RepoPath>, refused: &InputRefusal) -> LeftOut {
+    let kind = LeftOutKind::Unfit;
+    let why = match refused {
+        InputRefusal::Unstorable { .. } => format!("kept as it is, though {refused}"),
+        _ => refused.to_string(),
+    };
+    match path.map(ToString::to_string).or_else(|| refused.path()) {
+        Some(whole) => {
+            let rest = why.strip_prefix(&whole).map(|rest| rest.trim_start().trim_start_matches("is ").to_owned());
+            LeftOut { kind, what: whole, why: rest.unwrap_or(why) }
+        }
+        None => LeftOut { kind, what: "some of the files".to_owned(), why },
+    }
+}
+
+/// What was left out as a handoff names it: the most surprising first, at most so many, and each within bounds.
+#[must_use]
+pub fn named(mut all: Vec<LeftOut>) -> Vec<LeftOut> {
+    all.sort_by_key(|left_out| left_out.kind);
+    few(all)
+        .into_iter()
+        .map(|one| LeftOut { what: cut(one.what, SHOWN_MAX), why: cut(one.why, WHY_MAX), ..one })
+        .collect()
+}
+
 /// So many as a handoff names.
 fn few(mut all: Vec<LeftOut>) -> Vec<LeftOut> {
     if all.len() > LEFT_OUT_MAX {
@@ -149,10 +193,13 @@ fn few(mut all: Vec<LeftOut>) -> Vec<LeftOut> {
 
 /// A path or a rule as printable text.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    let text = escaped(bytes);
-    match text.char_indices().nth(SHOWN_MAX) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
+    cut(escaped(bytes), SHOWN_MAX)
+}
+
+fn cut(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) if !text.ends_with('…') => format!("{}…", text.get(..at).unwrap_or_default()),
+        Some(_) | None => text,
     }
 }
 

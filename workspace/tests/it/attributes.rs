@@ -205,6 +205,32 @@ async fn what_cannot_be_stored_as_attributes_say_is_refused_by_its_name() {
 }
 
 #[tokio::test]
+async fn of_unfinished_files_only_those_that_cannot_be_stored_as_attributes_say_are_kept_as_they_are() {
+    let workbench = workbench(&[
+        (".gitattributes", b"*.rc text working-tree-encoding=UTF-16\n*.bat text eol=crlf\n"),
+        ("old.rc", b"\xff\xfea\0\n\0"),
+    ])
+    .await;
+    let clone = workbench.path("clone");
+    workbench.mirror.clone_for_agent(&workbench.base, &clone).await.unwrap();
+    for name in ["a.rc", "old.rc", "z.rc"] {
+        put(&clone, name, "no byte order mark\n");
+    }
+    let lines = ["1.bat", "m.bat", "zz.bat"];
+    lines.iter().for_each(|name| put(&clone, name, "echo\r\n"));
+    let captured = workbench.mirror.capture_partly(&clone, &workbench.base).await.unwrap();
+    for name in lines {
+        assert_eq!(workbench.text(&captured.tree, name).await, "echo\n", "{name} is as git stores it");
+    }
+    for name in ["a.rc", "old.rc", "z.rc"] {
+        assert_eq!(workbench.text(&captured.tree, name).await, "no byte order mark\n", "{name} is as it was");
+        let named = captured.left_out.iter().find(|one| one.what == name).unwrap();
+        assert!(named.why.starts_with("kept as it is, though git cannot store"), "{named:?}");
+    }
+    assert_eq!(captured.left_out.len(), 3, "{:?}", captured.left_out);
+}
+
+#[tokio::test]
 async fn work_is_clean_in_a_repository_whose_user_converts_line_ends() {
     let workbench = workbench(&[(".gitattributes", b"*.bat text eol=crlf\n"), ("plain.txt", b"a\n")]).await;
     let clone = workbench.path("clone");

@@ -88,6 +88,23 @@ async fn what_tools_leave_for_themselves_is_no_work_unless_it_was_handed_off() {
 }
 
 #[tokio::test]
+async fn a_pipe_and_a_socket_are_named_and_those_in_an_ignored_folder_go_by_its_rule() {
+    let workbench = Workbench::with(|repo| put(repo, ".gitignore", "/run/\n")).await;
+    let base = workbench.base.clone();
+    let clone = cloned(&workbench, &base).await;
+    std::fs::create_dir_all(clone.join("run")).unwrap();
+    let pipe = clone.join("src/queue").into_os_string().into_string().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(clone.join("api.sock")).unwrap();
+    let _ignored = std::os::unix::net::UnixListener::bind(clone.join("run/api.sock")).unwrap();
+    let found = left_out(&workbench, &clone, &base).await;
+    assert_eq!(why(&found, "src/queue"), Some((LeftOutKind::Unfit, "a pipe, which no commit can hold")));
+    assert_eq!(why(&found, "api.sock"), Some((LeftOutKind::Unfit, "a socket, which no commit can hold")));
+    assert_eq!(why(&found, "run/"), Some((LeftOutKind::Ignored, "ignored by .gitignore:1 `/run/`")));
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
+#[tokio::test]
 async fn work_on_another_branch_in_a_stash_and_in_a_second_worktree_is_named() {
     let workbench = Workbench::new().await;
     let base = workbench.base.clone();

@@ -103,6 +103,22 @@ fn what_a_clone_had_besides_reaches_the_next_attempt_and_the_person_behind_it() 
 }
 
 #[test]
+fn what_a_failed_attempt_could_not_keep_reaches_the_next_one_and_the_person_behind_it_by_path_and_rule() {
+    let mut fixture = Fixture::opened(|plan, _| plan.policy.max_reworks = 1);
+    let nested = ("vendor/lib", "a git repository inside the working tree");
+    fixture.left_out = vec![LeftOut { kind: LeftOutKind::Unfit, what: nested.0.into(), why: nested.1.into() }];
+    let named = format!("{} ({})", nested.0, nested.1);
+    let turn = fixture.build("w", failure(ReasonCode::AgentTimeout)).turn();
+    let told = build_request(&turn).feedback.clone().unwrap();
+    assert!(told.notes.contains(&format!("not handed off: {named}")), "{:?}", told.notes);
+    let held = fixture.build("w", failure(ReasonCode::AgentTimeout)).decided();
+    let remedy = held.decision.remediation.clone().unwrap();
+    assert!(remedy.contains(&named), "{remedy}");
+    let notes = held.feedback.unwrap().notes;
+    assert_eq!(notes.iter().filter(|note| note.contains(&named)).count(), 1, "the same is named once: {notes:?}");
+}
+
+#[test]
 fn a_turn_that_fails_passes_on_what_it_was_told() {
     let mut fixture = Fixture::opened(|_, _| {});
     fixture.build_ok("w").turn();

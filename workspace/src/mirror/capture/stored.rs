@@ -1,7 +1,7 @@
 //! Files as `git add` stores them where attributes have a say: line ends, encodings, `$Id$`. Git converts them, confined and without
 //! a driver for any filter.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use holdpoint_sandbox::ToolError;
 
-use super::found::Found;
+use super::found::{Found, Refused};
 use super::open_file;
 use crate::allowance::Work;
 use crate::error::{InputRefusal, WorkspaceError};
@@ -23,6 +23,9 @@ use crate::tree::{EntryMode, TreeEntry, ascii, tree_path, until};
 
 /// The folder, inside a scratch, with files as a checkout of the base writes them.
 const CHECKED_OUT: &str = "base";
+
+/// How often git is asked to store files of which it cannot store some. Those that are not tried by then are kept with them as they are.
+const RUNS_MAX: usize = 100;
 
 /// Files by their path, and the ids of their bytes.
 type Ids = HashMap<RepoPath, ObjectId>;
@@ -42,20 +45,20 @@ impl Mirror {
         base: Indexed<'_>,
         dir: &Path,
         found: Vec<Found>,
+        refused: &mut Refused,
     ) -> Result<Vec<Found>, WorkspaceError> {
         let files = base.entries.iter().filter(|entry| is_file(entry.mode));
         let before: Arc<Ids> = Arc::new(files.map(|entry| (entry.path.clone(), entry.oid.clone())).collect());
         let mut found = self.unchanged(&base, dir, found, Arc::clone(&before)).await?;
-        let open = Names::of(dir, found.iter().filter(|file| is_open(file)));
-        if open.names.is_empty() {
+        let open: Vec<&Found> = found.iter().filter(|file| is_open(file)).collect();
+        if open.is_empty() {
             return Ok(found);
         }
-        let git = base.scratch.git("update-index").work_tree(dir).confined(Work::of_files(open.bytes));
-        let added = git.args(["--add", "--replace", "-z", "--stdin"]).stdin(open.names).long().run_ok().await;
-        storable(added)?;
+        let as_they_are = add(&base, dir, &open, refused).await?;
         let git = base.scratch.git("diff-index").args(["--cached", "--raw", "-z", "--no-abbrev", "--no-renames"]);
         let stored = parse(&git.arg(base.base).long().run_ok().await?)?;
-        for file in found.iter_mut().filter(|file| is_open(file)) {
+        let is_stored = |file: &Found| is_open(file) && !as_they_are.contains(&file.path);
+        for file in found.iter_mut().filter(|file| is_stored(file)) {
             file.known = stored.get(&file.path).or_else(|| before.get(&file.path)).cloned();
         }
         Ok(found)
@@ -91,6 +94,44 @@ impl Mirror {
         };
         self.inner.objects.at_length(compare).await
     }
+}
+
+/// Has git store these files, and gives those that it cannot store, of unfinished work: their bytes are kept. Git says of the first
+/// such file only that there is one, so the rest is tried in halves.
+async fn add(
+    base: &Indexed<'_>,
+    dir: &Path,
+    files: &[&Found],
+    refused: &mut Refused,
+) -> Result<HashSet<RepoPath>, WorkspaceError> {
+    let (mut open, mut as_they_are, mut runs) = (vec![files], HashSet::new(), 0);
+    while let Some(files) = open.pop() {
+        runs += 1;
+        let added = add_all(base, dir, files).await;
+        match (added, files) {
+            (Ok(()), _) => {}
+            (Err(WorkspaceError::Refused(_)), files) if files.len() > 1 && refused.leaves_out() && runs < RUNS_MAX => {
+                let (left, right) = files.split_at(files.len() / 2);
+                open.extend([right, left]);
+            }
+            (Err(WorkspaceError::Refused(why)), files) if refused.leaves_out() => {
+                let InputRefusal::Unstorable { detail } = why else { return Err(why.into()) };
+                for Found { path, .. } in files {
+                    let why = InputRefusal::Unstorable { detail: detail.clone() };
+                    refused.settle::<()>(Some(path), Err(why.into()))?;
+                    as_they_are.insert(path.clone());
+                }
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    Ok(as_they_are)
+}
+
+async fn add_all(base: &Indexed<'_>, dir: &Path, files: &[&Found]) -> Result<(), WorkspaceError> {
+    let Names { names, bytes } = Names::of(dir, files.iter().copied());
+    let git = base.scratch.git("update-index").work_tree(dir).confined(Work::of_files(bytes));
+    storable(git.args(["--add", "--replace", "-z", "--stdin"]).stdin(names).long().run_ok().await)
 }
 
 /// A file that cannot be converted is its maker's fault. What the system lacked git says before the file it was at.
