@@ -63,6 +63,17 @@ impl SmallDisk {
         }
     }
 
+    /// Takes all the room that is left but for so many bytes.
+    ///
+    /// # Panics
+    /// There is less.
+    pub fn fill_but(&self, bytes: u64) {
+        self.fill();
+        let ballast = fs::File::options().write(true).open(self.dir.join(BALLAST)).unwrap();
+        let taken = ballast.metadata().unwrap().len();
+        ballast.set_len(taken.checked_sub(bytes).expect("there was more room")).unwrap();
+    }
+
     /// Gives the room back.
     ///
     /// # Panics

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::budget::metering;
+use holdpoint_core::{budget::metering, telling};
 use holdpoint_protocol::{
     artifact::{ExchangeErrorKind, Failure, Metered},
     ids::AgentName,
     reason::ReasonCode,
     turn::Turn,
 };
-use holdpoint_sandbox::Ended;
+use holdpoint_sandbox::{Ended, room::NearlyFull};
 
 use super::{
     answer::{bad_end, with_output},
@@ -157,6 +157,9 @@ impl<B: Backend> Workbench<B> {
             let mut inside = Inside::of(turn, &patient).looking_into(repository).writing(first.document_file.clone());
             let line = folder.line(runs);
             runs += 1;
+            if NearlyFull::at(&folder.own()).is_some_and(|disk| disk.is_full()) {
+                return Err(BuildError::no_room());
+            }
             let noted = ledger.begin();
             noted.map_err(|source| BuildError::Write { path: ledger.path().to_owned(), source })?;
             let attended = self.attended(turn, agent, task.clone(), keep(), &mut inside, (line, &stall));
@@ -185,6 +188,12 @@ impl<B: Backend> Workbench<B> {
             if reached && read.is_unusable() {
                 let came = Came::Failed(metering::reached(allowance, &metered));
                 return Ok(Exchanged { result, came, output, metered, unready: exchange.unready() });
+            }
+            if read.is_unusable()
+                && let Some(disk) = NearlyFull::at(&folder.own())
+                && disk.explains(result.ended, telling::says_no_room(&String::from_utf8_lossy(&whole)))
+            {
+                return Err(BuildError::no_room());
             }
             // The provider of its model refused, and it came to nothing because of that.
             if let Some(refusal) = result.said.refusal(result.went_on).filter(|_| read.is_unusable()) {

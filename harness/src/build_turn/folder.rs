@@ -122,6 +122,11 @@ impl TurnFolders {
         Ok(folders)
     }
 
+    /// Where they are.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// What the runs of a turn used up so far.
     pub(crate) fn ledger(&self, turn: &TurnId) -> TurnLedger {
         TurnLedger::of(&self.dir, turn)

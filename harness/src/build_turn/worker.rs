@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     ids::RoleId,
     turn::{BuildRequest, CompletionRequest, TurnRequest},
 };
-use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_sandbox::{PropertyReport, Sandbox, room::NearlyFull};
 use holdpoint_workspace::InputLimits;
 use tracing::{Instrument as _, info_span};
 
@@ -213,8 +213,9 @@ impl<B: Backend> Worker for BuildWorker<B> {
                 TurnRequest::Verify(_) => Err(WorkError::new("do the turn", BuildError::NotOurs)),
             }
         };
+        let disk = || NearlyFull::at(self.workbench.folders.dir());
         tokio::select! {
-            result = done => result,
+            result = done => result.map_err(|error| error.on(disk().as_ref())),
             // Dropping the work ends the program.
             () = dropped(&job) => Err(WorkError::new("do the turn", Stopped)),
         }

@@ -23,6 +23,11 @@ const BUILDER: &str = "touch \"$HOME/began\"\n\
 /// What the system says of a full disk, and what git says of one. The first failure that the operator hears of may be either.
 const LACK: [&str; 2] = ["No space left on device", "Out of diskspace"];
 
+/// As [`BUILDER`], but it takes back what it wrote and says that it failed.
+const TIDY_BUILDER: &str = "touch \"$HOME/began\"\n\
+                            while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\n\
+                            head -c 900000 /dev/urandom > big || { rm big; exit 1; }\necho done > result";
+
 struct Place {
     world: World,
     disk: SmallDisk,
@@ -78,6 +83,19 @@ impl Place {
 fn a_full_disk_under_the_agents_is_told_and_the_turn_is_done_when_there_is_room() {
     let Some(place) = Place::new("agents") else { return };
     place.filled_in_flight();
+}
+
+#[test]
+fn a_program_that_failed_for_lack_of_room_alone_is_no_attempt_although_its_failure_could_be_stored() {
+    let Some(place) = Place::new("agents") else { return };
+    place.world.program("builder.sh", TIDY_BUILDER);
+    let mut running = place.start();
+    place.begun(&mut running);
+    place.disk.fill_but(300_000);
+    place.world.write("plan/go", "");
+    running.until_said_one_of(&["make room there"]);
+    place.disk.free();
+    place.accepted(running);
 }
 
 #[test]
