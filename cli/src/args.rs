@@ -373,7 +373,8 @@ pub(crate) struct FetchArgs {
     /// The flight; with --attempt a waypoint
     #[arg(required_unless_present = "from")]
     pub(crate) flight: Option<FlightId>,
-    /// Write the work of this attempt at the waypoint instead, from 1, or `latest`: also the files that a failed one left
+    /// Write the work of this attempt at the waypoint instead, from 1, `latest`, or N@AGENT for what one of its agents handed over: also the
+    /// files that a failed one left
     #[arg(long, value_name = "N", conflicts_with = "from", requires = "flight")]
     pub(crate) attempt: Option<AttemptName>,
     /// The flight of the waypoint; without it the newest one that has such a waypoint

@@ -28,10 +28,10 @@ mod tree;
 mod worker;
 
 pub use error::AgentError;
-pub use handoff::{HandoffError, ask_in_turn, declare_plan, hear_help, message_id, record_exchange};
+pub use handoff::{HandoffError, ask_in_turn, declare_plan, hand_over_late, hear_help, message_id, record_exchange};
 pub use holdpoint_protocol::presence::Presence;
 pub use job::{Job, JobArgs};
-pub use progress::{ProgressError, newest};
+pub use progress::{ProgressError, newest, why_over};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
 pub use talk::TurnTalk;
 pub use tree::{AgentArgs, run, start};

@@ -10,6 +10,7 @@
 //! - `unusable`: pure; how files that cannot be handed off are put right.
 //! - `standing`: a refusal of the model's provider that stands for more turns than one.
 //! - `talk`: the conversation that goes along with a question, and with its answer.
+//! - `left_behind`: the files of a turn that is over and whose agent died.
 //! - [`by_hand`]: what a person left who took over a turn.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, workbench, upload, handoff. [`process`]: the agent.
 
@@ -22,6 +23,7 @@ pub(crate) mod exchanged;
 pub mod folder;
 mod handoff;
 mod hazards;
+mod left_behind;
 mod outcome;
 pub mod output;
 pub mod process;

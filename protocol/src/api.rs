@@ -285,7 +285,7 @@ pub struct Progress {
     pub waypoint: WaypointId,
     /// The turn.
     pub turn: TurnId,
-    /// Which delivery of it, from 1.
+    /// Which delivery of it, from 1; 0: it does not have the turn, and only asks whether that is open.
     pub delivery: u32,
     /// What it is doing, one line.
     pub note: Option<String>,

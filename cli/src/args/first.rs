@@ -44,7 +44,7 @@ pub(crate) struct DiffArgs {
     /// The flight; without it the newest one that has such a waypoint
     #[arg(long)]
     pub(crate) flight: Option<FlightId>,
-    /// Which attempt, from 1, or `latest`; without it the last one that there is work of
+    /// Which attempt, from 1, or `latest`, or N@AGENT for what one of its agents handed over; without it the last one that there is work of
     #[arg(long, value_name = "N")]
     pub(crate) attempt: Option<AttemptName>,
     /// Which repository, and which fleet

@@ -31,7 +31,7 @@ pub(super) async fn diff(args: DiffArgs) -> Result<Exit, Failure> {
 }
 
 async fn patch(client: &Client, args: &DiffArgs) -> Result<(Vec<u8>, AttemptWork), Failure> {
-    let attempt = args.attempt.unwrap_or(AttemptName::Latest);
+    let attempt = args.attempt.clone().unwrap_or(AttemptName::Latest);
     let (flight, waypoint, work) = works::find(client, args.flight.as_ref(), &args.waypoint, attempt).await?;
     let (_dir, mirror) = mirror(client, &flight, &waypoint, &work).await?;
     let patch = mirror.patch(&from_wire(&work.base), &from_wire(&work.commit), PATCH_BYTES_MAX).await;
@@ -45,13 +45,13 @@ async fn patch(client: &Client, args: &DiffArgs) -> Result<(Vec<u8>, AttemptWork
 }
 
 /// Writes a branch that has the work of an attempt.
-pub(super) async fn fetch(args: &FetchArgs, attempt: AttemptName) -> Result<Exit, Failure> {
+pub(super) async fn fetch(args: &FetchArgs, attempt: &AttemptName) -> Result<Exit, Failure> {
     let repo = ground::find(&args.place.repo).await?;
     let named = waypoint(args)?;
     let target = Target::existing(&args.place).await?;
     let (waypoint, branch, work) = target
         .serve(async |client| {
-            let (flight, waypoint, work) = works::find(client, args.of.as_ref(), &named, attempt).await?;
+            let (flight, waypoint, work) = works::find(client, args.of.as_ref(), &named, attempt.clone()).await?;
             // Git has looked at everything in it before any of it comes to the repository.
             let (_dir, mirror) = mirror(client, &flight, &waypoint, &work).await?;
             let commit = mirror.commit(&from_wire(&work.commit)).await.map_err(|error| unfetched(&waypoint, &error))?;
@@ -59,7 +59,8 @@ pub(super) async fn fetch(args: &FetchArgs, attempt: AttemptName) -> Result<Exit
                 let message = format!("attempt {} of {waypoint} has no commit of its own", work.attempt);
                 return Err(Failure::usage("nothing_handed_off", message, "it changed nothing of what it began with"));
             }
-            let branch = flight::attempt_branch(&flight, &waypoint, work.attempt);
+            let theirs = if let AttemptName::By(_, agent) = attempt { format!("-{agent}") } else { String::new() };
+            let branch = flight::attempt_branch(&flight, &waypoint, work.attempt) + &theirs;
             branch::write_attempt(client, &repo, &branch, &work).await?;
             Ok((waypoint, branch, work))
         })

@@ -22,6 +22,7 @@ use crate::{
         words::command,
     },
     target::{Remote, Target},
+    typed::typed,
 };
 
 /// Takes over the open turn of a waypoint, and makes the clone that it is worked in.
@@ -47,13 +48,28 @@ pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
         }
         let view = client.status(&about.flight).await?;
         let made = make(client, &about, &view, (&waypoint, &by), &desk).await?;
-        Ok((about, view, waypoint, made.then_some(desk)))
+        let stops = open.filter(|turn| made && turn.purpose == Purpose::Build).and_then(|turn| turn.agent.clone());
+        let left = stops.filter(|agent| *agent != by).map(|agent| late_files(&before, &waypoint, &agent));
+        Ok((about, view, waypoint, (made.then_some(desk), left)))
     };
     let local = target.fleet.is_some();
-    let (about, view, waypoint, desk) = target.serve(work).await?;
+    let (about, view, waypoint, (desk, left)) = target.serve(work).await?;
     let exit = report(&acting, Verb::Take, &about, &view, local).await?;
     next_steps(&about, &view, &waypoint, desk.as_ref());
+    if let Some(left) = left {
+        output::err(&left);
+    }
     Ok(exit)
+}
+
+/// How its person gets what the agent had made that has to stop.
+fn late_files(before: &FlightView, waypoint: &WaypointId, agent: &AgentName) -> String {
+    let decided = before.waypoints.iter().find(|known| known.id == *waypoint).map_or(0, |known| known.attempts);
+    let (flight, attempt) = (&before.flight, decided + 1);
+    let command = typed(&format!("holdpoint diff {waypoint} --flight {flight} --attempt {attempt}@{agent}"));
+    format!(
+        "{agent} stops, and hands over the files that it had made; seconds later they are shown by\n    > {command}"
+    )
 }
 
 /// Makes the clone of a turn that makes or judges work; whether it is one.

@@ -47,7 +47,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
 
 /// Writes the branch of a flight, whatever has landed so far.
 pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
-    if let Some(attempt) = args.attempt {
+    if let Some(attempt) = &args.attempt {
         return diff::fetch(&args, attempt).await;
     }
     let repo = ground::find(&args.place.repo).await?;

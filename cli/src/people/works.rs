@@ -25,22 +25,29 @@ use crate::{client::Client, failure::Failure};
 const TURN: &str = "turn";
 
 /// Which attempt is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AttemptName {
     /// The last one that there is work of.
     Latest,
     /// This one, from 1.
     Number(u32),
+    /// Of this one what this agent handed over, also where another was faster.
+    By(u32, AgentName),
 }
 
 impl FromStr for AttemptName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            _ if text == "latest" => Ok(Self::Latest),
-            Ok(number) if number > 0 => Ok(Self::Number(number)),
-            _ => Err("an attempt is a number from 1, or `latest`".to_owned()),
+        let (number, agent) = text.split_once('@').map_or((text, None), |(number, agent)| (number, Some(agent)));
+        match (number.parse(), agent.map(str::parse)) {
+            (_, None) if text == "latest" => Ok(Self::Latest),
+            (Ok(number), None) if number > 0 => Ok(Self::Number(number)),
+            (Ok(number), Some(Ok(agent))) if number > 0 => Ok(Self::By(number, agent)),
+            _ => {
+                Err("an attempt is a number from 1, N@AGENT for what one of its agents handed over, or `latest`"
+                    .to_owned())
+            }
         }
     }
 }
@@ -65,6 +72,8 @@ pub(crate) struct AttemptWork {
     /// What brings base and commit, the flight's snapshot first.
     pub(crate) bundles: Vec<BundleRef>,
     pub(crate) came: Came,
+    /// Who handed it over, where that was not judged.
+    pub(crate) by: Option<AgentName>,
 }
 
 /// The work of an attempt, with its flight and waypoint.
@@ -76,9 +85,9 @@ pub(crate) async fn find(
 ) -> Result<(FlightId, WaypointId, AttemptWork), Failure> {
     let (flight, waypoint) = flight_with(client, flight, waypoint).await?;
     let all = works(&client.history(&flight, &waypoint).await?);
-    match choose(&all, attempt) {
+    match choose(&all, &attempt) {
         Some(work) => Ok((flight, waypoint, work.clone())),
-        None => Err(nothing(&waypoint, attempt, &all)),
+        None => Err(nothing(&waypoint, &attempt, &all)),
     }
 }
 
@@ -110,6 +119,7 @@ fn handed_off(attempt: u32, request: &VerificationRequest) -> Option<AttemptWork
         commit: request.commit.clone(),
         bundles: request.bundles.clone(),
         came: Came::HandedOff,
+        by: None,
     })
 }
 
@@ -140,14 +150,18 @@ fn left(line: &HistoryLine, building: &HashMap<TurnId, (u32, BuildRequest)>) -> 
     let (attempt, request) = building.get(&turn)?;
     let mut bundles = request.bundles.clone();
     bundles.push(bundle);
-    let came = if line.standing == Some(Standing::Taken) { came } else { Came::Late(agent) };
-    Some(AttemptWork { attempt: *attempt, base: request.base.clone(), commit, bundles, came })
+    let came = if line.standing == Some(Standing::Taken) { came } else { Came::Late(agent.clone()) };
+    Some(AttemptWork { attempt: *attempt, base: request.base.clone(), commit, bundles, came, by: Some(agent) })
 }
 
 /// The work that is meant: of one attempt the last of those that came furthest.
-pub(crate) fn choose(all: &[AttemptWork], attempt: AttemptName) -> Option<&AttemptWork> {
+pub(crate) fn choose<'a>(all: &'a [AttemptWork], attempt: &AttemptName) -> Option<&'a AttemptWork> {
     let number = match attempt {
-        AttemptName::Number(number) => number,
+        AttemptName::By(number, agent) => {
+            let theirs = |work: &&AttemptWork| work.attempt == *number && work.by.as_ref() == Some(agent);
+            return all.iter().rfind(theirs);
+        }
+        AttemptName::Number(number) => *number,
         AttemptName::Latest => all.iter().map(|work| work.attempt).max()?,
     };
     let rank = |work: &&AttemptWork| match work.came {
@@ -172,7 +186,7 @@ pub(crate) fn caveat(AttemptWork { attempt, came, .. }: &AttemptWork) -> Option<
     }
 }
 
-fn nothing(waypoint: &WaypointId, attempt: AttemptName, all: &[AttemptWork]) -> Failure {
+fn nothing(waypoint: &WaypointId, attempt: &AttemptName, all: &[AttemptWork]) -> Failure {
     let there: BTreeSet<u32> = all.iter().map(|work| work.attempt).collect();
     let there: Vec<String> = there.into_iter().map(|attempt| attempt.to_string()).collect();
     let history = format!("`holdpoint history {waypoint}` lists its attempts");
@@ -180,6 +194,9 @@ fn nothing(waypoint: &WaypointId, attempt: AttemptName, all: &[AttemptWork]) -> 
         AttemptName::Number(attempt) if !there.is_empty() => {
             let hint = format!("there is work of attempt {}; {history}", there.join(", "));
             (format!("attempt {attempt} of {waypoint} handed no work off, and left no files"), hint)
+        }
+        AttemptName::By(attempt, agent) => {
+            (format!("{agent} handed nothing over in attempt {attempt} of {waypoint}"), history)
         }
         _ => (format!("no attempt of {waypoint} has handed work off yet, or left files"), history),
     };
@@ -192,7 +209,7 @@ mod tests {
 
     fn work(attempt: u32, commit: char, came: Came) -> AttemptWork {
         let oid = |digit: char| digit.to_string().repeat(40).parse().unwrap();
-        AttemptWork { attempt, base: oid('a'), commit: oid(commit), bundles: Vec::new(), came }
+        AttemptWork { attempt, base: oid('a'), commit: oid(commit), bundles: Vec::new(), came, by: None }
     }
 
     fn unfinished() -> Came {
@@ -214,18 +231,24 @@ mod tests {
             work(3, '6', unfinished()),
             work(4, '7', late()),
         ];
-        let chosen = |name: &str| choose(&all, name.parse().unwrap()).map(|work| work.commit.as_str().chars().next());
+        let chosen = |name: &str| choose(&all, &name.parse().unwrap()).map(|work| work.commit.as_str().chars().next());
         for (name, commit) in [("1", '1'), ("2", '3'), ("3", '6'), ("4", '7'), ("latest", '7')] {
             assert_eq!(chosen(name), Some(Some(commit)), "{name}");
         }
         assert_eq!(chosen("5"), None);
-        assert_eq!(choose(&[], AttemptName::Latest), None);
+        assert_eq!(choose(&[], &AttemptName::Latest), None);
+        let theirs = [
+            AttemptWork { by: Some("builder-2".parse().unwrap()), ..work(2, '4', late()) },
+            work(2, '3', Came::HandedOff),
+        ];
+        assert_eq!(choose(&theirs, &"2@builder-2".parse().unwrap()), Some(&theirs[0]), "whatever came further");
+        assert_eq!(choose(&theirs, &"2@builder-1".parse().unwrap()), None);
     }
 
     #[test]
-    fn an_attempt_is_a_number_or_the_latest() {
+    fn an_attempt_is_a_number_one_agents_part_of_it_or_the_latest() {
         assert_eq!("7".parse(), Ok(AttemptName::Number(7)));
-        for bad in ["0", "-1", "last", "", "99999999999"] {
+        for bad in ["0", "-1", "last", "", "99999999999", "0@builder-1", "1@", "latest@builder-1"] {
             assert!(bad.parse::<AttemptName>().is_err(), "{bad}");
         }
     }

@@ -60,6 +60,14 @@ pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), 
     Handoff::new(job, asked, ShowJwt::No)?.publish(&job.bus).await
 }
 
+/// Hands off what a turn came to that is over, once: nothing is decided by it, and its files can be had.
+///
+/// # Errors
+/// [`HandoffError`].
+pub async fn hand_over_late(job: &Job, artifact: &Final) -> Result<(), HandoffError> {
+    Handoff::of_final(job, artifact)?.publish_once(&job.bus).await
+}
+
 /// Hands off what the program of a turn means to do, once: a turn is not held up by it.
 ///
 /// # Errors

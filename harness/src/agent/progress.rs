@@ -43,27 +43,46 @@ pub async fn newest(job: &Job) -> Result<ProgressAnswer, ProgressError> {
     ask(job, None, true).await
 }
 
+/// Why a turn is over that this agent does not have any more; `None`: it is open.
+///
+/// # Errors
+/// [`ProgressError`].
+pub async fn why_over(job: &Job) -> Result<Option<String>, ProgressError> {
+    let progress = Progress { delivery: 0, ..of(job) };
+    Ok(match request(job, &progress).await? {
+        ProgressAnswer::Stop { reason, give_back: false } => Some(reason),
+        ProgressAnswer::Stop { give_back: true, .. } | ProgressAnswer::Continue(_) => None,
+    })
+}
+
 /// Asks; with `trouble`, says why the turn is given back. Answers in the turn are taken in.
 pub(super) async fn ask(job: &Job, trouble: Option<String>, newest: bool) -> Result<ProgressAnswer, ProgressError> {
     let known = job.talk().known();
-    let progress = Progress {
+    let answer = request(job, &Progress { trouble, answers: known, newest, ..of(job) }).await?;
+    if let ProgressAnswer::Continue(going) = &answer {
+        job.talk().heard(known, going);
+    }
+    Ok(answer)
+}
+
+fn of(job: &Job) -> Progress {
+    Progress {
         flight: job.turn.flight.clone(),
         waypoint: job.turn.waypoint.clone(),
         turn: job.turn.turn_id.clone(),
         delivery: job.delivery,
         note: Some(job.current_note()).filter(|note| !note.is_empty()),
-        trouble,
-        answers: known,
-        newest,
-    };
-    let payload = Bytes::from(serde_json::to_vec(&progress).expect("plain data with text keys"));
+        trouble: None,
+        answers: 0,
+        newest: false,
+    }
+}
+
+async fn request(job: &Job, progress: &Progress) -> Result<ProgressAnswer, ProgressError> {
+    let payload = Bytes::from(serde_json::to_vec(progress).expect("plain data with text keys"));
     let call = Call { endpoint: PROGRESS, payload, timeout: TIMEOUT, traceparent: job.traceparent.as_deref() };
     let answer = api::request(&job.bus, call).await.map_err(ProgressError::Api)?;
-    let answer = serde_json::from_slice(&answer).map_err(ProgressError::Shape)?;
-    if let ProgressAnswer::Continue(going) = &answer {
-        job.talk().heard(known, going);
-    }
-    Ok(answer)
+    serde_json::from_slice(&answer).map_err(ProgressError::Shape)
 }
 
 /// The answer to this turn's plan; `None` for anything else. Answers in the turn are taken in.

@@ -104,8 +104,9 @@ impl<W: Worker> Actor for Puller<W> {
     async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
         args.current.set(None);
         let mut pulling = ActorTasks::default();
-        let AgentArgs { bus, role, pool, trust, .. } = args.agent.clone();
+        let AgentArgs { bus, role, pool, trust, worker, .. } = args.agent.clone();
         pulling.run(&myself, "open the queue", async move {
+            worker.up(&bus, &role).await;
             match TurnQueue::open(&bus, &role, &pool, trust).await {
                 Ok(queue) => Msg::Opened(Box::new(queue)),
                 Err(error) => Msg::NotOpened(error),

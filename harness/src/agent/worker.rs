@@ -2,10 +2,14 @@
 
 use std::{future::Future, sync::Arc};
 
+use holdpoint_bus::Bus;
 use holdpoint_core::{chain::ErrorChain, telling};
-use holdpoint_protocol::artifact::{
-    BuildArtifact, BuildPlan, ClarificationRequest, Completion, CompletionPlan, HelpRequest, VerificationPlan,
-    VerificationReport,
+use holdpoint_protocol::{
+    artifact::{
+        BuildArtifact, BuildPlan, ClarificationRequest, Completion, CompletionPlan, HelpRequest, VerificationPlan,
+        VerificationReport,
+    },
+    ids::RoleId,
 };
 use holdpoint_sandbox::room::NearlyFull;
 
@@ -15,6 +19,11 @@ use super::job::Job;
 pub trait Worker: Send + Sync + 'static {
     /// What is going to be done. It is published before [`Worker::work`] starts. Quick and without I/O.
     fn plan(&self, job: &Job) -> PlanHandoff;
+
+    /// What is done once this agent is up, before it takes its first turn.
+    fn up(&self, _bus: &Bus, _role: &RoleId) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 
     /// Does the work, and returns what is to be handed off. It runs in a task of its own and is dropped when it does
     /// not heed [`Job::stop`] in time.

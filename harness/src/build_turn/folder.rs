@@ -7,7 +7,9 @@
 //! <dir>/used-<turn>     what the runs of a turn used up
 //! <dir>/<flight>~<waypoint>
 //!             /begun    what the turn starts from: its clone is whole
+//!             /turn     the turn, for who hands over what an interrupted delivery of it left
 //!             /left     the clone of a delivery that was interrupted; `left.from` says what it started from
+//!             /handed-over    it is known to others
 //!             /clone    what the program edits
 //!             /scratch  its TMPDIR
 //!             /settings its own settings, copied; where it has any
@@ -21,12 +23,16 @@ use std::{
     io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
-use holdpoint_protocol::ids::{FlightId, TurnId, WaypointId};
+use holdpoint_protocol::{
+    ids::{FlightId, TurnId, WaypointId},
+    turn::Turn,
+};
 use holdpoint_runtime::put_away::{GONE, put_away};
 use holdpoint_sandbox::tree::spread;
+use serde::{Deserialize, Serialize};
 
 use crate::ledger::TurnLedger;
 
@@ -35,6 +41,8 @@ const BEGUN: &str = "begun";
 const CLONE: &str = "clone";
 const LEFT: &str = "left";
 const LEFT_FROM: &str = "left.from";
+const TURN: &str = "turn";
+const HANDED_OVER: &str = "handed-over";
 const OWN: &str = "own";
 /// Only this user may look into the folders.
 const PRIVATE: u32 = 0o700;
@@ -80,6 +88,17 @@ pub struct TurnFolders {
     _lock: File,
 }
 
+/// A delivery of a turn, as it is noted next to its clone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LeftBehind {
+    /// The turn.
+    pub(crate) turn: Turn,
+    /// The entry that opened it.
+    pub(crate) turn_ref: String,
+    /// Which delivery.
+    pub(crate) delivery: u32,
+}
+
 /// The folders of one turn. They are removed when this is dropped, but for the clone of a turn that [began](TurnFolder::begin)
 /// and is not [over](TurnFolder::over).
 #[derive(Debug)]
@@ -117,9 +136,7 @@ impl TurnFolders {
                 leave(&entry);
             }
         }
-        let folders = Self { dir, _lock: lock };
-        folders.prune();
-        Ok(folders)
+        Ok(Self { dir, _lock: lock })
     }
 
     /// Where they are.
@@ -169,15 +186,33 @@ impl TurnFolders {
         Ok(folder)
     }
 
-    /// Removes clones of interrupted deliveries but the newest.
-    fn prune(&self) {
+    /// The turns of which an interrupted delivery left files here that nobody else knows, oldest first, with where they are.
+    pub(crate) fn left_behind(&self) -> Vec<(LeftBehind, PathBuf)> {
+        let mut left: Vec<_> = self.interrupted().filter(|(_, root)| !root.join(HANDED_OVER).exists()).collect();
+        left.sort();
+        let read = |root: &Path| serde_json::from_slice(&std::fs::read(root.join(TURN)).ok()?).ok();
+        left.into_iter().filter_map(|(_, root)| Some((read(&root)?, root.join(LEFT)))).collect()
+    }
+
+    /// What an interrupted delivery left is known to others.
+    pub(crate) fn handed_over(&self, LeftBehind { turn, .. }: &LeftBehind) -> Result<(), AgentFolderError> {
+        let file = self.dir.join(format!("{}~{}", turn.flight, turn.waypoint)).join(HANDED_OVER);
+        std::fs::write(&file, "").map_err(io_error(&file))
+    }
+
+    /// Folders with the clone of an interrupted delivery, each with the time of that.
+    fn interrupted(&self) -> impl Iterator<Item = (SystemTime, PathBuf)> {
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let is_gone = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(GONE);
-        let left = entries.filter(|entry| !is_gone(entry)).map(|entry| entry.path());
+        let left = entries.filter(move |entry| !is_gone(entry)).map(|entry| entry.path());
         // One that has more than that is of a turn that is at work.
         let left = left.filter(|root| !root.join(OWN).exists());
-        let changed = |root: PathBuf| Some((root.join(LEFT).metadata().ok()?.modified().ok()?, root));
-        let mut left: Vec<_> = left.filter_map(changed).collect();
+        left.filter_map(|root| Some((root.join(LEFT).metadata().ok()?.modified().ok()?, root)))
+    }
+
+    /// Removes clones of interrupted deliveries but the newest.
+    fn prune(&self) {
+        let mut left: Vec<_> = self.interrupted().collect();
         left.sort();
         let surplus = left.len().saturating_sub(LEFT_MAX);
         for (_, root) in left.into_iter().take(surplus) {
@@ -208,6 +243,13 @@ impl TurnFolder {
     pub fn begin(&self, begins_with: &str) -> Result<(), AgentFolderError> {
         let file = self.root.join(BEGUN);
         std::fs::write(&file, begins_with).map_err(io_error(&file))
+    }
+
+    /// Notes the turn, for who hands over what an interrupted delivery of it leaves.
+    pub(crate) fn note(&self, turn: &LeftBehind) -> Result<(), AgentFolderError> {
+        let file = self.root.join(TURN);
+        let written = serde_json::to_vec(turn).map_err(io::Error::from).and_then(|turn| std::fs::write(&file, turn));
+        written.map_err(io_error(&file))
     }
 
     /// What is in the clone is known to others: nothing of it has to stay.
@@ -282,6 +324,7 @@ fn leave(root: &Path) {
     let (clone, left) = (root.join(CLONE), root.join(LEFT));
     if root.join(BEGUN).is_file() && clone.is_dir() {
         remove(&left);
+        let _ = std::fs::remove_file(root.join(HANDED_OVER));
         let kept =
             std::fs::rename(&clone, &left).and_then(|()| std::fs::rename(root.join(BEGUN), root.join(LEFT_FROM)));
         if let Err(error) = kept {

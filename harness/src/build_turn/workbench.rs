@@ -23,7 +23,7 @@ use super::{
     checkpoints::Checkpoints,
     documents::Documents,
     exchanged::{Came, Course, Exchanged},
-    folder::{AgentFolderError, TurnFolder, TurnFolders},
+    folder::{AgentFolderError, LeftBehind, TurnFolder, TurnFolders},
     outcome::{BuildTurnOutcome, WorkReader, outcome},
     output::last_words,
     so_far::SoFar,
@@ -152,18 +152,20 @@ impl<B: Backend> Workbench<B> {
         mirror: &Mirror,
         desk: &dyn Desk,
     ) -> Result<Built, BuildError> {
-        let built = Box::pin(self.run_to_store(turn, agent, mirror, desk)).await?;
+        let built = Box::pin(self.run_to_store(turn, agent, mirror, desk, None)).await?;
         built.over();
         Ok(built)
     }
 
-    /// As [`Workbench::run`]; the files stay for another delivery until the caller says that the turn is [over](Built::over).
+    /// As [`Workbench::run`]; the files stay for another delivery until the caller says that the turn is [over](Built::over). With a
+    /// note of the turn, they can be handed over where it has no other delivery here.
     pub(super) async fn run_to_store(
         &self,
         turn: &Turn,
         agent: &AgentName,
         mirror: &Mirror,
         desk: &dyn Desk,
+        note: Option<&LeftBehind>,
     ) -> Result<Built, BuildError> {
         let TurnRequest::Build(request) = &turn.request else { return Err(BuildError::NotOurs) };
         let begins_with = begins_with(turn, request);
@@ -174,6 +176,9 @@ impl<B: Backend> Workbench<B> {
         let request =
             &BuildRequest { start: self.start((turn, request), agent, mirror, &folder).await, ..*request.clone() };
         let (clone, context) = self.lay_out(mirror, request, &folder).await?;
+        if let Some(note) = note {
+            folder.note(note)?;
+        }
         folder.begin(&begins_with)?;
         let keep = || async {
             let (from, to) = (folder.clone_dir(), copied(&folder));
@@ -244,7 +249,7 @@ impl<B: Backend> Workbench<B> {
 
     /// The repository whose captures leave out what is no work here. What earlier attempts handed off is, whatever this program leaves
     /// for itself.
-    fn ignoring(&self, mirror: &Mirror, request: &BuildRequest) -> Mirror {
+    pub(super) fn ignoring(&self, mirror: &Mirror, request: &BuildRequest) -> Mirror {
         let rules = IgnoreRules { program: self.backend.ignored().to_vec(), flight: request.ignore.clone() };
         mirror.ignoring(rules, &from_wire(&request.start))
     }

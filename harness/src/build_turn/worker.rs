@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_bus::blobs::{self, BlobError};
+use holdpoint_bus::{
+    Bus,
+    blobs::{self, BlobError},
+};
 use holdpoint_outline::OutlineHelper;
 use holdpoint_protocol::{
     Digest,
@@ -20,7 +23,7 @@ use holdpoint_workspace::InputLimits;
 use tracing::{Instrument as _, info_span};
 
 use super::{
-    folder::{AgentFolderError, TurnFolders},
+    folder::{AgentFolderError, LeftBehind, TurnFolders},
     handoff, talk,
     workbench::{BuildError, Built, Workbench},
 };
@@ -88,8 +91,8 @@ impl AgentStartError {
 /// Does the turns of one role with a program.
 #[derive(Debug)]
 pub struct BuildWorker<B = CommandBackend> {
-    workbench: Workbench<B>,
-    mirrors: MirrorStore,
+    pub(super) workbench: Workbench<B>,
+    pub(super) mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
     /// The longest that a question may wait.
     patience: Duration,
@@ -174,6 +177,7 @@ impl<B: Backend> BuildWorker<B> {
     }
 
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
+        self.hand_over_left(&job.bus, &job.role, Some(&job.turn)).await;
         let _standby = self.workbench.backend.stand_by().await;
         job.note("fetching the repository");
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
@@ -184,7 +188,8 @@ impl<B: Backend> BuildWorker<B> {
         }
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
-        let built = Box::pin(self.workbench.run_to_store(&turn, &job.agent, &mirror, &desk)).await;
+        let note = LeftBehind { turn: job.turn.clone(), turn_ref: job.turn_ref.clone(), delivery: job.delivery };
+        let built = Box::pin(self.workbench.run_to_store(&turn, &job.agent, &mirror, &desk, Some(&note))).await;
         let built = built.map_err(|error: BuildError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
@@ -196,6 +201,10 @@ impl<B: Backend> BuildWorker<B> {
 }
 
 impl<B: Backend> Worker for BuildWorker<B> {
+    async fn up(&self, bus: &Bus, role: &RoleId) {
+        self.hand_over_left(bus, role, None).await;
+    }
+
     fn plan(&self, job: &Job) -> PlanHandoff {
         match &job.turn.request {
             TurnRequest::Build(request) => PlanHandoff::Build(handoff::plan(job, request)),

@@ -41,6 +41,9 @@ impl State {
             }
             return Ok(ProgressAnswer::Stop { reason, give_back: false });
         }
+        if progress.delivery == 0 {
+            return Ok(ProgressAnswer::Continue(Going::default()));
+        }
         let books = self.books().await.map_err(|error| failure(&error))?;
         let state = books.state(&progress.waypoint);
         let planned = books.flight.planned(&progress.waypoint);

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use holdpoint_tests::world::{RunningProcess, World, eventually};
+use holdpoint_tests::{
+    fleet::TestFleet,
+    world::{RunningProcess, World, eventually},
+};
 use nix::sys::signal::Signal;
 
 const PLAN: &str = r#"
@@ -88,6 +91,52 @@ fn an_interrupted_flight_goes_on_from_the_files_that_its_program_had_made() {
     running.finish().expect(130);
     let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
     assert_eq!(resumed.expect(0).waypoint("w")["attempts"], 1, "{resumed}");
+}
+
+#[test]
+fn what_an_agent_had_made_that_died_can_be_had_when_it_is_up_again_though_another_did_its_turn() {
+    let world = world();
+    let half = world.program("half.sh", HALF);
+    let whole = world.program("whole.sh", "for part in one two three; do echo whole > $part; done");
+    let mut fleet = TestFleet::new(world);
+    fleet.orchestrator(1);
+    fleet.agent("verifier", 1, None);
+    fleet.agent("builder", 1, Some(&half));
+    let run = fleet.run();
+    eventually("the program", || is_there(&fleet.world.path("builder-1.state"), "began").then_some(()));
+    fleet.kill("builder-1");
+    fleet.agent("builder", 2, Some(&whole));
+    let run = run.finish();
+    let flight = run.expect(0).json()["flight"].as_str().unwrap().to_owned();
+    assert_eq!(run.waypoint("w")["attempts"], 1, "a death is no attempt: {run}");
+    fleet.again("builder-1");
+    let named = "builder-1  not taken  agent_failed";
+    let history = |fleet: &TestFleet| fleet.command(&["history", "w"]).finish().expect(0).stdout.clone();
+    eventually("what the dead agent left", || history(&fleet).contains(named).then_some(()));
+    let diff = fleet.command(&["diff", "w", "--attempt", "1@builder-1"]).finish();
+    assert!(diff.expect(0).stdout.contains("\n+one\n") && !diff.stdout.contains("+whole"), "{diff}");
+    let landed = fleet.command(&["diff", "w"]).finish();
+    assert!(landed.expect(0).stdout.contains("\n+whole\n"), "{landed}");
+    fleet.command(&["fetch", "w", "--attempt", "1@builder-1"]).finish().expect(0);
+    assert_eq!(fleet.world.git(&["show", &format!("holdpoint/{flight}-w-attempt-1-builder-1:one")]), "one\n");
+    // It is handed over once.
+    fleet.end("builder-1");
+    fleet.again("builder-1");
+    let is_ready = |said: String| said.split("--- ").any(|one| one.starts_with("builder-1\n") && one.contains("ready"));
+    eventually("that it is ready", || is_ready(fleet.said()).then_some(()));
+    assert_eq!(history(&fleet).matches(named).count(), 1);
+}
+
+#[test]
+fn who_takes_a_turn_over_can_have_what_its_agent_had_made_by_then() {
+    let world = world();
+    let (running, flight) = half_way(&world);
+    let taken = world.holdpoint(&["take", "w"]);
+    let command = format!("holdpoint diff w --flight {flight} --attempt 1@builder-1");
+    assert!(taken.expect(0).stderr.contains(&command), "{taken}");
+    running.finish().expect(1);
+    let diff = world.holdpoint(&["diff", "w", "--flight", &flight, "--attempt", "1@builder-1"]);
+    assert!(diff.expect(0).stdout.contains("\n+one\n"), "{diff}");
 }
 
 #[test]
