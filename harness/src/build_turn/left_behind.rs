@@ -1,7 +1,7 @@
 //! What interrupted deliveries left on this machine, of turns that are over since: it is handed over, so that the history of their
 //! waypoint names it and people can have it. A turn that is open still may come to this machine again, and goes on from its files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use holdpoint_bus::{Bus, blobs};
 use holdpoint_protocol::{
@@ -53,13 +53,9 @@ impl<B: Backend> BuildWorker<B> {
                     return;
                 }
             };
-            match Box::pin(self.hand_over(&job, &left, clone, &over)).await {
-                Ok(()) => {
-                    tracing::info!(turn = %job.turn.turn_id, over, "handed over what an interrupted delivery left")
-                }
-                Err(error) => tracing::warn!(
-                    turn = %job.turn.turn_id, error = %ErrorChain(&error), "the files of an interrupted delivery stay here"
-                ),
+            if let Err(error) = Box::pin(self.hand_over(&job, &left, clone, &over)).await {
+                let (turn, error) = (&job.turn.turn_id, ErrorChain(&error));
+                tracing::warn!(%turn, %error, "the files of an interrupted delivery stay here");
             }
         }
     }
@@ -69,7 +65,7 @@ impl<B: Backend> BuildWorker<B> {
         let mirror = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await;
         let mirror = mirror.map_err(|error| WorkError::new("fetch the repository", error))?;
         let mirror = &self.workbench.ignoring(&mirror, request);
-        let bundle = clone.parent().unwrap_or(Path::new("")).join(BUNDLE);
+        let bundle = clone.with_file_name(BUNDLE);
         let capture = Capture {
             turn: &job.turn,
             request,
