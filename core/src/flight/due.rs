@@ -134,7 +134,8 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp
         Phase::Waiting(question) => Some(flight.shifted(question.deadline?, question.since, now)),
         _ => None,
     });
-    let spending = || flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w));
+    let refused = RefusedRoles::of(waypoints);
+    let spending = || flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w, &refused));
     waits.chain(flight.wall_end(now).filter(|_| spending())).min()
 }
 
@@ -146,17 +147,19 @@ pub fn rests_until(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) 
 }
 
 /// Whether a waypoint uses up the flight's budget, or would at once. Accepted work may still land: it costs nothing
-/// more. A waypoint that depends on something incomplete stays pending.
-fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
+/// more. A waypoint that depends on something incomplete, or that a held role keeps from beginning, stays pending.
+fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint, refused: &RefusedRoles<'_>) -> bool {
     let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_) | Phase::Forked);
-    waypoints.get(&waypoint.id).is_some_and(under_way) || is_ready(flight, waypoints, waypoint)
+    let begins = || is_ready(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none();
+    waypoints.get(&waypoint.id).is_some_and(under_way) || begins()
 }
 
 fn over_budget(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
     if flight.wall_end(now).is_none_or(|end| now < end) {
         return Vec::new();
     }
-    let spending = flight.submitted.plan.waypoints.iter().filter(|w| is_spending(flight, waypoints, w));
+    let refused = RefusedRoles::of(waypoints);
+    let spending = flight.submitted.plan.waypoints.iter().filter(|w| is_spending(flight, waypoints, w, &refused));
     spending.map(|w| Due::Budget(w.id.clone())).collect()
 }
 

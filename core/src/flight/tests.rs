@@ -361,6 +361,18 @@ fn while_a_roles_agents_cannot_work_no_work_that_needs_them_begins_until_a_perso
 }
 
 #[test]
+fn time_uses_up_no_work_that_a_held_role_keeps_from_beginning() {
+    let mut plan = plan(vec![waypoint("a", &[]), waypoint("b", &[])]);
+    plan.budget.wall = Some(Millis(60_000));
+    let mut fixture = Fixture::new(plan, fleet());
+    fixture.feed("a", Input::Open);
+    fixture.build("a", failure(ReasonCode::NotExecutable));
+    assert_eq!(next(&fixture), None, "nothing of it ends by itself");
+    fixture.now = fixture.flight.wall_end(fixture.now).unwrap();
+    assert_eq!(due_now(&fixture), []);
+}
+
+#[test]
 fn a_landing_and_whatever_else_becomes_of_accepted_work_are_fenced_by_all_journals_of_the_flight() {
     let mut fixture = fixture(vec![waypoint("a", &[])]);
     let fences =
