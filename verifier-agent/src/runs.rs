@@ -6,6 +6,7 @@ mod attended;
 mod ended;
 mod observed;
 mod record;
+mod run;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -27,12 +28,11 @@ use holdpoint_harness::{
     over_http,
 };
 use holdpoint_protocol::{
-    Digest,
-    artifact::{CheckRun, TreeTested},
+    artifact::CheckRun,
     budget::Allowance,
     facts::{Oid, Verdict},
     ids::CriterionId,
-    plan::{Check, EvidenceLevel},
+    plan::EvidenceLevel,
     time::Millis,
 };
 use holdpoint_runtime::{
@@ -46,12 +46,12 @@ use holdpoint_sandbox::{
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
-use regex::Regex;
 use tracing::{Instrument as _, field, info_span};
 
 pub(crate) use ended::exit_code;
 use ended::{read, tell, tested};
 pub(crate) use record::Record;
+pub(crate) use run::{CheckArgs, Ran, Tree};
 
 use crate::{
     error::VerifyError,
@@ -65,53 +65,6 @@ use crate::{
 
 /// How long `prepare` may take: it fetches what a whole project needs.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-
-/// A tree, and which kind of tree it is to the turn.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Tree<'a> {
-    pub(crate) oid: &'a Oid,
-    pub(crate) tested: TreeTested,
-    /// What was broken in it, of a mutant.
-    pub(crate) broken: Option<&'a str>,
-}
-
-impl<'a> Tree<'a> {
-    /// A tree in which nothing was broken.
-    pub(crate) fn new(oid: &'a Oid, tested: TreeTested) -> Self {
-        Self { oid, tested, broken: None }
-    }
-}
-
-/// One run of a check.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CheckArgs<'a> {
-    /// The criterion or guard.
-    pub(crate) id: &'a CriterionId,
-    pub(crate) check: &'a Check,
-    pub(crate) expect: Option<&'a Regex>,
-    pub(crate) tree: Tree<'a>,
-    /// Lines of Python that its programs are watched for.
-    pub(crate) watch: Option<&'a Watch>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone)]
-pub(crate) struct Ran {
-    /// Its line in the receipt.
-    pub(crate) run: CheckRun,
-    /// What it says: the verdict of this run alone, and counts of tests.
-    pub(crate) read: JudgedRun,
-    /// The last lines, for people.
-    pub(crate) tail: String,
-    /// How it ended, in words.
-    pub(crate) ending: String,
-    /// What its plan could give it that it lacked, in words.
-    pub(crate) lacks: Option<&'static str>,
-    /// It was not the check that ran but `prepare`, and it failed.
-    pub(crate) unprepared: bool,
-    /// What runs of it on the same tree printed that were red before this one.
-    pub(crate) red_before: Vec<Digest>,
-}
 
 /// A program to run on a tree.
 pub(crate) struct Program<'a> {
