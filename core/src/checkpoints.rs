@@ -85,18 +85,28 @@ pub fn in_plan(demands: &GateDemands, guards: &[Guard]) -> GateDemands {
 pub fn validate(demands: &GateDemands, over: &HandedOver<'_>, retry_count: u32) -> GateValidation {
     let results: Vec<CheckpointResult> = all(demands).map(|spec| establish(&spec, demands, over)).collect();
     let handoff_ready = is_ready(demands, &results);
-    let more = retry_count < demands.retries();
-    GateValidation {
-        handoff_ready,
-        checkpoints: results,
-        retry_needed: !handoff_ready && more,
-        escalate: !handoff_ready && !more,
+    let validation = GateValidation { handoff_ready, checkpoints: results, retry_needed: false, escalate: false };
+    validation.after(demands, retry_count)
+}
+
+/// The same at the boundary, by a document as it was handed over and the paths that git says the work touches.
+#[must_use]
+pub fn validate_document(demands: &GateDemands, document: &GateDocument, touched: &[String]) -> GateValidation {
+    let over = HandedOver { text: &document.text, touched, said: &document.checkpoints };
+    validate(demands, &over, document.retry_count)
+}
+
+impl GateValidation {
+    /// What follows where its maker was asked again so often.
+    #[must_use]
+    pub fn after(self, demands: &GateDemands, retry_count: u32) -> Self {
+        let more = retry_count < demands.retries();
+        Self { retry_needed: !self.handoff_ready && more, escalate: !self.handoff_ready && !more, ..self }
     }
 }
 
 /// Whether each required checkpoint passes. One of which nothing is known, or that was skipped, does not.
-#[must_use]
-pub fn is_ready(demands: &GateDemands, results: &[CheckpointResult]) -> bool {
+fn is_ready(demands: &GateDemands, results: &[CheckpointResult]) -> bool {
     let status: BTreeMap<_, _> = results.iter().map(|result| (&result.name, result.status)).collect();
     all(demands).filter(|spec| spec.required).all(|spec| status.get(&spec.name) == Some(&CheckpointStatus::Pass))
 }

@@ -22,7 +22,7 @@ use lesson::{
 pub(crate) use lesson::{empty_blockers, invalid_outcome, reject_not_allowed};
 use serde_json::{Map, Value, json};
 
-use crate::checkpoints::{self, Block, HandedOver, WrittenDocument};
+use crate::checkpoints::{self, Block, WrittenDocument};
 
 /// What a completion is held against.
 #[derive(Debug, Clone, Copy)]
@@ -131,8 +131,7 @@ fn validated(
     let Some(demands) = wanted.demands.filter(|demands| !demands.is_empty()) else {
         return Ok(Some(document).filter(|document| !document.text.is_empty()));
     };
-    let over = HandedOver { text: &document.text, touched: &[], said: &document.checkpoints };
-    let validation = checkpoints::validate(demands, &over, document.retry_count);
+    let validation = checkpoints::validate_document(demands, &document, &[]);
     if outcome == Outcome::Complete && !validation.handoff_ready {
         return Err(not_ready(demands, validation));
     }

@@ -4,7 +4,7 @@
 
 use holdpoint_bus::blobs::BlobError;
 use holdpoint_core::{
-    checkpoints::{self, HandedOver},
+    checkpoints,
     engine::{BuildOutcome, BundledCommit},
 };
 use holdpoint_protocol::{
@@ -80,8 +80,7 @@ fn unready(against: &Against, artifact: &BuildArtifact, touched: &[String]) -> O
         return None;
     }
     let document = artifact.document.as_deref().cloned().unwrap_or_default();
-    let over = HandedOver { text: &document.text, touched, said: &document.checkpoints };
-    let validation = checkpoints::validate(&against.demands, &over, document.retry_count);
+    let validation = checkpoints::validate_document(&against.demands, &document, touched);
     let why = || checkpoints::in_one_line(&against.demands, &validation);
     (!validation.handoff_ready).then(|| format!("checkpoints of the gate are not met: {}", why()))
 }

@@ -156,12 +156,13 @@ impl ExchangeCourse {
 
     /// The program hears which checkpoints do not hold, in the conversation that it is in and at once (DOC-6).
     fn validate_again(&mut self, validation: &GateValidation, ask: &PromptRequest<'_>) -> Next {
-        self.unready.1 = Some(checkpoints::in_one_line(&self.demands, validation));
-        if self.unready.0 >= self.demands.retries() {
+        let validation = validation.clone().after(&self.demands, self.unready.0);
+        self.unready.1 = Some(checkpoints::in_one_line(&self.demands, &validation));
+        if validation.escalate {
             return Next::End(ExchangeEnd::CheckpointsUnmet);
         }
         self.unready.0 += 1;
-        let feedback = checkpoints::feedback(&self.demands, validation, self.unready.0);
+        let feedback = checkpoints::feedback(&self.demands, &validation, self.unready.0);
         let prompt = prompt::for_checkpoints(&feedback, ask);
         Next::Ask { prompt, delay: Duration::ZERO, same_conversation: true }
     }
