@@ -93,14 +93,14 @@ pub fn read(object: &Map<String, Value>, wanted: CompletionRules<'_>) -> Result<
         Some(text) => checkpoints::read_document(text.as_bytes(), "document").map_err(|wrong| bad_document(&wrong))?,
         None => WrittenDocument::default(),
     };
-    let said = match (outcome, &written.block) {
-        // A document that is blocked says so for its writer.
-        (None | Some(Outcome::Blocked), Some(Block { reason, details })) => {
+    let said = match &written.block {
+        // A document that is blocked says so for its writer, whatever else is said.
+        Some(Block { reason, details }) => {
             let blockers = blockers.or_else(|| Some(vec![details.clone()]));
             let summary = if summary.trim().is_empty() { details.clone() } else { summary };
             check(Some(Outcome::Blocked), summary, blockers, obstacle.or(Some(*reason)), wanted)?
         }
-        _ => check(outcome, summary, blockers, obstacle, wanted)?,
+        None => check(outcome, summary, blockers, obstacle, wanted)?,
     };
     let mut statements = written.statements;
     statements.extend(stated(given("checkpoints"))?);

@@ -153,3 +153,16 @@ fn blockers_that_nobody_can_act_on_are_a_warning() {
     assert_eq!(warning["vagueBlockers"].as_array().map(Vec::len), Some(3));
     assert_eq!(super::warning(&blockers[2..3]), None);
 }
+
+#[test]
+fn a_document_that_is_blocked_blocks_its_gate_whatever_outcome_is_named_besides() {
+    let document = "---\nstatus: blocked\nblock_reason: scope_change\nblock_details: Two products\n---\nx\n";
+    for outcome in [json!(null), json!("complete"), json!("needs_review"), json!("blocked")] {
+        let said = reading(json!({"outcome": outcome, "summary": "s", "document": document}), |_| {}).unwrap();
+        assert_eq!(said.outcome, Outcome::Blocked, "{outcome}");
+        assert_eq!(
+            (said.block_reason, &said.blockers[..]),
+            (Some(BlockReason::ScopeChange), &["Two products".to_owned()][..])
+        );
+    }
+}
