@@ -20,6 +20,8 @@ use super::{
     transition::{Transition, met, phase_status},
     turns::{self, Opening},
 };
+use holdpoint_protocol::checkpoint::DOCUMENT_BYTES_MAX;
+
 use crate::{
     completion::{self, CompletionRules, Lesson, ValidCompletion},
     feedback,
@@ -171,6 +173,11 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
     if words > NOTE_BYTES_MAX || completion.blockers.len() > BLOCKERS_MAX {
         let message = format!("an act carries {NOTE_BYTES_MAX} bytes of words and {BLOCKERS_MAX} blockers at most");
         return refuse(ActCode::Invalid, message, "say it shorter, and name a document for the rest");
+    }
+    let document = completion.document.as_ref().map_or(0, |document| document.text.len());
+    if document > DOCUMENT_BYTES_MAX {
+        let message = format!("the document has {document} bytes, and at most {DOCUMENT_BYTES_MAX} are taken");
+        return refuse(ActCode::Invalid, message, "keep to what the next reader needs, and name files for the rest");
     }
     match completion.outcome {
         None => refuse(ActCode::Invalid, "it names no outcome".to_owned(), "approve or reject it"),

@@ -10,6 +10,7 @@ use holdpoint_protocol::{
         Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, Handed, HelpRequest,
         Metered, Retry, VerificationReport,
     },
+    checkpoint::GateDocument,
     facts::{BundleRef, LeftOut, Oid, Violation},
     ids::{AgentName, RoleId, TurnId, WaypointId},
     journal::{Cause, Death},
@@ -69,6 +70,16 @@ pub enum Input {
 }
 
 impl Input {
+    /// The document that comes with it.
+    #[must_use]
+    pub fn document(&self) -> Option<&GateDocument> {
+        match self {
+            Self::Fulfilled(handoff) => handoff.body.document.as_deref(),
+            Self::Completed(act) => act.body.document.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The act that it is, by where it is stored.
     pub(super) fn act(&self) -> Option<&Cause> {
         match self {

@@ -1,6 +1,10 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
-use holdpoint_bus::journal::AppendError;
+use bytes::Bytes;
+use holdpoint_bus::{
+    blobs::{self, BlobError},
+    journal::AppendError,
+};
 use holdpoint_conditions::{ConditionAnswer, ConditionHelperError, Scope};
 use holdpoint_core::{
     budget::Need,
@@ -8,7 +12,7 @@ use holdpoint_core::{
     flight::{self, FlightState},
 };
 use holdpoint_protocol::{
-    ids::{FlightId, GateId, WaypointId},
+    ids::{FlightId, GateId, WaypointId, role},
     journal::{ConditionResult, Entry, EntryKind},
     subjects::Fence,
 };
@@ -42,6 +46,8 @@ pub(crate) enum Applied {
 pub(crate) enum ApplyError {
     #[error("cannot read the flight's journals")]
     Books(#[from] BooksError),
+    #[error("cannot store the document that is handed over")]
+    Document(#[from] BlobError),
     #[error("cannot append to the waypoint's journal")]
     Append(#[from] AppendError),
     #[error("waypoint {waypoint} is not part of flight {flight}")]
@@ -139,6 +145,7 @@ impl State {
                     continue;
                 }
             };
+            store_document(&shell, step_input).await?;
             trace::note(step_input, &entry);
             let kind = books.kind(&entry);
             let opened = if let Entry::Turn(turn) = &entry { Some(turn.turn_id.clone()) } else { None };
@@ -189,6 +196,14 @@ impl State {
         }
         Err(ApplyError::Races)
     }
+}
+
+/// Stores the document that the entry refers to from now on. Only what is taken is stored, because it takes room of the orchestrators; one
+/// that is there already is success.
+async fn store_document(shell: &Shell, input: &Input) -> Result<(), BlobError> {
+    let Some(document) = input.document().filter(|document| !document.text.is_empty()) else { return Ok(()) };
+    let text = Bytes::from(document.text.clone().into_bytes());
+    blobs::put(&shell.bus, &role::id(role::ORCHESTRATOR), text).await.map(|_| ())
 }
 
 /// Reserves what a turn may use up of the flight's budget, by what all its waypoints have. Where another orchestrator moved one of

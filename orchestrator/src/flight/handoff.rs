@@ -2,12 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use holdpoint_bus::{
-    blobs::{self, BlobError},
-    handoffs::Received,
-    journal::ReadError,
-};
+use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::{
     completion::{self, CompletionRules},
     engine::{Advised, Handoff, Input, Refusal},
@@ -16,7 +11,6 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest,
     artifact::{Act, Artifact as _, Completion, Handed, HandedError, StatusUpdate, VerificationPurpose},
-    checkpoint::GateDocument,
     codec::{self, Encoding},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
@@ -207,12 +201,6 @@ impl State {
             Some(_) => self.told(subject, &handoff.turn).await,
             None => Ok(None),
         };
-        if let Some(document) = handoff.body.document.as_deref().filter(|document| !document.text.is_empty())
-            && let Err(error) = self.store_document(document).await
-        {
-            tracing::warn!(event = "document_not_stored", error = %ErrorChain(&error), "the handoff comes again");
-            return give_back(received, subject).await;
-        }
         match told {
             Ok(told) => {
                 self.settle(myself, received, subject, Input::Fulfilled(Handoff { told, ..handoff })).await;
@@ -222,12 +210,6 @@ impl State {
                 give_back(received, subject).await;
             }
         }
-    }
-
-    /// Stores a document for later turns, before anything refers to it. One that is there already is success.
-    async fn store_document(&self, document: &GateDocument) -> Result<(), BlobError> {
-        let text = Bytes::from(document.text.clone().into_bytes());
-        blobs::put(&self.shell.bus, &role::id(role::ORCHESTRATOR), text).await.map(|_| ())
     }
 
     /// The open turn as it stands, where an advisor has it.

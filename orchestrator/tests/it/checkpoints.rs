@@ -1,6 +1,8 @@
 //! Checkpoints at the boundary: what an agent says of its own work does not let it through (DOC-2, DOC-5).
 
+use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_protocol::{
+    Digest,
     api::SUBMIT,
     artifact::{Artifact as _, BuildArtifact, Completion},
     checkpoint::{
@@ -76,6 +78,13 @@ async fn an_agent_of_somebody_elses_hands_its_document_over_once_the_checkpoints
         assert_eq!((refused.code, &details["error"]), (RefusalCode::CompletionInvalid, &json!("checkpoints_unmet")));
         assert!(details["message"].as_str().unwrap().contains(why), "{details:#}");
     }
+    let role = [role::id(role::ORCHESTRATOR)];
+    let refused = Digest::of(b"# Design\n");
+    let stored = blobs::get(&world.operator, refused, &role, 1 << 20).await;
+    assert!(
+        matches!(stored, Err(BlobError::NotFound { .. })),
+        "what is refused takes no room of the orchestrators: {stored:?}"
+    );
     let mut completion = agent.completed(&turn, Some(Outcome::Complete));
     completion.document = document(whole, vec![passes()]);
     agent.hand_off(&turn, Completion::KIND, &completion).await;
