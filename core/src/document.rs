@@ -213,7 +213,7 @@ impl ArtifactDocument {
             "handoff_ready" => Some(self.is_ready().into()),
             "retry_count" => retry_count.map(Value::from),
             "last_failure" => text(last_failure),
-            "block_reason" => status::block_reason(&self.kind, status).map(Value::from),
+            "block_reason" => status::block_reason(&self.kind, &self.artifact, status).map(Value::from),
             "block_details" => status::block_details(&self.kind, &self.artifact, status).map(Value::String),
             "ref" => Some(self.reference.as_str().into()),
             "kind" => Some(self.kind.as_str().into()),
@@ -241,7 +241,7 @@ fn home(key: &str, kind: &str, artifact: &Value) -> Option<&'static [&'static st
         "checkpoints" => of_document(&["document", "checkpoints"]),
         "retry_count" => of_document(&["document", "retry_count"]),
         "last_failure" => of_document(&["document", "last_failure"]),
-        "block_reason" if kind == Completion::KIND => Some(&["block_reason"]),
+        "block_reason" if kind == Completion::KIND && !status::is_unmet(artifact) => Some(&["block_reason"]),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
         ACT_KINDS, Artifact as _, BuildArtifact, ClarificationRequest, Completion, HelpRequest, OrchestratorDecision,
         VerificationReport,
     },
-    reason::BlockReason,
+    reason::{BlockReason, ReasonCode},
 };
 use serde_json::Value;
 
@@ -56,6 +56,8 @@ impl fmt::Display for ArtifactStatus {
 pub(super) fn of(kind: &str, artifact: &Value) -> ArtifactStatus {
     let failed_or = |failed: bool, other| if failed { ArtifactStatus::Failed } else { other };
     match kind {
+        // Its maker used up its retries: a person has to look.
+        BuildArtifact::KIND | Completion::KIND if is_unmet(artifact) => ArtifactStatus::Blocked,
         BuildArtifact::KIND => failed_or(artifact["status"] != "ok", ArtifactStatus::Complete),
         Completion::KIND => {
             let came_to = match artifact["outcome"].as_str() {
@@ -74,6 +76,11 @@ pub(super) fn of(kind: &str, artifact: &Value) -> ArtifactStatus {
         act if ACT_KINDS.contains(&act) => ArtifactStatus::Complete,
         _ => ArtifactStatus::InProgress,
     }
+}
+
+/// Whether it is of a turn whose maker used up its retries for checkpoints.
+pub(super) fn is_unmet(artifact: &Value) -> bool {
+    artifact["failure"]["reason"] == ReasonCode::CheckpointsUnmet.as_str()
 }
 
 fn of_decision(decision: &Value) -> ArtifactStatus {
@@ -116,8 +123,8 @@ pub(super) fn made_at(artifact: &Value) -> Option<Timestamp> {
 }
 
 /// Why work is blocked that no completion says it of.
-pub(super) fn block_reason(kind: &str, status: ArtifactStatus) -> Option<&'static str> {
-    let waits = status == ArtifactStatus::Blocked && kind != Completion::KIND;
+pub(super) fn block_reason(kind: &str, artifact: &Value, status: ArtifactStatus) -> Option<&'static str> {
+    let waits = status == ArtifactStatus::Blocked && (kind != Completion::KIND || is_unmet(artifact));
     waits.then(|| BlockReason::NeedsHumanInput.as_str())
 }
 
@@ -127,6 +134,7 @@ pub(super) fn block_details(kind: &str, artifact: &Value, status: ArtifactStatus
         return None;
     }
     let said = match kind {
+        BuildArtifact::KIND | Completion::KIND if is_unmet(artifact) => text(&artifact["failure"]["detail"]),
         Completion::KIND => {
             let blockers = artifact["blockers"].as_array().into_iter().flatten().filter_map(Value::as_str);
             blockers.collect::<Vec<_>>().join("; ")

@@ -19,6 +19,8 @@ fn status_and_readiness_follow_from_the_artifact() {
         ("completion", json!({}), Complete, true),
         ("completion", golden("completion_blocked"), Blocked, false),
         ("completion", golden("completion_failed"), Failed, false),
+        ("completion", json!({"failure": {"reason": "checkpoints_unmet", "detail": "x"}}), Blocked, false),
+        ("build_artifact", json!({"status": "failed", "failure": {"reason": "checkpoints_unmet"}}), Blocked, false),
         (
             "completion",
             json!({"outcome": "complete", "document": {"checkpoints": [{"status": "skip"}]}}),
@@ -76,6 +78,12 @@ fn what_blocks_work_is_said_with_its_reason_in_a_line() {
     let said =
         shown("completion", json!({"outcome": "blocked", "block_reason": "scope_change", "blockers": ["a", "b"]}));
     assert!(said.contains("block_reason: scope_change\nblock_details: \"a; b\"\n"), "{said}");
+    let unmet = json!({"failure": {"reason": "checkpoints_unmet", "detail": "Impact is missing\nmore"}});
+    for kind in ["completion", "build_artifact"] {
+        let exhausted = shown(kind, unmet.clone());
+        let expected = "block_reason: needs_human_input\nblock_details: \"Impact is missing\"\n";
+        assert!(exhausted.contains(expected), "{exhausted}");
+    }
     let long = shown("completion", json!({"outcome": "blocked", "blockers": ["x".repeat(5_000)]}));
     assert!(long.contains(&format!("block_details: {}\n", "x".repeat(300))), "{long}");
     let held = shown("decided", json!({"decision": {"disposition": "escalate", "remediation": "look at it"}}));
