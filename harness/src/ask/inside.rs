@@ -106,29 +106,14 @@ impl<'a> Inside<'a> {
     /// A program in this turn, whose questions wait at the desk.
     #[must_use]
     pub fn of(turn: &'a Turn, desk: &'a dyn Desk) -> Self {
-        Self {
-            turn: Some(turn),
-            repository: None,
-            desk,
-            answered: Vec::new(),
-            completed: None,
-            plans: 0,
-            document_file: None,
-        }
+        Self { turn: Some(turn), ..Self::judge(desk) }
     }
 
     /// A judge, which is asked about one criterion in a verifier's turn and sees nothing else of it.
     #[must_use]
     pub fn judge(desk: &'a dyn Desk) -> Self {
-        Self {
-            turn: None,
-            repository: None,
-            desk,
-            answered: Vec::new(),
-            completed: None,
-            plans: 0,
-            document_file: None,
-        }
+        let (answered, completed, plans, document_file) = (Vec::new(), None, 0, None);
+        Self { turn: None, repository: None, desk, answered, completed, plans, document_file }
     }
 
     /// With a repository that the program may look into.

@@ -4,9 +4,11 @@ use std::{
     collections::VecDeque,
     io::{self, Read as _},
     process::{ChildStdout, ExitStatus},
-    sync::{Arc, Mutex, PoisonError},
-    thread::JoinHandle,
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver},
+    },
+    time::Duration,
 };
 
 use holdpoint_core::over_http::{LOG_BYTES_MAX, PORT_VARIABLE, word};
@@ -14,8 +16,6 @@ use holdpoint_sandbox::beside::{Beside, Pipes};
 
 /// How long the last of an output may take to come once the group was killed. A process that left the group may hold the pipe for longer.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How often it is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Bytes that are read at once.
 const PIPE_BYTES: usize = 64 << 10;
 
@@ -25,7 +25,8 @@ pub(super) struct Attached {
     beside: Beside,
     ended: Option<ExitStatus>,
     printed: Arc<Mutex<Printed>>,
-    reader: JoinHandle<()>,
+    /// Nothing comes over it; it ends with the output.
+    output: Receiver<()>,
 }
 
 impl Attached {
@@ -40,8 +41,12 @@ impl Attached {
         drop(stdin);
         let printed = Arc::<Mutex<Printed>>::default();
         let kept = Arc::clone(&printed);
-        let reader = std::thread::spawn(move || read(stdout, &kept));
-        Ok(Self { beside, ended: None, printed, reader })
+        let (reading, output) = mpsc::channel();
+        std::thread::spawn(move || {
+            read(stdout, &kept);
+            drop(reading);
+        });
+        Ok(Self { beside, ended: None, printed, output })
     }
 
     /// How it ended, if it has.
@@ -59,12 +64,10 @@ impl Attached {
 
     /// Ends it and its group: the end of what it printed, and the number of bytes before.
     pub(super) fn end(self) -> (String, u64) {
-        let Self { beside, printed, reader, .. } = self;
+        let Self { beside, printed, output, .. } = self;
         drop(beside);
-        let deadline = Instant::now() + LAST_WORDS;
-        while !reader.is_finished() && Instant::now() < deadline {
-            std::thread::sleep(LOOK_EVERY);
-        }
+        // It ends, or its time is over: both are an error here.
+        let _ = output.recv_timeout(LAST_WORDS);
         let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         printed.text()
     }
