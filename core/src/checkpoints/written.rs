@@ -11,14 +11,19 @@ use holdpoint_protocol::{
 };
 
 use crate::plan::{
-    self, PlanErrors,
+    PlanErrors,
     error::Problems,
     fields::Fields,
-    front_matter,
-    tree::{self, FileKind, Node, Position},
+    front_matter::{self, FileBound},
+    tree::{self, FileKind, Node},
 };
 
 const LEAST: &str = "begin the file with `---`, `title: …` and `---`, each a line; the document follows";
+const BOUND: FileBound = FileBound {
+    bytes: DOCUMENT_BYTES_MAX,
+    what: "the document",
+    hint: "keep to what the next reader needs, and name files for the rest",
+};
 const KIND: FileKind =
     FileKind { name: "document's front matter", least: LEAST, depth: "a document's front matter needs four levels" };
 
@@ -49,25 +54,7 @@ pub struct Block {
 /// # Errors
 /// It is too large, no text, or its front matter cannot be read.
 pub fn read_document(bytes: &[u8], file: &str) -> Result<WrittenDocument, PlanErrors> {
-    let mut problems = Problems::default();
-    let (document, text) = match text_of(bytes, &mut problems) {
-        Ok(text) => (document(text, &mut problems), text),
-        Err(before) => (None, before),
-    };
-    match document {
-        Some(document) if problems.is_empty() => Ok(document),
-        _ => Err(problems.finish(file, text)),
-    }
-}
-
-/// The file as text; else what of it is.
-fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t str> {
-    if bytes.len() > DOCUMENT_BYTES_MAX {
-        let message = format!("the document is larger than {} KiB", DOCUMENT_BYTES_MAX >> 10);
-        problems.add(Position::START, message, "keep to what the next reader needs, and name files for the rest");
-        return Err("");
-    }
-    plan::text_of(bytes, problems)
+    front_matter::read(bytes, file, BOUND, document)
 }
 
 fn document(text: &str, problems: &mut Problems) -> Option<WrittenDocument> {

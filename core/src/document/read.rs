@@ -6,10 +6,10 @@ use serde_json::{Map, Number, Value};
 
 use super::{ArtifactDocument, ArtifactStatus, DEPTH_MAX, KEYS, RENDERED_BYTES_MAX, TurnPast, bodies, home, parent};
 use crate::plan::{
-    self, PlanErrors,
+    PlanErrors,
     error::Problems,
     fields::Fields,
-    front_matter,
+    front_matter::{self, FileBound},
     tree::{self, FileKind, Node, Position, Value as Read},
     words::quoted,
 };
@@ -18,6 +18,12 @@ use crate::plan::{
 const LEAST: &str = "begin with a document that `holdpoint artifact REF --markdown` prints";
 /// What a line of the front matter may be inside of, besides an artifact.
 const LEVELS_AROUND: usize = 2;
+
+const BOUND: FileBound = FileBound {
+    bytes: RENDERED_BYTES_MAX,
+    what: "the document",
+    hint: "no artifact is: keep to one, and name files for the rest",
+};
 
 const KIND: FileKind = FileKind {
     name: "document's front matter",
@@ -31,24 +37,7 @@ const KIND: FileKind = FileKind {
 /// # Errors
 /// All problems of the document, in the order of their places.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<ArtifactDocument, PlanErrors> {
-    let mut problems = Problems::default();
-    let (found, text) = match text_of(bytes, &mut problems) {
-        Ok(text) => (document(text, &mut problems), text),
-        Err(before) => (None, before),
-    };
-    match found {
-        Some(document) if problems.is_empty() => Ok(document),
-        _ => Err(problems.finish(file, text)),
-    }
-}
-
-fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t str> {
-    if bytes.len() > RENDERED_BYTES_MAX {
-        let message = format!("the document is larger than {} MiB", RENDERED_BYTES_MAX >> 20);
-        problems.add(Position::START, message, "no artifact is: keep to one, and name files for the rest");
-        return Err("");
-    }
-    plan::text_of(bytes, problems)
+    front_matter::read(bytes, file, BOUND, document)
 }
 
 fn document(text: &str, problems: &mut Problems) -> Option<ArtifactDocument> {

@@ -8,10 +8,10 @@ use crate::{
     map,
     paths::Glob,
     plan::{
-        self, PlanErrors,
+        PlanErrors,
         error::Problems,
         fields::{Fields, word},
-        front_matter,
+        front_matter::{self, FileBound},
         tree::{self, FileKind, Node, Position, Value},
         words::quoted,
     },
@@ -24,6 +24,12 @@ const KEYS: &[&str] = &["stack", "paths", "words", "reasons"];
 /// What a skill has at least.
 const LEAST: &str = "begin the file with `---`, `applies: {stack: [rust]}` and `---`, each a line; its text follows";
 
+const BOUND: FileBound = FileBound {
+    bytes: FILE_BYTES_MAX,
+    what: "the skill",
+    hint: "keep to what an agent needs, and name documents for the rest",
+};
+
 const KIND: FileKind =
     FileKind { name: "skill's front matter", least: LEAST, depth: "a skill's front matter needs three levels" };
 
@@ -32,25 +38,7 @@ const KIND: FileKind =
 /// # Errors
 /// It has no front matter, or one that does not say where the skill applies.
 pub fn read(path: &str, bytes: &[u8]) -> Result<Skill, PlanErrors> {
-    let mut problems = Problems::default();
-    let (skill, text) = match text_of(bytes, &mut problems) {
-        Ok(text) => (skill(path, text, &mut problems), text),
-        Err(before) => (None, before),
-    };
-    match skill {
-        Some(skill) if problems.is_empty() => Ok(skill),
-        _ => Err(problems.finish(path, text)),
-    }
-}
-
-/// The file as text; else what of it is.
-fn text_of<'t>(bytes: &'t [u8], problems: &mut Problems) -> Result<&'t str, &'t str> {
-    if bytes.len() > FILE_BYTES_MAX {
-        let message = format!("the skill is larger than {} KiB", FILE_BYTES_MAX >> 10);
-        problems.add(Position::START, message, "keep to what an agent needs, and name documents for the rest");
-        return Err("");
-    }
-    plan::text_of(bytes, problems)
+    front_matter::read(bytes, path, BOUND, |text, problems| skill(path, text, problems))
 }
 
 fn skill(path: &str, text: &str, problems: &mut Problems) -> Option<Skill> {
