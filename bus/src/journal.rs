@@ -212,14 +212,6 @@ impl Journal {
         next_of(&self.bus, streams::JOURNAL, filter, after).await
     }
 
-    /// All entries of a journal, in order.
-    ///
-    /// # Errors
-    /// The broker does not answer.
-    pub async fn read(&self, key: &JournalKey) -> Result<Vec<Stored>, ReadError> {
-        self.replay(&key.filter()).await?.collect().await
-    }
-
     /// The entries under `filter` (a subject with wildcards), in order, up to the one that is the last now.
     ///
     /// # Errors

@@ -221,3 +221,6 @@ fn take(open: &StdMutex<HashMap<FlightId, Slot>>, dir: &Path) -> bool {
 fn is_used(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |open| open.as_ref().is_some_and(Mirror::is_shared))
 }
+
+#[cfg(test)]
+mod tests;

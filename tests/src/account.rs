@@ -83,8 +83,8 @@ impl SoakAccount {
         let mut senders = PastSenders::new(roots);
         for flight in &flights {
             for role in role::HANDING.map(role::id) {
-                let stored = past::of_flight(bus, &role, flight, Sequence(0)).await?.collect().await?;
-                for stored in stored {
+                let mut handoffs = past::of_flight(bus, &role, flight, Sequence(0)).await?;
+                while let Some(stored) = handoffs.next().await? {
                     let message = stored.exported(&streams::handoff(&role));
                     let mut line = HandoffLine::read(&message).unwrap();
                     if let Ok((head, _)) = &line.body {

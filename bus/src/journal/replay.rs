@@ -107,18 +107,6 @@ impl Replay {
         self.finish().await;
     }
 
-    /// All that is left.
-    ///
-    /// # Errors
-    /// The broker does not answer.
-    pub async fn collect(mut self) -> Result<Vec<Stored>, ReadError> {
-        let mut entries = Vec::new();
-        while let Some(entry) = self.next().await? {
-            entries.push(entry);
-        }
-        Ok(entries)
-    }
-
     /// Gets the next ones into the buffer, or finds that there are none.
     async fn fill(&mut self) -> Result<(), ReadError> {
         let Self { bus, stream, filter, seen, .. } = self;

@@ -21,7 +21,7 @@ use holdpoint_protocol::{
 };
 use tokio::time::Instant;
 
-use crate::support::{Raw, SOON, TestBroker, append, flight, waypoint};
+use crate::support::{Raw, SOON, TestBroker, all, append, flight, waypoint};
 
 async fn archivist(broker: &TestBroker) -> Archivist {
     Archivist::open(&broker.bus(role::ARCHIVIST, "archivist-1").await).await.unwrap()
@@ -57,7 +57,7 @@ fn until(sequence: Sequence) -> [HandoffsEnd; 1] {
 }
 
 async fn subjects_of(broker: &TestBroker, id: &FlightId) -> Vec<String> {
-    let entries = broker.journal().replay(&subjects::journal_of_flight(id)).await.unwrap().collect().await.unwrap();
+    let entries = all(broker.journal().replay(&subjects::journal_of_flight(id)).await.unwrap()).await.unwrap();
     entries.into_iter().map(|entry| entry.subject).collect()
 }
 
@@ -174,7 +174,7 @@ async fn what_is_before_a_deleted_end_is_read_and_counted() {
     assert_eq!(payloads, 4 + 1 + 1, "entries and a handoff of what stays, and the retirement");
     let journal = broker.journal();
     assert_eq!(journal.end().await.unwrap(), entry);
-    assert_eq!(journal.all_after(Sequence(0)).await.unwrap().collect().await.unwrap().len(), 5);
+    assert_eq!(all(journal.all_after(Sequence(0)).await.unwrap()).await.unwrap().len(), 5);
 }
 
 /// Waits until the archivist has heard of the upload.

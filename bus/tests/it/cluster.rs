@@ -29,7 +29,7 @@ use holdpoint_protocol::{
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::support::{append, flight, outgoing, server, waypoint};
+use crate::support::{append, flight, outgoing, read, server, waypoint};
 
 /// How long a cluster may take to choose a leader on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -240,7 +240,7 @@ pub(crate) async fn append_surely(journal: &Journal, key: &JournalKey, expected:
 pub(crate) async fn read_surely(journal: &Journal, key: &JournalKey) -> Vec<Stored> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match journal.read(key).await {
+        match read(journal, key).await {
             Ok(read) => return read,
             Err(error) => assert!(Instant::now() < deadline, "{error:?}"),
         }

@@ -23,7 +23,7 @@ use nix::{
 };
 use tokio::sync::Notify;
 
-use crate::support::{SOON, TestBroker, append, flight, outgoing, waypoint};
+use crate::support::{SOON, TestBroker, all, append, flight, outgoing, waypoint};
 
 const HANDOFFS: usize = 150;
 const ENTRIES: u64 = 150;
@@ -145,7 +145,7 @@ async fn a_replay_goes_on_when_the_broker_dies_with_a_batch_under_way() {
     }
     kill(Pid::from_raw(broker.local.broker.pid().cast_signed()), Signal::SIGSTOP).unwrap();
     let moved = broker.orchestrator.bytes_moved();
-    let rest = tokio::spawn(replay.collect());
+    let rest = tokio::spawn(all(replay));
     let asked = async {
         while broker.orchestrator.bytes_moved() == moved {
             tokio::task::yield_now().await;

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     streams, subjects,
 };
 
-use crate::support::{NOTHING_AFTER, SOON, TestBroker, flight, outgoing, waypoint};
+use crate::support::{self, NOTHING_AFTER, SOON, TestBroker, flight, outgoing, waypoint};
 
 fn subject(role: &str, kind: &str) -> String {
     subjects::handoff(&role.parse().unwrap(), &flight("f"), &waypoint("w"), kind)
@@ -90,14 +90,14 @@ async fn what_was_handed_off_before_is_found_by_waypoint_and_kind() {
         handoffs::publish(&builder, &subject(role::BUILDER, kind), &handoff, ShowJwt::No).await.unwrap();
     }
     let all = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), Sequence(0)).await.unwrap();
-    let all = all.collect().await.unwrap();
+    let all = support::all(all).await.unwrap();
     assert_eq!(all.iter().map(|stored| stored.sequence.0).collect::<Vec<_>>(), [1, 2, 3]);
     let plans = past::of_kind(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), "build_plan").await.unwrap();
-    let plans = plans.collect().await.unwrap();
+    let plans = support::all(plans).await.unwrap();
     let plan = plans.into_iter().next_back();
     assert_eq!(plan.as_ref(), all.last());
     let none = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("x"), Sequence(0)).await.unwrap();
-    assert_eq!(none.collect().await.unwrap(), []);
+    assert_eq!(support::all(none).await.unwrap(), []);
 }
 
 #[tokio::test]

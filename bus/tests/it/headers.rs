@@ -25,7 +25,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::support::{SOON, TestBroker, flight, waypoint};
+use crate::support::{SOON, TestBroker, all, flight, waypoint};
 
 /// Each is the headers of a message, with the status line that the server's own messages have.
 const BLOCKS: [&[u8]; 12] = [
@@ -105,12 +105,12 @@ async fn a_handoff_with_any_headers_is_read_by_every_reader_of_its_stream() {
         received.ack().await.unwrap();
     }
     let replay = past::of_flight(&broker.orchestrator, &builder, &id, Sequence(0)).await.unwrap();
-    let read: Vec<_> = replay.collect().await.unwrap();
+    let read: Vec<_> = all(replay).await.unwrap();
     assert_eq!(read.iter().map(|stored| &stored.payload[..]).collect::<Vec<_>>(), sent);
     assert!(read.iter().all(|stored| stored.subject == subject), "{read:?}");
     assert_eq!(read.last().unwrap().schema.as_deref(), Some("s"));
     let heads = past::heads_of_kind(&broker.orchestrator, &builder, &id, &waypoint("w"), "build_plan").await.unwrap();
-    assert_eq!(heads.collect().await.unwrap().len(), sent.len());
+    assert_eq!(all(heads).await.unwrap().len(), sent.len());
     let archivist = Archivist::open(&broker.bus(role::ARCHIVIST, "archivist-1").await).await.unwrap();
     let (mut places, mut payloads) = (BTreeMap::new(), Vec::new());
     archivist.each_payload(&mut places, |payload| payloads.push(payload.to_vec())).await.unwrap();

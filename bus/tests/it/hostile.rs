@@ -12,7 +12,7 @@ use holdpoint_bus::{
 use holdpoint_protocol::{Digest, Timestamp, ids::role, journal::Sequence, streams, subjects};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::FileFailurePersistence};
 
-use crate::support::{TestBroker, flight, waypoint};
+use crate::support::{TestBroker, all, flight, waypoint};
 
 /// The most that a reader takes here, and what liars may claim.
 const CAP: u64 = 4 << 20;
@@ -65,8 +65,8 @@ async fn headers_that_look_like_the_brokers_neither_hide_a_message_nor_end_a_rea
         agent.ask_with(&subject, payload, headers).await;
     }
 
-    let read =
-        past::of_flight(&broker.orchestrator, &builder, &id, Sequence(0)).await.unwrap().collect().await.unwrap();
+    let replay = past::of_flight(&broker.orchestrator, &builder, &id, Sequence(0)).await.unwrap();
+    let read = all(replay).await.unwrap();
     let seen = read.iter().map(|one| (one.sequence.0, one.subject.as_str(), one.payload.as_ref())).collect::<Vec<_>>();
     let sent = [&b"one"[..], b"two", b"three"];
     assert_eq!(seen, [(1, subject.as_str(), sent[0]), (2, &subject, sent[1]), (3, &subject, sent[2])]);

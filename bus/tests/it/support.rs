@@ -8,11 +8,11 @@ use std::{
 
 use async_nats::{Client, HeaderMap, Request, jetstream};
 use holdpoint_bus::{
-    Bus, Outgoing,
+    Bus, Outgoing, Stored,
     auth::{Authority, Credentials, TrustRoots},
     blobs,
     broker::{Broker, BrokerSpec, LocalBroker, LocalSpec, ServerBinary},
-    journal::{Append, AppendError, Journal},
+    journal::{Append, AppendError, Journal, ReadError, Replay},
     topology::{self, TopologySettings},
 };
 use holdpoint_protocol::{
@@ -36,6 +36,20 @@ pub(crate) const SOON: Duration = Duration::from_secs(30);
 pub(crate) async fn settled(bus: &Bus) {
     let (none, operator) = (Digest::of(b"no such blob"), role::id(role::OPERATOR));
     blobs::get(bus, none, &[operator], 1).await.unwrap_err();
+}
+
+/// Everything that a replay gives, in memory at once: journals in tests are short.
+pub(crate) async fn all(mut replay: Replay) -> Result<Vec<Stored>, ReadError> {
+    let mut read = Vec::new();
+    while let Some(stored) = replay.next().await? {
+        read.push(stored);
+    }
+    Ok(read)
+}
+
+/// A whole journal.
+pub(crate) async fn read(journal: &Journal, key: &JournalKey) -> Result<Vec<Stored>, ReadError> {
+    all(journal.replay(&key.filter()).await?).await
 }
 
 /// A broker that goes away with its test.

@@ -30,6 +30,9 @@ use crate::failure::chain;
 /// The most that is read of one blob: more than what these turns print.
 const EVIDENCE_BYTES_MAX: u64 = 16 << 20;
 
+/// The most that is read of one turn's handoffs: hundreds of times what a polite agent hands off.
+const HANDED_BYTES_MAX: usize = 32 << 20;
+
 /// What is known of the agent, and what it takes to look at its work.
 #[derive(Debug)]
 pub(super) struct Looker {
@@ -78,14 +81,19 @@ fn is_final(kind: &str, payload: &[u8]) -> bool {
 }
 
 impl Looker {
-    /// Everything on a turn's waypoint, oldest first.
+    /// Everything on a turn's waypoint, oldest first, up to [`HANDED_BYTES_MAX`]: an agent that hands more is not seen to end its turn.
     pub(super) async fn handed(&self, turn: &Turn) -> Result<Vec<Handed>, ReadError> {
-        let stored = past::of_waypoint(&self.bus, &self.role, &turn.flight, &turn.waypoint, Sequence(0))
-            .await?
-            .collect()
-            .await?;
-        let kind = |stored: &Stored| stored.subject.rsplit('.').next().unwrap_or_default().to_owned();
-        Ok(stored.into_iter().map(|stored| Handed { kind: kind(&stored), stored }).collect())
+        let mut past = past::of_waypoint(&self.bus, &self.role, &turn.flight, &turn.waypoint, Sequence(0)).await?;
+        let (mut handed, mut bytes) = (Vec::new(), 0);
+        while bytes <= HANDED_BYTES_MAX
+            && let Some(stored) = past.next().await?
+        {
+            // An empty one has a subject and headers.
+            bytes += stored.payload.len().max(1 << 10);
+            let kind = stored.subject.rsplit('.').next().unwrap_or_default().to_owned();
+            handed.push(Handed { kind, stored });
+        }
+        Ok(handed)
     }
 
     /// Looks at one handoff that was made on `delivery` of `turn`.

@@ -40,8 +40,8 @@ impl World {
     async fn hand_all(&self, bus: &Bus, roots: &TrustRoots, auditor: &mut Auditor) {
         let mut senders = PastSenders::new(roots);
         for role in roots.fleet_roles().handing() {
-            let stored = past::of_flight(bus, &role, &self.flight, Sequence(0)).await.unwrap();
-            for stored in stored.collect().await.unwrap() {
+            let mut handoffs = past::of_flight(bus, &role, &self.flight, Sequence(0)).await.unwrap();
+            while let Some(stored) = handoffs.next().await.unwrap() {
                 let message = stored.exported(&streams::handoff(&role));
                 let mut line = HandoffLine::read(&message).unwrap();
                 if let Ok((head, _)) = &line.body {
