@@ -278,6 +278,7 @@ fn step_of(kind: &EntryKind) -> Step {
         | EntryKind::Dead
         | EntryKind::Steered
         | EntryKind::Answered
+        | EntryKind::Revised
         | EntryKind::Reserved
         | EntryKind::Retired => Step::AppendDecided,
     }

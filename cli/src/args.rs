@@ -17,6 +17,7 @@ pub(crate) mod org;
 pub(crate) mod people;
 mod places;
 mod process;
+pub(crate) mod revise;
 pub(crate) mod taking;
 pub(crate) mod task;
 #[cfg(test)]
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Handoffs(handoffs::HandoffsArgs),
     /// Show one artifact, or the bytes of evidence
     Artifact(ArtifactArgs),
+    /// Edit the document of a gate: later turns get it as it is then
+    Revise(revise::ReviseArgs),
     /// Print what happens at gates as JSON lines: transitions, rejections, timeouts, conflicts, loops
     Events(observe::EventsArgs),
     /// Show work gate by gate: what is where now and for whom it waits, and how long gates take

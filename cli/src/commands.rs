@@ -28,6 +28,7 @@ mod observe;
 mod org;
 mod process;
 mod purge;
+mod revise;
 mod run;
 mod schema;
 pub(crate) mod submit;
@@ -84,6 +85,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Take(args) => Box::pin(taking::take(args)).await,
         Command::HandIn(args) => Box::pin(taking::hand_in(args)).await,
         Command::Release(args) => Box::pin(taking::release(args)).await,
+        Command::Revise(args) => Box::pin(revise::revise(args)).await,
         Command::Budget(args) => Box::pin(budget::budget(args)).await,
         Command::Cost(args) => Box::pin(cost::cost(args)).await,
         Command::Retry(args) => Box::pin(act::retry(args)).await,

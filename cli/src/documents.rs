@@ -1,12 +1,14 @@
 //! Artifacts as documents: one by its reference, or those of a whole flight as files.
 
 mod folder;
+pub(crate) mod revise;
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::document::{ArtifactDocument, TurnPast, file_name, pasts};
+use holdpoint_core::document::{ArtifactDocument, TurnPast, demands, file_name, pasts};
 use holdpoint_protocol::{
     api::{FoundArtifact, HistoryLine, Standing},
+    checkpoint::GateDemands,
     ids::{FlightId, WaypointId},
 };
 use serde::Serialize;
@@ -49,20 +51,34 @@ pub(crate) struct LeftOutDocument {
     pub(crate) why: String,
 }
 
+/// A document, and where it is.
+#[derive(Debug)]
+pub(crate) struct PlacedDocument {
+    /// It.
+    pub(crate) document: ArtifactDocument,
+    /// The flight and waypoint, where it is of one.
+    pub(crate) of: Option<(FlightId, WaypointId)>,
+    /// What its gate demands of it.
+    pub(crate) demands: GateDemands,
+}
+
 /// The document of an artifact or entry, with what the history of its waypoint says of it.
-pub(crate) async fn find(client: &Client, reference: &str) -> Result<ArtifactDocument, Failure> {
+pub(crate) async fn find(client: &Client, reference: &str) -> Result<PlacedDocument, Failure> {
     let FoundArtifact { line, flight, waypoint } = client.artifact(reference).await?;
     // An entry of the flight's journal may name a waypoint inside.
     let named = || line.artifact["waypoint"].as_str().and_then(|waypoint| waypoint.parse::<WaypointId>().ok());
-    let (Some(flight), Some(waypoint)) = (flight, waypoint.or_else(named)) else {
-        return Ok(ArtifactDocument::of(&line, TurnPast::default()));
+    let of = flight.zip(waypoint.or_else(named));
+    let history = match &of {
+        Some((flight, waypoint)) => client.history(flight, waypoint).await?,
+        None => Vec::new(),
     };
-    let history = client.history(&flight, &waypoint).await?;
     let found = history.iter().zip(pasts(&history)).find(|(of, _)| of.reference == line.reference);
-    Ok(match found {
+    let document = match found {
         Some((line, past)) => ArtifactDocument::of(line, past),
         None => ArtifactDocument::of(&line, TurnPast::default()),
-    })
+    };
+    let demands = document.gate().map(|gate| demands(&history, gate)).unwrap_or_default();
+    Ok(PlacedDocument { document, of, demands })
 }
 
 /// A document as text.

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     Digest,
     checkpoint::{
         CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement, CheckpointStatus,
-        EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
+        DocumentRef, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
     },
     facts::BlobRef,
     ids::{CriterionId, role},
@@ -116,6 +116,14 @@ fn is_ready(demands: &GateDemands, results: &[CheckpointResult]) -> bool {
 pub fn blob(document: &GateDocument) -> BlobRef {
     let digest = Digest::of(document.text.as_bytes());
     BlobRef { role: role::id(role::ORCHESTRATOR), digest, bytes: document.text.len() as u64 }
+}
+
+/// Puts the newest document of a gate in the place of the one before it; the first of a gate comes last.
+pub(crate) fn put_newest(documents: &mut Vec<DocumentRef>, newest: DocumentRef) {
+    match documents.iter_mut().find(|earlier| earlier.gate == newest.gate) {
+        Some(earlier) => *earlier = newest,
+        None => documents.push(newest),
+    }
 }
 
 /// What an agent says of checkpoints, as results.

@@ -16,10 +16,9 @@ use holdpoint_protocol::{
 };
 pub use lesson::{Code, Lesson, elsewhere, human_required, too_long};
 use lesson::{
-    bad_document, block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, not_ready, word,
-    wrong_task,
+    bad_document, block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, word, wrong_task,
 };
-pub(crate) use lesson::{empty_blockers, invalid_outcome, reject_not_allowed};
+pub(crate) use lesson::{empty_blockers, invalid_outcome, not_ready, reject_not_allowed};
 use serde_json::{Map, Value, json};
 
 use crate::checkpoints::{self, Block, WrittenDocument};

@@ -9,6 +9,7 @@ mod differ;
 mod emit;
 mod history;
 mod read;
+mod revise;
 mod status;
 
 use holdpoint_protocol::{
@@ -16,14 +17,15 @@ use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{
         Artifact as _, BuildArtifact, Cancel, ClarificationRequest, ClarificationResponse, Completion, GivenBack,
-        HelpRequest, OrchestratorDecision, Retry, StatusUpdate, VerificationReport,
+        HelpRequest, OrchestratorDecision, Retry, Revise, StatusUpdate, VerificationReport,
     },
 };
 use serde_json::{Map, Value};
 
 pub use differ::unified_diff;
-pub use history::{file_name, pasts};
+pub use history::{demands, file_name, newest, pasts};
 pub use read::parse;
+pub use revise::{EditedDocument, edited};
 pub use status::ArtifactStatus;
 
 use crate::plan::tree;
@@ -58,9 +60,10 @@ const KEYS: [&str; 18] = [
 ];
 
 /// The texts of each kind that may be the body: the first one that is there is. Written with dots in the front matter.
-const BODIES: [(&str, &[&[&str]]); 10] = [
+const BODIES: [(&str, &[&[&str]]); 11] = [
     (BuildArtifact::KIND, &[&["document", "text"], &["last_words"], &["failure", "detail"]]),
     (Completion::KIND, &[&["document", "text"], &["summary"], &["failure", "detail"]]),
+    (Revise::KIND, &[&["document", "text"]]),
     (ClarificationRequest::KIND, &[&["question"]]),
     (ClarificationResponse::KIND, &[&["text"]]),
     (HelpRequest::KIND, &[&["raw_line"]]),
@@ -161,7 +164,8 @@ impl ArtifactDocument {
     /// Where it is not known which these are, each that the document has is one.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        let hands_on = [BuildArtifact::KIND, Completion::KIND, VerificationReport::KIND].contains(&self.kind.as_str());
+        let hands_on = [BuildArtifact::KIND, Completion::KIND, Revise::KIND, VerificationReport::KIND]
+            .contains(&self.kind.as_str());
         let refused = matches!(self.standing, Some(Standing::Conflict | Standing::Unsigned));
         let whole = self.status() == ArtifactStatus::Complete;
         hands_on && whole && !refused && status::are_passed(&self.artifact, self.past.required.as_deref())
@@ -177,6 +181,14 @@ impl ArtifactDocument {
         let mut out = emit::front_matter(&front);
         out.push_str(&body);
         if out.len() > RENDERED_BYTES_MAX { Err(NoDocument::Long) } else { Ok(out) }
+    }
+
+    /// The document with another text, as a person would write it. [`edited`] reads it.
+    #[must_use]
+    pub fn with_text(&self, text: &str) -> String {
+        let mut out = emit::front_matter(&self.parts().0);
+        out.push_str(text);
+        out
     }
 
     /// The one mapping of an artifact to the keys of its front matter, in order, and its body. [`read`] has the way back.

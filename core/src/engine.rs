@@ -25,6 +25,7 @@ mod questions;
 mod refusal;
 mod report;
 mod requests;
+mod revising;
 mod stacking;
 mod taking;
 mod transition;
@@ -133,6 +134,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &F
         Input::Taken(act) => taking::taken(state, act, cx, fresh),
         Input::Released(act) => taking::released(state, act, cx, fresh),
         Input::HandedIn(act) => taking::handed_in(state, act, cx, fresh),
+        Input::Revised(act) => revising::revised(state, act, cx, fresh),
         Input::Cancelled(act) => acts::cancelled(state, act, cx, fresh),
         Input::Reconfigured(act) => migrating::reconfigured(state, act, cx, fresh),
         Input::DeadlinePassed(turn) => escalating::deadline_passed(state, *turn, cx, fresh),

@@ -288,6 +288,7 @@ impl Books {
             Entry::Dead(_) => EntryKind::Dead,
             Entry::Steered(_) => EntryKind::Steered,
             Entry::Answered(_) => EntryKind::Answered,
+            Entry::Revised(_) => EntryKind::Revised,
             Entry::Reserved(_) => EntryKind::Reserved,
             Entry::Retired(_) => EntryKind::Retired,
             Entry::Turn(turn) => {
@@ -383,6 +384,7 @@ pub(crate) fn outgoing(
         Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead, Encoding::MsgPack)?),
         Entry::Steered(steered) => (Encoding::MsgPack, codec::encode(steered, Encoding::MsgPack)?),
         Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered, Encoding::MsgPack)?),
+        Entry::Revised(revised) => (Encoding::MsgPack, codec::encode(revised, Encoding::MsgPack)?),
         Entry::Reserved(reserved) => (Encoding::MsgPack, codec::encode(reserved, Encoding::MsgPack)?),
         Entry::Retired(retired) => (Encoding::MsgPack, codec::encode(retired, Encoding::MsgPack)?),
     };

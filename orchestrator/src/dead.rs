@@ -4,7 +4,7 @@ use holdpoint_bus::journal::ReadError;
 use holdpoint_core::pages::{self, Page};
 use holdpoint_protocol::{
     api::{DeadQuery, DeadTurn, DeadTurns},
-    journal::{Dead, Entry, Sequence},
+    journal::{Dead, Entry, EntryKind, Sequence},
     subjects::{self, JournalKey},
 };
 
@@ -48,13 +48,20 @@ pub(crate) async fn page(shell: &Shell, query: &DeadQuery) -> Result<DeadTurns, 
 
 /// The turn that an entry gives up, if it is the last word on its waypoint.
 async fn turn(shell: &Shell, key: JournalKey, sequence: Sequence) -> Result<Option<DeadTurn>, ReadError> {
-    let last = shell.journal.last(&key).await?;
-    // The entry behind it reopened the turn.
-    let Some(last) = last.filter(|last| last.sequence == sequence && last.is_orchestrators(&shell.trust.roots()))
-    else {
+    let (filter, roots) = (key.filter(), shell.trust.roots());
+    let first = shell.journal.next_under(&filter, Sequence(sequence.0.saturating_sub(1))).await?;
+    let Some(given_up) = first.filter(|first| first.sequence == sequence && first.is_orchestrators(&roots)) else {
         return Ok(None);
     };
-    let entry = Entry::decode(&last.subject, &last.payload, last.content_type.as_deref());
+    let (mut behind, edit) = (sequence, key.entry(&EntryKind::Revised));
+    while let Some(later) = shell.journal.next_under(&filter, behind).await? {
+        // Any entry but the edit of a document reopened the turn.
+        if later.subject != edit && later.is_orchestrators(&roots) {
+            return Ok(None);
+        }
+        behind = later.sequence;
+    }
+    let entry = Entry::decode(&given_up.subject, &given_up.payload, given_up.content_type.as_deref());
     if let (Ok(Entry::Dead(dead)), Some(waypoint)) = (entry, key.waypoint) {
         let Dead { turn, role, deaths, overdue, record, .. } = *dead;
         return Ok(Some(DeadTurn { flight: key.flight, waypoint, turn, role, since: record.at, deaths, overdue }));

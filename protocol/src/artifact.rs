@@ -15,8 +15,8 @@ mod verify;
 
 pub use act::{
     ACT_KINDS, Act, ActCode, Budget, BudgetBody, Cancel, CancelBody, GivenVerdict, HandIn, HandInBody, Pause,
-    PauseBody, Reconfigure, ReconfigureBody, Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take,
-    TakeBody, Verb,
+    PauseBody, Reconfigure, ReconfigureBody, Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Revise,
+    ReviseBody, Take, TakeBody, Verb,
 };
 pub use build::{
     BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, CoverageClaim, Failure,

@@ -217,6 +217,8 @@ pub struct DocumentRef {
     pub gate: GateId,
     /// Its Markdown, which the orchestrator stored as a blob of its own role.
     pub blob: BlobRef,
+    /// The handoff that brought it, as `STREAM/SEQUENCE`.
+    pub from: String,
 }
 
 /// Bytes of a document: it is in one message with the rest of its handoff.

@@ -18,7 +18,7 @@ use crate::{
     streams,
     turn::Turn,
 };
-pub use entries::{Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Reserved, Steered, Submitted};
+pub use entries::{Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Reserved, Revised, Steered, Submitted};
 
 /// The word for entries that give a turn up.
 const DEAD: &str = "dead";
@@ -28,6 +28,8 @@ const STEERED: &str = "steered";
 const ANSWERED: &str = "answered";
 /// The word for entries that reserve a part of a flight's budget.
 const RESERVED: &str = "reserved";
+/// The word for entries by which a person's edit takes the place of a gate's document.
+const REVISED: &str = "revised";
 /// The word for entries that retire a flight.
 const RETIRED: &str = "retired";
 
@@ -148,6 +150,8 @@ pub enum EntryKind {
     Steered,
     /// A question was answered in its turn, which stays open.
     Answered,
+    /// A person edited the document of a gate.
+    Revised,
     /// A part of the flight's budget is reserved for a turn.
     Reserved,
     /// The flight is exported, and its other entries are deleted.
@@ -166,6 +170,7 @@ impl EntryKind {
             Self::Dead => DEAD.to_owned(),
             Self::Steered => STEERED.to_owned(),
             Self::Answered => ANSWERED.to_owned(),
+            Self::Revised => REVISED.to_owned(),
             Self::Reserved => RESERVED.to_owned(),
             Self::Retired => RETIRED.to_owned(),
         }
@@ -182,6 +187,7 @@ impl EntryKind {
             Self::Dead => DEAD,
             Self::Steered => STEERED,
             Self::Answered => ANSWERED,
+            Self::Revised => REVISED,
             Self::Reserved => RESERVED,
             Self::Retired => RETIRED,
         }
@@ -205,6 +211,8 @@ pub enum Entry {
     Steered(Box<Steered>),
     /// A question was answered in its turn.
     Answered(Box<Answered>),
+    /// A person edited the document of a gate.
+    Revised(Box<Revised>),
     /// A part of the flight's budget is reserved for a turn.
     Reserved(Box<Reserved>),
     /// The flight is exported, and its other entries are deleted.
@@ -226,6 +234,7 @@ impl Entry {
             Some(DEAD) => codec::decode(payload, encoding).map(Self::Dead),
             Some(STEERED) => codec::decode(payload, encoding).map(Self::Steered),
             Some(ANSWERED) => codec::decode(payload, encoding).map(Self::Answered),
+            Some(REVISED) => codec::decode(payload, encoding).map(Self::Revised),
             Some(RESERVED) => codec::decode(payload, encoding).map(Self::Reserved),
             Some(RETIRED) => codec::decode(payload, encoding).map(Self::Retired),
             _ => codec::decode(payload, encoding).map(Self::Turn),
@@ -258,6 +267,7 @@ impl Entry {
             Self::Dead(_) => DEAD,
             Self::Steered(_) => STEERED,
             Self::Answered(_) => ANSWERED,
+            Self::Revised(_) => REVISED,
             Self::Reserved(_) => RESERVED,
             Self::Retired(_) => RETIRED,
         }
@@ -274,6 +284,7 @@ impl Entry {
             | Self::Landed(_)
             | Self::Steered(_)
             | Self::Answered(_)
+            | Self::Revised(_)
             | Self::Reserved(_)
             | Self::Retired(_) => None,
         }
@@ -290,6 +301,7 @@ impl Entry {
             Self::Dead(e) => &e.record,
             Self::Steered(e) => &e.record,
             Self::Answered(e) => &e.record,
+            Self::Revised(e) => &e.record,
             Self::Reserved(e) => &e.record,
             Self::Retired(e) => &e.record,
         }
@@ -305,6 +317,7 @@ impl Entry {
             Self::Dead(e) => &mut e.record,
             Self::Steered(e) => &mut e.record,
             Self::Answered(e) => &mut e.record,
+            Self::Revised(e) => &mut e.record,
             Self::Reserved(e) => &mut e.record,
             Self::Retired(e) => &mut e.record,
         }

@@ -260,6 +260,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             ORCHESTRATOR,
             "a question was answered in its turn, which stays open",
         ),
+        entry(
+            "revised",
+            waypoint.entry(&EntryKind::Revised),
+            ORCHESTRATOR,
+            "a person edited the document of a gate: turns that open later get it",
+        ),
         entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
         entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
         entry(

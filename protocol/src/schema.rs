@@ -69,6 +69,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("progress_answer", schema_for!(api::ProgressAnswer)),
         ("progress_notice", schema_for!(api::ProgressNotice)),
         ("reconfigure", schema_for!(artifact::Reconfigure)),
+        ("revise", schema_for!(artifact::Revise)),
+        ("revised", schema_for!(journal::Revised)),
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
         ("release", schema_for!(artifact::Release)),
         ("reserved", schema_for!(journal::Reserved)),

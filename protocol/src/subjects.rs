@@ -463,6 +463,7 @@ mod tests {
                 EntryKind::Dead,
                 EntryKind::Steered,
                 EntryKind::Answered,
+                EntryKind::Revised,
                 EntryKind::Turn {
                     role: role::id(role::BUILDER),
                     priority: Priority::High,

@@ -1,6 +1,7 @@
 //! A program next to this one, with a pipe in and a pipe out: for a program of ours that runs inside the sandbox and speaks with
-//! another one there. It confines nothing: both are in the same sandbox.
+//! another one there. It confines nothing: both are in the same sandbox. And a person's own program, in their terminal.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -86,6 +87,16 @@ impl Drop for Beside {
     }
 }
 
+/// Runs a person's own shell command line in their terminal, with more words behind it, and waits for its end.
+///
+/// # Errors
+/// It cannot be started.
+pub fn in_terminal(line: &str, more: &[&OsStr]) -> io::Result<ExitStatus> {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{line} \"$@\""), line]).args(more);
+    command.status()
+}
+
 /// From here on no program of the same user can read, change or trace this process.
 ///
 /// # Errors
@@ -121,6 +132,13 @@ mod tests {
         assert_eq!(printed, "heard this\n");
         let status = beside.ended_within(Duration::from_secs(30)).unwrap();
         assert_eq!(status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_command_line_gets_the_words_behind_it() {
+        let file = OsStr::new("a file");
+        assert_eq!(in_terminal("test 'a file' =", &[file]).unwrap().code(), Some(0));
+        assert_eq!(in_terminal("test other =", &[file]).unwrap().code(), Some(1));
     }
 
     #[test]

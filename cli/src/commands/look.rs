@@ -218,8 +218,8 @@ pub(super) async fn artifact(args: ArtifactArgs) -> Result<Exit, Failure> {
     }
     let target = Target::existing(&args.place).await?;
     if args.markdown {
-        let document = target.serve(async |client| documents::find(client, &args.reference).await).await?;
-        output::of_others(documents::rendered(&document)?.as_bytes());
+        let found = target.serve(async |client| documents::find(client, &args.reference).await).await?;
+        output::of_others(documents::rendered(&found.document)?.as_bytes());
         return Ok(Exit::Success);
     }
     let found = target.serve(async |client| Ok(client.artifact(&args.reference).await?)).await?;

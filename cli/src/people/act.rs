@@ -133,6 +133,7 @@ fn written(act: &Act) -> Result<Written, Failure> {
         Act::HandIn(act) => one(&**act),
         Act::Reconfigure(act) => one(&**act),
         Act::Budget(act) => one(&**act),
+        Act::Revise(act) => one(&**act),
     }
 }
 

@@ -100,10 +100,8 @@ fn waiting(mut items: Vec<InboxItem>, named: &WaypointId, verb: Verb, me: &Agent
 
 /// What came to wait last of that with which this person can do this; `None` also of what nobody has to wait for.
 fn last_waiting<'a>(items: &'a [InboxItem], verb: Verb, me: &AgentName) -> Option<&'a InboxItem> {
-    let waits =
-        !matches!(verb, Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget);
     let possible = items.iter().filter(|item| is_possible(item, verb) && item.allows(verb, me));
-    possible.filter(|_| waits).max_by_key(|item| item.since)
+    possible.filter(|_| waits(verb)).max_by_key(|item| item.since)
 }
 
 /// An act is stored also where nobody can say what it is about, but not under a name that says nothing by itself.
@@ -354,7 +352,19 @@ fn is_for(kind: InboxKind, verb: Verb) -> bool {
         Verb::Answer => matches!(kind, InboxKind::Question | InboxKind::Help),
         Verb::Retry => matches!(kind, InboxKind::Held | InboxKind::Failed),
         Verb::HandIn | Verb::Release => kind == InboxKind::Taken,
-        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget => true,
+        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget | Verb::Revise => {
+            true
+        }
+    }
+}
+
+/// Whether something waits for an act of this kind.
+fn waits(verb: Verb) -> bool {
+    match verb {
+        Verb::Answer | Verb::Approve | Verb::Reject | Verb::Retry | Verb::HandIn | Verb::Release => true,
+        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget | Verb::Revise => {
+            false
+        }
     }
 }
 

@@ -239,6 +239,7 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
         Verb::HandIn => "handed in",
         Verb::Reconfigure => "reloaded",
         Verb::Budget => "raised",
+        Verb::Revise => "revised",
     };
     let of_waypoint = waypoint.and_then(|id| view.waypoints.iter().find(|waypoint| waypoint.id == *id));
     let follows = match of_waypoint {

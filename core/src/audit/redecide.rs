@@ -219,6 +219,9 @@ impl Seen<'_> {
                 let body = Box::new(HandingIn { on: work.on.clone(), outcome, verdicts, turn });
                 Input::HandedIn(PersonAct { by, cause, overtaken: false, body })
             }
+            artifact::Act::Revise(revise) => {
+                Input::Revised(PersonAct { by, cause, overtaken: false, body: revise.clone() })
+            }
             artifact::Act::Cancel(cancel) => {
                 Input::Cancelled(PersonAct { by, cause, overtaken: false, body: on_waypoint.then(|| cancel.clone()) })
             }

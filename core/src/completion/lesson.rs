@@ -285,7 +285,7 @@ pub(super) fn bad_checkpoints(error: &serde_json::Error) -> Lesson {
 }
 
 /// A required checkpoint does not hold.
-pub(super) fn not_ready(demands: &GateDemands, validation: GateValidation) -> Lesson {
+pub(crate) fn not_ready(demands: &GateDemands, validation: GateValidation) -> Lesson {
     let wrong = format!("This is not ready to be handed off: {}.", checkpoints::in_one_line(demands, &validation));
     let todo = "Put that right, and complete the gate again. Where only a person can, use the outcome `blocked`.";
     let results = serde_json::to_value(&validation.checkpoints).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
-    artifact::CriterionReport,
+    artifact::{Artifact as _, CriterionReport, Revise},
     checkpoint::GateDemands,
     ids::GateId,
 };
@@ -37,10 +37,31 @@ pub fn file_name(place: usize, document: &ArtifactDocument) -> String {
     format!("{place:03}-{gate}-{kind}.md")
 }
 
+/// What a gate demands of its document, by the last turn that was opened there.
+#[must_use]
+pub fn demands(history: &[HistoryLine], gate: &str) -> GateDemands {
+    let opens = |line: &&HistoryLine| {
+        line.kind == "turn" && line.standing != Some(Standing::Unsigned) && line.artifact["gate"] == gate
+    };
+    let opened = history.iter().rev().find(opens);
+    opened.map(|turn| demanded(&turn.artifact["request"]["context"])).unwrap_or_default()
+}
+
+/// The reference of the newest document of a gate that later turns get; `None`: they get none.
+#[must_use]
+pub fn newest<'h>(history: &'h [HistoryLine], gate: &str) -> Option<&'h str> {
+    let signed = |line: &&HistoryLine| line.standing != Some(Standing::Unsigned);
+    let states = history.iter().rev().filter(signed).map(|line| &line.artifact["record"]["state"]);
+    let documents = states.into_iter().find(|state| state.is_object())?["documents"].as_array()?;
+    documents.iter().find(|document| document["gate"] == gate)?["from"].as_str()
+}
+
 #[derive(Debug, Default)]
 struct Gatherer {
     /// By the id of the turn.
     turns: HashMap<String, TurnPast>,
+    /// By the gate: its turn that was opened last.
+    gates: HashMap<String, TurnPast>,
     /// The turn that was opened last.
     last: TurnPast,
     /// The first attempt at each gate.
@@ -58,6 +79,10 @@ impl Gatherer {
         let decision = &artifact["decision"];
         match line.kind.as_str() {
             "turn" => return self.turn(artifact),
+            Revise::KIND => {
+                let gate = artifact["gate"].as_str().and_then(|gate| self.gates.get(gate));
+                return gate.cloned().unwrap_or_default();
+            }
             "decided" | "dead" => {
                 let feedback = &artifact["feedback"];
                 self.failure = failure(decision, feedback).or_else(|| self.failure.take());
@@ -93,15 +118,22 @@ impl Gatherer {
         if let Some(id) = turn["turn_id"].as_str() {
             self.turns.insert(id.to_owned(), past.clone());
         }
+        if let Some(gate) = &past.gate {
+            self.gates.insert(gate.clone(), past.clone());
+        }
         self.last = past.clone();
         past
     }
 }
 
+/// What the context of a gate demands.
+fn demanded(context: &Value) -> GateDemands {
+    serde_json::from_value(context.clone()).unwrap_or_default()
+}
+
 /// The checkpoints that a gate waits for.
 fn required(context: &Value) -> Vec<String> {
-    let demands: GateDemands = serde_json::from_value(context.clone()).unwrap_or_default();
-    checkpoints::all(&demands).filter(|spec| spec.required).map(|spec| spec.name.to_string()).collect()
+    checkpoints::all(&demanded(context)).filter(|spec| spec.required).map(|spec| spec.name.to_string()).collect()
 }
 
 /// Why a decision sent work back or holds it, with what did not pass; `None`: it did neither.

@@ -19,7 +19,7 @@ const LEAST: &str = "begin with a document that `holdpoint artifact REF --markdo
 /// What a line of the front matter may be inside of, besides an artifact.
 const LEVELS_AROUND: usize = 2;
 
-const BOUND: FileBound = FileBound {
+pub(super) const BOUND: FileBound = FileBound {
     bytes: RENDERED_BYTES_MAX,
     what: "the document",
     hint: "no artifact is: keep to one, and name files for the rest",
@@ -40,12 +40,18 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<ArtifactDocument, PlanErrors> {
     front_matter::read(bytes, file, BOUND, document)
 }
 
-fn document(text: &str, problems: &mut Problems) -> Option<ArtifactDocument> {
-    let Some((front, body)) = front_matter::split(text) else {
+/// The front matter of a document.
+pub(super) fn root(text: &str, problems: &mut Problems) -> Option<Node> {
+    let (front, _) = front_matter::split(text)?;
+    tree::load_within(front, &KIND, DEPTH_MAX + LEVELS_AROUND, problems)
+}
+
+pub(super) fn document(text: &str, problems: &mut Problems) -> Option<ArtifactDocument> {
+    let Some((_, body)) = front_matter::split(text) else {
         problems.add(Position::START, "the document has no front matter between two lines of `---`", LEAST);
         return None;
     };
-    let root = tree::load_within(front, &KIND, DEPTH_MAX + LEVELS_AROUND, problems)?;
+    let root = root(text, problems)?;
     let fields = Fields::open(&root, "the front matter", &KEYS, problems)?;
     for key in ["kind", "artifact"] {
         fields.demand(key, LEAST, problems);

@@ -1,6 +1,7 @@
 //! Documents and back: every golden, hostile texts, random artifacts; what is derived; what a history says of a turn.
 
 mod derived;
+mod revised;
 
 use holdpoint_protocol::api::{HistoryLine, Standing};
 use proptest::prelude::*;

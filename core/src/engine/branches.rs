@@ -53,6 +53,7 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) 
         Input::Open
         | Input::Joined(_)
         | Input::Retried(_)
+        | Input::Revised(_)
         | Input::Cancelled(_)
         | Input::Reconfigured(_)
         | Input::HeadMoved(_)

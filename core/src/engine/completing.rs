@@ -4,7 +4,6 @@
 
 use holdpoint_protocol::{
     artifact::{Completion, Disposition, Failure},
-    checkpoint::DocumentRef,
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Purpose, Resume, WaypointState},
     turn::Feedback,
@@ -17,7 +16,6 @@ use super::{
     turns,
 };
 use crate::{
-    checkpoints,
     completion::{self, CompletionRules, ValidCompletion},
     feedback,
     gates::Gate,
@@ -73,9 +71,7 @@ pub(super) fn fulfilled(
 /// A gate was completed, by a person or an agent: where it leads.
 pub(super) fn settle(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
     if let Some(document) = said.document.as_ref().filter(|document| !document.text.is_empty()) {
-        let documents = &mut transition.next.documents;
-        documents.retain(|earlier| earlier.gate != open.gate);
-        documents.push(DocumentRef { gate: open.gate.clone(), blob: checkpoints::blob(document) });
+        transition.documented(&open.gate, document);
     }
     match said.outcome {
         Outcome::NeedsReview => rejected(transition, open, said),

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{advising, asking, forking, stacking, taking, visits};
+use super::{advising, asking, forking, revising, stacking, taking, visits};
 
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,6 +125,9 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
 
 /// Whether the state after an entry is not one that such an entry leads to.
 fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
+    if let Entry::Revised(revised) = entry {
+        return revising::misfit(before, after, &revised.document).map(str::to_owned);
+    }
     let another = || "the state names another turn than the entry".to_owned();
     match (&after.phase, entry) {
         (Phase::InTurn(open), Entry::Turn(turn)) => (open.turn != turn.turn_id || open.role != turn.role).then(another),

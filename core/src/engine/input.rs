@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
         Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, Handed, HelpRequest,
-        Metered, Retry, VerificationReport,
+        Metered, Retry, Revise, VerificationReport,
     },
     checkpoint::GateDocument,
     facts::{BundleRef, LeftOut, Oid, Violation},
@@ -47,6 +47,8 @@ pub enum Input {
     Released(PersonAct<Box<Releasing>>),
     /// A person hands in work on a turn that was taken over.
     HandedIn(PersonAct<Box<HandingIn>>),
+    /// A person edits the document of a gate.
+    Revised(PersonAct<Box<Revise>>),
     /// A person ends the waypoint; without a body, its whole flight.
     Cancelled(PersonAct<Option<Box<Cancel>>>),
     /// A person had the flight go on by other workflows, and the waypoint is at a gate that is gone or another role's.
@@ -76,6 +78,7 @@ impl Input {
         match self {
             Self::Fulfilled(handoff) => handoff.body.document.as_deref(),
             Self::Completed(act) => act.body.document.as_deref(),
+            Self::Revised(act) => Some(&act.body.document),
             _ => None,
         }
     }
@@ -89,6 +92,7 @@ impl Input {
             Self::Taken(act) => Some(&act.cause),
             Self::Released(act) => Some(&act.cause),
             Self::HandedIn(act) => Some(&act.cause),
+            Self::Revised(act) => Some(&act.cause),
             Self::Cancelled(act) => Some(&act.cause),
             _ => None,
         }

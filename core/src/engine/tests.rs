@@ -23,6 +23,7 @@ mod opening;
 pub(crate) mod parts;
 mod people;
 mod reached;
+mod revising;
 mod sizes;
 mod stale;
 mod train;

@@ -5,6 +5,7 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, Metered, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
+    checkpoint::{DocumentRef, GateDocument},
     ids::{AgentName, ArtifactId, GateId, role},
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::{BlockReason, ReasonCode},
@@ -24,7 +25,7 @@ use super::{
     visits,
 };
 use crate::{
-    feedback, flight,
+    checkpoints, feedback, flight,
     gates::{Duty, Gate, Move, Stop},
     policy::{Ruling, escalate},
 };
@@ -126,6 +127,14 @@ impl<'a> Transition<'a> {
         self.next.counters.interventions = self.next.counters.interventions.saturating_add(1);
         self.cause = Some(cause);
         self
+    }
+
+    /// The document of a gate is from now on the one that its cause brings.
+    pub(super) fn documented(&mut self, gate: &GateId, document: &GateDocument) -> DocumentRef {
+        let from = self.cause.as_ref().map(Cause::reference).unwrap_or_default();
+        let newest = DocumentRef { gate: gate.clone(), blob: checkpoints::blob(document), from };
+        checkpoints::put_newest(&mut self.next.documents, newest.clone());
+        newest
     }
 
     /// Closes the open visit of the gate whose turn it was.

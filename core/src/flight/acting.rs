@@ -49,8 +49,8 @@ impl Course {
     }
 }
 
-/// Whether an act that was stored at this time can be taken: not one that is older than the flight, none but its end on a
-/// waypoint of a paused flight, none that was there before the flight was last paused or let go on, and none on a waypoint that was
+/// Whether an act that was stored at this time can be taken: not one that is older than the flight, none but its end and the edit of
+/// a document on a waypoint of a paused flight, none that was there before the flight was last paused or let go on, and none on a waypoint that was
 /// there before it was last given other workflows: what was refused by the chart of then could be taken by today's.
 ///
 /// # Errors
@@ -67,7 +67,9 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
     if matches!(verb, Verb::Cancel | Verb::Budget) {
         return Ok(());
     }
-    if !on_flight && flight.steering.is_paused() {
+    // It opens no turn, and names the document that was edited.
+    let edits = verb == Verb::Revise;
+    if !on_flight && !edits && flight.steering.is_paused() {
         let message = format!("flight {id} is paused: no turn opens in it");
         return refuse(ActCode::Invalid, message, "`holdpoint resume` lets it go on");
     }
@@ -78,7 +80,7 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
         }
         return Ok(());
     }
-    if course.steered.is_some_and(|steered| stored < steered) {
+    if !edits && course.steered.is_some_and(|steered| stored < steered) {
         let message = format!("flight {id} was paused or let go on after this came");
         return refuse(ActCode::AnswerLate, message, "look at `holdpoint inbox` before you act again");
     }

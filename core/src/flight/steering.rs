@@ -105,6 +105,7 @@ pub fn steer(
         | Verb::Release
         | Verb::HandIn
         | Verb::Reconfigure
+        | Verb::Revise
         | Verb::Budget => refuse(
             ActCode::Invalid,
             format!("`{}` is about a waypoint, not about a whole flight", verb.as_str()),

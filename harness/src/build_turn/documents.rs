@@ -36,7 +36,7 @@ impl Documents {
         let dir = folder.input().join("documents");
         std::fs::create_dir(&dir).map_err(|source| BuildError::Write { path: dir.clone(), source })?;
         let mut texts = Vec::new();
-        for DocumentRef { gate, blob } in documents {
+        for DocumentRef { gate, blob, .. } in documents {
             let bytes = desk.document(blob).await.map_err(BuildError::Document)?;
             write(&dir.join(format!("{gate}.md")), &bytes)?;
             texts.push((gate.clone(), String::from_utf8_lossy(&bytes).into_owned()));

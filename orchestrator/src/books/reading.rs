@@ -9,9 +9,8 @@ use holdpoint_protocol::{
     codec::CodecError,
     ids::{FlightId, TurnId, WaypointId},
     journal::{Entry, EntryKind},
-    state::Phase,
     subjects::JournalKey,
-    turn::Turn,
+    turn::{Feedback, Turn},
 };
 
 use super::{Books, BooksError, checked::trusted};
@@ -25,19 +24,17 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
-        let state = self.state(waypoint);
-        let Some(open) = state.open_turn(turn) else { return Ok(None) };
-        if state.phase == Phase::Forked || !open.questions.is_empty() {
-            return self.turn(shell, waypoint, turn).await;
+        if self.state(waypoint).open_turn(turn).is_none() {
+            return Ok(None);
         }
-        // Nothing follows the entry that opened it.
+        // Most often nothing follows the entry that opened it.
         let key = JournalKey::waypoint(self.id(), waypoint);
         let last = shell.journal.last(&key).await;
         let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
         let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored)) else { return Ok(None) };
         match decode_entry(self.id(), &stored)? {
             Entry::Turn(opened) if opened.turn_id == *turn => Ok(Some(*opened)),
-            _ => Ok(None),
+            _ => self.turn(shell, waypoint, turn).await,
         }
     }
 
@@ -78,11 +75,17 @@ impl Books {
         Ok(given)
     }
 
-    /// The last entry of a waypoint's journal that counts.
-    pub(crate) async fn last_entry(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Entry>, BooksError> {
-        let mut last = None;
-        self.each_entry(shell, waypoint, |_, entry| last = Some(entry)).await?;
-        Ok(last)
+    /// What the last decision that opened no turn kept for the next build turn.
+    pub(crate) async fn kept(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Box<Feedback>>, BooksError> {
+        let mut kept = None;
+        let look = |_, entry| match entry {
+            // Whatever was held stays so while a document is edited.
+            Entry::Revised(_) => {}
+            Entry::Decided(decided) => kept = decided.feedback,
+            _ => kept = None,
+        };
+        self.each_entry(shell, waypoint, look).await?;
+        Ok(kept)
     }
 
     /// How the flight was submitted, and what people did to it as a whole, with when the broker stored each: these are few.

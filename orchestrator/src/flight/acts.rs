@@ -311,6 +311,7 @@ impl State {
                 let body = Box::new(HandingIn { on: handed.on, outcome, verdicts, turn });
                 Input::HandedIn(engine::PersonAct { by, cause, overtaken, body })
             }
+            Act::Revise(body) => Input::Revised(engine::PersonAct { by, cause, overtaken, body }),
             Act::Cancel(cancel) => Input::Cancelled(engine::PersonAct { by, cause, overtaken, body: Some(cancel) }),
             Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) | Act::Budget(_) => {
                 let what =
@@ -346,10 +347,7 @@ impl State {
             let turn = books.turn(&shell, waypoint, &open.turn).await?;
             return Ok((turn.map(Box::new), None));
         }
-        match books.last_entry(&shell, waypoint).await? {
-            Some(Entry::Decided(decided)) => Ok((None, decided.feedback)),
-            _ => Ok((None, None)),
-        }
+        Ok((None, books.kept(&shell, waypoint).await?))
     }
 
     /// Takes an act on the whole flight into its own journal.

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     Timestamp,
     artifact::{ActCode, Reconfigure, Verb},
     ids::{RoleId, WaypointId},
-    journal::{Cause, Entry, Steered},
+    journal::{Cause, Steered},
     state::{Phase, Resume, WaypointState},
 };
 use holdpoint_runtime::{clock, telemetry::fields};
@@ -61,10 +61,7 @@ async fn left(
         Phase::Held(held) => match &held.resume {
             Resume::Turn(open) => &open.turn,
             Resume::Beginning | Resume::Fork | Resume::Gate { .. } | Resume::Landing { .. } => {
-                let feedback = match books.last_entry(shell, waypoint).await? {
-                    Some(Entry::Decided(decided)) => decided.feedback,
-                    _ => None,
-                };
+                let feedback = books.kept(shell, waypoint).await?;
                 return Ok(Migrating { turn: None, feedback });
             }
         },

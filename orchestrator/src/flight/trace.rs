@@ -161,6 +161,9 @@ pub(super) fn note(input: &Input, entry: &Entry) {
     if let Entry::Answered(answered) = entry {
         tracing::info!({ fields::TURN } = %answered.turn, by = answered.answer.by, "answered in its turn");
     }
+    if let Entry::Revised(revised) = entry {
+        tracing::info!(gate = %revised.document.gate, document = revised.document.from, "a person edited a document");
+    }
     if let Some(decision) = entry.decision() {
         tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
     }
@@ -176,6 +179,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         | Entry::Landed(_)
         | Entry::Steered(_)
         | Entry::Answered(_)
+        | Entry::Revised(_)
         | Entry::Reserved(_)
         | Entry::Retired(_) => trace.root(),
     }
@@ -348,6 +352,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         Input::Taken(act) => Some(&act.by),
         Input::Released(act) => Some(&act.by),
         Input::HandedIn(act) => Some(&act.by),
+        Input::Revised(act) => Some(&act.by),
         Input::Cancelled(act) => Some(&act.by),
         Input::Reconfigured(act) => Some(&act.by),
         Input::Open
@@ -388,6 +393,7 @@ fn failure(input: &Input) -> Option<&'static str> {
         | Input::Completed(_)
         | Input::Retried(_)
         | Input::HandedIn(_)
+        | Input::Revised(_)
         | Input::AnswerOverdue
         | Input::LandingFailed(_)
         | Input::HeadMoved(_) => None,

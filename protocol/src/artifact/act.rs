@@ -10,6 +10,7 @@ use super::{Artifact as _, ClarificationResponse, Completion};
 use crate::{
     artifact::artifact,
     budget::Raise,
+    checkpoint::GateDocument,
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid, Verdict},
     ids::{AgentName, ArtifactId, CriterionId, GateId},
@@ -120,6 +121,18 @@ artifact! {
     }
 }
 
+artifact! {
+    /// A person edited the document of a gate (DOC-9). `source_refs` names the one that was edited, and nothing else.
+    Revise(ReviseBody) = "revise" {
+        /// Who edited it.
+        agent: AgentName,
+        /// The gate.
+        gate: GateId,
+        /// The document as its gate hands it on from now on.
+        document: Box<GateDocument>,
+    }
+}
+
 /// A person's verdict on a criterion without a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenVerdict {
@@ -156,10 +169,12 @@ pub enum Act {
     Reconfigure(Box<Reconfigure>),
     /// Limits are raised.
     Budget(Box<Budget>),
+    /// A document is edited.
+    Revise(Box<Revise>),
 }
 
 /// The kinds of all acts.
-pub const ACT_KINDS: [&str; 11] = [
+pub const ACT_KINDS: [&str; 12] = [
     ClarificationResponse::KIND,
     Completion::KIND,
     Retry::KIND,
@@ -171,6 +186,7 @@ pub const ACT_KINDS: [&str; 11] = [
     HandIn::KIND,
     Reconfigure::KIND,
     Budget::KIND,
+    Revise::KIND,
 ];
 
 impl Act {
@@ -192,6 +208,7 @@ impl Act {
             HandIn::KIND => Self::HandIn(codec::decode(payload, encoding)?),
             Reconfigure::KIND => Self::Reconfigure(codec::decode(payload, encoding)?),
             Budget::KIND => Self::Budget(codec::decode(payload, encoding)?),
+            Revise::KIND => Self::Revise(codec::decode(payload, encoding)?),
             _ => return Ok(None),
         }))
     }
@@ -212,6 +229,7 @@ impl Act {
             Self::HandIn(_) => Verb::HandIn,
             Self::Reconfigure(_) => Verb::Reconfigure,
             Self::Budget(_) => Verb::Budget,
+            Self::Revise(_) => Verb::Revise,
         }
     }
 
@@ -230,6 +248,7 @@ impl Act {
             Self::HandIn(act) => &act.agent,
             Self::Reconfigure(act) => &act.agent,
             Self::Budget(act) => &act.agent,
+            Self::Revise(act) => &act.agent,
         }
     }
 
@@ -248,6 +267,7 @@ impl Act {
             Self::HandIn(act) => &act.artifact_id,
             Self::Reconfigure(act) => &act.artifact_id,
             Self::Budget(act) => &act.artifact_id,
+            Self::Revise(act) => &act.artifact_id,
         }
     }
 }
@@ -280,6 +300,8 @@ pub enum Verb {
     Reconfigure,
     /// Raise limits of a flight or a waypoint.
     Budget,
+    /// Edit the document of a gate.
+    Revise,
 }
 
 impl Verb {
@@ -299,6 +321,7 @@ impl Verb {
             Self::HandIn => "hand-in",
             Self::Reconfigure => "reconfigure",
             Self::Budget => "budget",
+            Self::Revise => "revise",
         }
     }
 }

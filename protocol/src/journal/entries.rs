@@ -8,6 +8,7 @@ use crate::{
     Digest,
     artifact::{Clarified, OrchestratorDecision, Verb},
     budget::{Amounts, Limits, Raise},
+    checkpoint::DocumentRef,
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, PoolId, RoleId, TurnId, WaypointId},
     plan::Plan,
@@ -172,6 +173,17 @@ pub struct Answered {
     pub words: Digest,
     /// The question and its answer.
     pub answer: Clarified,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// A person edited the document of a gate. Whatever is open stays open; each turn that opens from then on gets it as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Revised {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The document.
+    pub document: DocumentRef,
     /// The journal's part.
     pub record: Record,
 }

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
         Act, Artifact as _, Budget, BuildArtifact, BuildArtifactBody, BuildStatus, Cancel, CancelBody,
         ClarificationRequest, ClarificationRequestBody, ClarificationResponse, Completion, Confidence, HandIn, Handed,
         HandedHead, HelpRequest, HelpRequestBody, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release,
-        Resume, ResumeBody, Retry, Take, Verb, WorkInProgress,
+        Resume, ResumeBody, Retry, Revise, Take, Verb, WorkInProgress,
     },
     export::{Cut, HandoffsEnd, JournalEnd},
     facts::{DiffSummary, Harness},
@@ -150,6 +150,7 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
         Input::Completed(act) => Some(completed(entry, act)),
         Input::Retried(act) => Some(act_line(entry, &act.by, &act.cause, Act::Retry(Box::new(act.body.retry.clone())))),
         Input::Taken(_) | Input::Released(_) | Input::HandedIn(_) => taking::line(entry, input),
+        Input::Revised(act) => Some(act_line(entry, &act.by, &act.cause, Act::Revise(act.body.clone()))),
         Input::Cancelled(act) => {
             let cancel = act.body.clone()?;
             Some(act_line(entry, &act.by, &act.cause, Act::Cancel(cancel)))
@@ -300,6 +301,7 @@ fn kind_of_act(act: &Act) -> &'static str {
         Act::HandIn(_) => HandIn::KIND,
         Act::Reconfigure(_) => Reconfigure::KIND,
         Act::Budget(_) => Budget::KIND,
+        Act::Revise(_) => Revise::KIND,
     }
 }
 

@@ -6,8 +6,9 @@ use holdpoint_protocol::{
     artifact::{
         Cancel, CancelBody, ClarificationRequest, ClarificationRequestBody, ClarificationResponse,
         ClarificationResponseBody, Completion, CompletionBody, Confidence, HelpRequest, HelpRequestBody, Origin,
-        Reconfigure, ReconfigureBody, Retry, RetryBody, Verb,
+        Reconfigure, ReconfigureBody, Retry, RetryBody, Revise, ReviseBody, Verb,
     },
+    checkpoint::GateDocument,
     ids::{AgentName, TurnId, role},
     journal::{Cause, Entry},
     state::{Outcome, Phase, QuestionKind, Resume},
@@ -270,10 +271,21 @@ impl Fixture {
         if let Resume::Turn(open) = held.resume {
             return (self.turn_of(name, &open.turn), None);
         }
-        match self.journal(name).last().map(super::fixture::Stored::read) {
+        let mut entries = self.journal(name).iter().rev().map(super::fixture::Stored::read);
+        match entries.find(|entry| !matches!(entry, Entry::Revised(_))) {
             Some(Entry::Decided(decided)) => (None, decided.feedback),
             _ => (None, None),
         }
+    }
+
+    /// A person edits the document of a gate that this reference names.
+    pub(crate) fn revision(&mut self, name: &str, of: &str, change: impl FnOnce(&mut Revise)) -> Input {
+        let (cause, origin) = self.act_of(name);
+        let document = Box::new(GateDocument { text: "# Impact\n\nSmall.\n".to_owned(), ..GateDocument::default() });
+        let body = ReviseBody { agent: person(ADA), gate: "draft".parse().unwrap(), document };
+        let mut revise = Revise { source_refs: vec![of.to_owned()], ..Revise::new(origin, body) };
+        change(&mut revise);
+        Input::Revised(PersonAct { by: revise.agent.clone(), cause, overtaken: false, body: Box::new(revise) })
     }
 
     pub(crate) fn retry(&mut self, name: &str, change: impl FnOnce(&mut Retry)) -> Taken {

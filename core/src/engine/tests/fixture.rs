@@ -164,6 +164,7 @@ impl Stored {
             Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided.as_ref(), Encoding::MsgPack)),
             Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead.as_ref(), Encoding::MsgPack)),
             Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered.as_ref(), Encoding::MsgPack)),
+            Entry::Revised(revised) => (Encoding::MsgPack, codec::encode(revised.as_ref(), Encoding::MsgPack)),
             other => panic!("not an entry of a waypoint's journal: {other:?}"),
         };
         Self { kind: entry.schema_name(), encoding, bytes: bytes.unwrap() }

@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     artifact::{
         ActCode, Budget, BudgetBody, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion,
         CompletionBody, Confidence, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure, ReconfigureBody,
-        Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
+        Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Revise, ReviseBody, Take, TakeBody, Verb,
     },
     budget::{Amounts, Raise},
     facts::Verdict,
@@ -58,6 +58,10 @@ fn acts() -> Kinds {
     let reconfigure = ReconfigureBody { agent: person(), workflows: vec![workflow()], watched: true };
     let add = Amounts { tokens: 100_000, cost_micro_usd: 5_000_000, wall_ms: 60_000, ..Amounts::default() };
     let budget = BudgetBody { agent: person(), raise: Raise { waypoint: Some("retry-backoff".parse().unwrap()), add } };
+    let document = Box::new(gate_document());
+    let body = ReviseBody { agent: person(), gate: "requirements".parse().unwrap(), document };
+    let revise =
+        Revise { source_refs: vec!["HP_HANDOFF_ANALYST/41".to_owned()], ..Revise::new(origin("revise-1"), body) };
     vec![
         published("clarification_response", ClarificationResponse::new(origin("answer-1"), answer)),
         published("completion", Completion::new(origin("completion-1"), completion)),
@@ -70,6 +74,7 @@ fn acts() -> Kinds {
         published("hand_in", HandIn::new(origin("hand-in-1"), hand_in)),
         published("reconfigure", Reconfigure::new(origin("reconfigure-1"), reconfigure)),
         published("budget", Budget::new(origin("budget-1"), budget)),
+        published("revise", revise),
         another("hand_in_verdicts", "hand_in", HandIn::new(origin("hand-in-2"), judged)),
     ]
 }

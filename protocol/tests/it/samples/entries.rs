@@ -247,6 +247,12 @@ fn forked() -> Decided {
     decided
 }
 
+fn revised() -> journal::Revised {
+    let [document] = documents().try_into().expect("one document");
+    let record = record(Phase::InTurn(open_turn(role::BUILDER, Purpose::Build)));
+    journal::Revised { schema_version: version::CURRENT, document, record }
+}
+
 fn steered() -> Steered {
     let workflows = Vec::new();
     let (schema_version, record) = (version::CURRENT, flight_record());
@@ -339,6 +345,7 @@ pub(super) fn all() -> Kinds {
         published("steered", steered()),
         another("steered_reconfigured", "steered", reconfigured()),
         published("answered", answered()),
+        published("revised", revised()),
         another("steered_budget", "steered", raised()),
         published("reserved", reserved()),
         published("retired", retired()),

@@ -100,7 +100,7 @@ fn demands() -> GateDemands {
 /// Documents of earlier gates.
 pub(super) fn documents() -> Vec<DocumentRef> {
     let blob = BlobRef { role: role::id(role::ORCHESTRATOR), digest: Digest::of(b"document"), bytes: 8 };
-    vec![DocumentRef { gate: "requirements".parse().unwrap(), blob }]
+    vec![DocumentRef { gate: "requirements".parse().unwrap(), blob, from: "HP_HANDOFF_ANALYST/41".to_owned() }]
 }
 
 /// A document with what came of its gate's checkpoints.
