@@ -84,9 +84,7 @@ pub fn in_plan(demands: &GateDemands, guards: &[Guard]) -> GateDemands {
 #[must_use]
 pub fn validate(demands: &GateDemands, over: &HandedOver<'_>, retry_count: u32) -> GateValidation {
     let results: Vec<CheckpointResult> = all(demands).map(|spec| establish(&spec, demands, over)).collect();
-    let handoff_ready = is_ready(demands, &results);
-    let validation = GateValidation { handoff_ready, checkpoints: results, retry_needed: false, escalate: false };
-    validation.after(demands, retry_count)
+    GateValidation::of(demands, results, retry_count)
 }
 
 /// The same at the boundary, by a document as it was handed over and the paths that git says the work touches.
@@ -97,11 +95,11 @@ pub fn validate_document(demands: &GateDemands, document: &GateDocument, touched
 }
 
 impl GateValidation {
-    /// What follows where its maker was asked again so often.
+    /// What follows from these results where its maker was asked again so often.
     #[must_use]
-    pub fn after(self, demands: &GateDemands, retry_count: u32) -> Self {
-        let more = retry_count < demands.retries();
-        Self { retry_needed: !self.handoff_ready && more, escalate: !self.handoff_ready && !more, ..self }
+    pub fn of(demands: &GateDemands, checkpoints: Vec<CheckpointResult>, retry_count: u32) -> Self {
+        let (handoff_ready, more) = (is_ready(demands, &checkpoints), retry_count < demands.retries());
+        Self { handoff_ready, checkpoints, retry_needed: !handoff_ready && more, escalate: !handoff_ready && !more }
     }
 }
 

@@ -131,10 +131,11 @@ fn validated(
         return Ok(Some(document).filter(|document| !document.text.is_empty()));
     };
     let validation = checkpoints::validate_document(demands, &document, &[]);
+    let document = GateDocument { checkpoints: validation.checkpoints, ..document };
     if outcome == Outcome::Complete && !validation.handoff_ready {
-        return Err(not_ready(demands, validation));
+        return Err(not_ready(demands, document));
     }
-    Ok(Some(GateDocument { checkpoints: validation.checkpoints, ..document }))
+    Ok(Some(document))
 }
 
 /// Holds the artifact of an agent against its gate.

@@ -253,6 +253,7 @@ fn home(key: &str, kind: &str, artifact: &Value) -> Option<&'static [&'static st
         "checkpoints" => of_document(&["document", "checkpoints"]),
         "retry_count" => of_document(&["document", "retry_count"]),
         "last_failure" => of_document(&["document", "last_failure"]),
+        "block_reason" if kind == ClarificationRequest::KIND => Some(&["block_reason"]),
         "block_reason" if kind == Completion::KIND && !status::is_unmet(artifact) => Some(&["block_reason"]),
         _ => None,
     }

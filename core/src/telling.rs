@@ -3,10 +3,23 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::{plan::Check, reason::CriterionReason};
+use holdpoint_protocol::{
+    plan::Check,
+    reason::{BlockReason, CriterionReason},
+};
 
 /// Lines behind the first one that says what is wrong: most tools put the place and the values there.
 const CONTEXT: usize = 3;
+
+/// What keeps work from going on, in a line for people; nothing of what waits for a person's decision and nothing else.
+#[must_use]
+pub fn obstacle(reason: BlockReason) -> Option<&'static str> {
+    match reason {
+        BlockReason::NeedsHumanInput => None,
+        BlockReason::ExternalDependency => Some("external_dependency: something outside of the flight is missing"),
+        BlockReason::ScopeChange => Some("scope_change: what is asked for is not what was agreed on any more"),
+    }
+}
 
 /// What a criterion's reason means, as the second half of a sentence about it.
 #[must_use]

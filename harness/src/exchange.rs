@@ -21,7 +21,7 @@ pub mod stall;
 
 pub use book::Draft;
 pub use component::Expected;
-pub use course::{ExchangeCourse, ExchangeEnd, Next};
+pub use course::{ExchangeCourse, ExchangeEnd, Next, Unready};
 pub use drive::{After, Again, EndedRun, Exchange};
 pub use problem::ResultProblem;
 pub use rules::{RulesError, rules_at};

@@ -81,7 +81,7 @@ fn unready(against: &Against, artifact: &BuildArtifact, touched: &[String]) -> O
     }
     let document = artifact.document.as_deref().cloned().unwrap_or_default();
     let validation = checkpoints::validate_document(&against.demands, &document, touched);
-    let why = || checkpoints::in_one_line(&against.demands, &validation);
+    let why = || checkpoints::in_one_line(&against.demands, &validation.checkpoints);
     (!validation.handoff_ready).then(|| format!("checkpoints of the gate are not met: {}", why()))
 }
 

@@ -132,6 +132,13 @@ codes! {
     }
 }
 
+impl Default for BlockReason {
+    /// Of a question that does not say: a person's decision is missing.
+    fn default() -> Self {
+        Self::NeedsHumanInput
+    }
+}
+
 codes! {
     /// Why a criterion's verdict is not a plain pass (contract, "Criterion `reason`").
     CriterionReason {

@@ -76,6 +76,18 @@ pub enum Phase {
     Cancelled,
 }
 
+impl Phase {
+    /// What kind of obstacle is in the way, where somebody says so.
+    #[must_use]
+    pub fn block_reason(&self) -> Option<BlockReason> {
+        match self {
+            Self::Waiting(question) => Some(question.block_reason),
+            Self::Held(held) => held.block_reason,
+            _ => None,
+        }
+    }
+}
+
 /// Work that only a person can have tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {

@@ -112,7 +112,7 @@ async fn a_turn_that_was_completed_fails_all_the_same_if_its_program_does() {
     for (ends, reason) in [("exit 3", ReasonCode::AgentFailed), ("kill -9 $$", ReasonCode::AgentFailed)] {
         let command = format!("holdpoint-ask complete --outcome complete --summary fine || exit 9; {ends}");
         let looked = look(&shop, Sandbox::new(SHIM), &turn(&shop, true), &command).await;
-        let CompleteTurnOutcome::Failed(failure) = &looked.outcome else { panic!("{:?}", looked.outcome) };
+        let CompleteTurnOutcome::Failed(failure, _) = &looked.outcome else { panic!("{:?}", looked.outcome) };
         assert_eq!(failure.reason, reason, "{}", failure.detail);
         assert!(!failure.detail.contains("exited with 9"), "{}", failure.detail);
     }

@@ -350,7 +350,7 @@ fn is_for(kind: InboxKind, verb: Verb) -> bool {
     match verb {
         Verb::Approve | Verb::Reject => matches!(kind, InboxKind::Approval | InboxKind::Taken),
         Verb::Answer => matches!(kind, InboxKind::Question | InboxKind::Help),
-        Verb::Retry => matches!(kind, InboxKind::Held | InboxKind::Failed),
+        Verb::Retry => matches!(kind, InboxKind::Held | InboxKind::Failed | InboxKind::Question),
         Verb::HandIn | Verb::Release => kind == InboxKind::Taken,
         Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget | Verb::Revise => {
             true

@@ -1,7 +1,7 @@
 //! What waits for people and what follows from their acts, in words. Pure. Questions are agents' words: nothing in them
 //! moves a terminal's cursor, and no line of theirs looks like a command that we suggest.
 
-use holdpoint_core::shown;
+use holdpoint_core::{shown, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, InboxKind, Standing},
     artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
@@ -83,6 +83,7 @@ pub(crate) fn notice(event: &Event) -> String {
 pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(quoted(item.question.as_deref()));
+    lines.extend(item.block_reason.and_then(telling::obstacle).map(str::to_owned));
     if let Some(context) = &item.decision_context {
         lines.push("because:".to_owned());
         lines.extend(quoted(Some(context)));
@@ -272,7 +273,11 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use holdpoint_protocol::{Timestamp, checkpoint::GateDemands, reason::ReasonCode};
+    use holdpoint_protocol::{
+        Timestamp,
+        checkpoint::GateDemands,
+        reason::{BlockReason, ReasonCode},
+    };
 
     use super::*;
     use crate::view::tests::flight;
@@ -314,6 +319,7 @@ pub(crate) mod tests {
             taken_by: None,
             to: Vec::new(),
             context: GateContext::default(),
+            block_reason: Some(BlockReason::NeedsHumanInput),
             question: Some("Which\u{1b}[2J one\u{202e}?\nReally.".to_owned()),
             decision_context: None,
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],

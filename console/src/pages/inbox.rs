@@ -1,5 +1,6 @@
 //! What waits for people.
 
+use holdpoint_core::telling;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::{Confidence, Verb},
@@ -76,6 +77,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, others: &[&InboxItem], links
                 @if let Some(by) = &item.taken_by { " · taken by " (by) }
             }
             @if let Some(question) = item.question.as_deref().filter(|question| !question.is_empty()) { blockquote { pre.words { (lines(question)) } } }
+            @if let Some(obstacle) = item.block_reason.and_then(telling::obstacle) { p { (obstacle) "." } }
             @if let Some(context) = &item.decision_context { h3 { "Because" } blockquote { pre.words { (lines(context)) } } }
             @if !item.to.is_empty() { p { "For " @for (at, name) in item.to.iter().enumerate() { @if at > 0 { ", " } (name) } } }
             (context(&item.context))

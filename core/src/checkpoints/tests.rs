@@ -136,7 +136,7 @@ fn a_gate_with_a_document_waits_for_all_of_its_sections() {
     assert!(of("# Design\nx\n# Tests\ny\n").handoff_ready);
     let validation = of("# Design\n");
     assert_eq!(
-        in_one_line(&demands, &validation),
+        in_one_line(&demands, &validation.checkpoints),
         "document (fail): section `Design` has no text; there is no section `Tests`"
     );
 }
@@ -197,7 +197,7 @@ fn the_feedback_names_each_checkpoint_why_it_fails_and_which_try_comes() {
 
 ### Retry Attempt: 2 of 3
 ";
-    assert_eq!(feedback(&demands, &validation, 2), expected);
+    assert_eq!(feedback(&demands, &validation.checkpoints, 2), expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use holdpoint_protocol::{
-    checkpoint::GateDemands,
+    checkpoint::{GateDemands, GateDocument},
     ids::{AgentName, GateId},
     reason::BlockReason,
     state::Outcome,
@@ -12,11 +12,7 @@ use holdpoint_protocol::{
 use serde_json::{Map, Value, json};
 
 use super::CompletionRules;
-use crate::{
-    checkpoints::{self, GateValidation},
-    handed::Oversized,
-    plan::PlanErrors,
-};
+use crate::{checkpoints, handed::Oversized, plan::PlanErrors};
 
 /// What is wrong with a completion: the words of GATE-22.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +74,8 @@ pub struct Lesson {
     details: Vec<(&'static str, Value)>,
     /// A completion that is taken, as in the message.
     example: Option<Value>,
-    /// What came of the gate's checkpoints, where they are what is wrong.
-    pub validation: Option<Box<GateValidation>>,
+    /// The document, with what came of the gate's checkpoints, where they are what is wrong.
+    pub unready: Option<Box<GateDocument>>,
 }
 
 impl fmt::Display for Lesson {
@@ -94,12 +90,12 @@ impl Lesson {
     fn new(code: Code, wrong: &str, todo: &str, example: Value) -> Self {
         let shown = serde_json::to_string_pretty(&example).unwrap_or_default();
         let message = format!("{wrong}\n\n{todo}\n\nExample:\n{shown}");
-        Self { code, message, details: Vec::new(), example: Some(example), validation: None }
+        Self { code, message, details: Vec::new(), example: Some(example), unready: None }
     }
 
     /// Where nothing that the sender could send instead would be taken.
     fn without_example(code: Code, wrong: &str, todo: &str) -> Self {
-        Self { code, message: format!("{wrong}\n\n{todo}"), details: Vec::new(), example: None, validation: None }
+        Self { code, message: format!("{wrong}\n\n{todo}"), details: Vec::new(), example: None, unready: None }
     }
 
     fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
@@ -285,10 +281,11 @@ pub(super) fn bad_checkpoints(error: &serde_json::Error) -> Lesson {
 }
 
 /// A required checkpoint does not hold.
-pub(crate) fn not_ready(demands: &GateDemands, validation: GateValidation) -> Lesson {
-    let wrong = format!("This is not ready to be handed off: {}.", checkpoints::in_one_line(demands, &validation));
+pub(crate) fn not_ready(demands: &GateDemands, document: GateDocument) -> Lesson {
+    let wrong =
+        format!("This is not ready to be handed off: {}.", checkpoints::in_one_line(demands, &document.checkpoints));
     let todo = "Put that right, and complete the gate again. Where only a person can, use the outcome `blocked`.";
-    let results = serde_json::to_value(&validation.checkpoints).unwrap_or_default();
+    let results = serde_json::to_value(&document.checkpoints).unwrap_or_default();
     let lesson = Lesson::without_example(Code::CheckpointsUnmet, &wrong, todo).with("checkpoints", results);
-    Lesson { validation: Some(Box::new(validation)), ..lesson }
+    Lesson { unready: Some(Box::new(document)), ..lesson }
 }

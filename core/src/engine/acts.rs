@@ -8,8 +8,8 @@ use holdpoint_protocol::{
     artifact::{ActCode, Cancel, Completion, Disposition, Retry, Verb},
     ids::{AgentName, GateId},
     journal::Cause,
-    reason::ReasonCode,
-    state::{Held, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState},
+    reason::{BlockReason, ReasonCode},
+    state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState},
     turn::{Feedback, Turn, TurnRequest},
     workflow::is_human,
 };
@@ -223,8 +223,16 @@ pub(super) fn retried(
 ) -> EngineStep {
     let PersonAct { by, cause, overtaken, body } = act;
     let Retrying { retry, turn, feedback } = *body;
-    let Phase::Held(held) = &state.phase else { return unopened(state, Verb::Retry, cx) };
-    let there = state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default();
+    let (resume_at, there) = match &state.phase {
+        Phase::Held(held) => {
+            (held.resume.clone(), state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default())
+        }
+        // The obstacle may be gone without an answer.
+        Phase::Waiting(question) if question.block_reason != BlockReason::NeedsHumanInput => {
+            (Resume::Turn(question.turn.clone()), question.asked.artifact.to_string())
+        }
+        _ => return unopened(state, Verb::Retry, cx),
+    };
     if !is_about(retry.on.as_ref(), there.as_str(), overtaken) {
         return EngineStep::Refuse(late(state, "what you looked at is not held any more", cx));
     }
@@ -237,11 +245,11 @@ pub(super) fn retried(
     transition.next.entries.clear();
     if retry.from.is_some() {
         let first = cx.workflow.first();
-        let (of, purpose) = (held_at(&held.resume), turns::purpose(first));
+        let (of, purpose) = (held_at(&resume_at), turns::purpose(first));
         let told = feedback.map(|told| turns::passed_on(*told, of, (&first.id, purpose)));
         return again_at(transition, first, purpose, retry, told);
     }
-    resume(transition, held, retry, turn, feedback.map(|feedback| *feedback))
+    resume(transition, &resume_at, retry, turn, feedback.map(|feedback| *feedback))
 }
 
 /// The gate that opens when held work goes on, and what its turn is for.
@@ -277,13 +285,13 @@ fn cannot(retry: &Retry, cx: &StepContext<'_>) -> Option<Refusal> {
 /// Goes on where it is held.
 fn resume(
     transition: Transition<'_>,
-    held: &Held,
+    at: &Resume,
     retry: Retry,
     turn: Option<Box<Turn>>,
     feedback: Option<Feedback>,
 ) -> EngineStep {
     let cx = transition.cx;
-    match &held.resume {
+    match at {
         Resume::Beginning => opening::begin(transition),
         Resume::Landing { at, report } => {
             let ruling = met();

@@ -14,6 +14,7 @@ use holdpoint_protocol::{
     facts::{BundleRef, LeftOut, Oid, Violation},
     ids::{AgentName, RoleId, TurnId, WaypointId},
     journal::{Cause, Death},
+    reason::BlockReason,
     state::QuestionKind,
     turn::{Feedback, Turn},
 };
@@ -76,7 +77,8 @@ impl Input {
     #[must_use]
     pub fn document(&self) -> Option<&GateDocument> {
         match self {
-            Self::Fulfilled(handoff) => handoff.body.document.as_deref(),
+            // That of a turn that failed is for people, and goes to no turn.
+            Self::Fulfilled(handoff) => handoff.body.document.as_deref().filter(|_| handoff.body.failure.is_none()),
             Self::Completed(act) => act.body.document.as_deref(),
             Self::Revised(act) => Some(&act.body.document),
             _ => None,
@@ -172,6 +174,8 @@ pub struct AgentQuestion {
     pub context: String,
     /// The answers that its asker can work with.
     pub options: Vec<String>,
+    /// What kind of obstacle is in the asker's way.
+    pub block_reason: BlockReason,
     /// Distinguishes it from other questions of the turn: the digest of its words.
     pub words: Digest,
     /// Whether it ends its turn.
@@ -204,6 +208,7 @@ impl AgentQuestion {
             question: asked.question.clone(),
             context: asked.decision_context.clone(),
             options: asked.options.clone(),
+            block_reason: asked.block_reason,
             words: asked.words(),
             ends: match asked.waits_until {
                 Some(until) => Ends::NotBefore(until),
@@ -224,6 +229,7 @@ impl AgentQuestion {
             question: call.raw_line.clone(),
             context: call.context.as_ref().map(ToString::to_string).unwrap_or_default(),
             options: Vec::new(),
+            block_reason: BlockReason::NeedsHumanInput,
             words: Digest::of(call.raw_line.as_bytes()),
             ends: Ends::Turn,
             work,

@@ -54,7 +54,7 @@ pub(super) fn asked(
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
     let Handoff { role, agent, cause, metered, body, .. } = handoff;
-    let AgentQuestion { kind, question, context, words, ends, work, conversation, mut turn, .. } = *body;
+    let AgentQuestion { kind, question, context, block_reason, words, ends, work, conversation, mut turn, .. } = *body;
     turns::converse(&mut turn, conversation);
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
     transition = transition.answered(cause.clone(), Outcome::Blocked);
@@ -72,7 +72,7 @@ pub(super) fn asked(
     transition.next.counters.clarifications = rounds;
     let deadline = cx.flight.submitted.plan.answer_within.map(|within| since.after(within.duration()));
     let turn_asked_in = OpenTurn { questions: Vec::new(), ..open.clone() };
-    let waiting = Question { turn: turn_asked_in, asked, kind, since, deadline };
+    let waiting = Question { turn: turn_asked_in, asked, kind, block_reason, since, deadline };
     if rounds > cx.flight.submitted.plan.policy.max_clarifications {
         let text =
             "its agents ask again and again: say more in the goal, or `holdpoint retry --note` with what they need";

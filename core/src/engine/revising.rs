@@ -6,7 +6,7 @@
 use holdpoint_protocol::{
     api::ActRefused,
     artifact::{ActCode, Revise, Verb},
-    checkpoint::{DOCUMENT_BYTES_MAX, DocumentRef},
+    checkpoint::{DOCUMENT_BYTES_MAX, DocumentRef, GateDocument},
     ids::AgentName,
     journal::{Entry, Revised},
     state::{Counters, Phase, WaypointState},
@@ -77,9 +77,11 @@ fn cannot(state: &WaypointState, revise: &Revise, by: &AgentName, cx: &StepConte
     if validation.handoff_ready {
         return None;
     }
-    let message = format!("the document does not meet its gate: {}", checkpoints::in_one_line(&demands, &validation));
-    let (hint, details) =
-        ("put that right, and revise it again".to_owned(), completion::not_ready(&demands, validation).to_json());
+    let message =
+        format!("the document does not meet its gate: {}", checkpoints::in_one_line(&demands, &validation.checkpoints));
+    let unready = GateDocument { checkpoints: validation.checkpoints, ..revise.document.as_ref().clone() };
+    let details = completion::not_ready(&demands, unready).to_json();
+    let hint = "put that right, and revise it again".to_owned();
     Some(Refusal::Act(Box::new(ActRefused { code: ActCode::Invalid, message, hint, details })))
 }
 

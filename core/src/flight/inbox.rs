@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     ids::{AgentName, GateId, WaypointId},
     journal::Cause,
     plan::Waypoint,
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
@@ -30,6 +30,8 @@ pub struct Waits {
     pub taken_by: Option<AgentName>,
     /// The people whom it concerns; empty: anybody.
     pub to: Vec<AgentName>,
+    /// What kind of obstacle is in the way, where somebody says so.
+    pub block_reason: Option<BlockReason>,
     /// The question, where it is one.
     pub question: Option<OpenQuestion>,
     /// Names what waits ([`engine::reference`]).
@@ -91,7 +93,8 @@ fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: 
     };
     let reference = engine::reference(state, phase)?;
     let to = concerned(flight, id, state, phase);
-    Some(Waits { kind, waypoint: id.clone(), gate, since, taken_by, to, question, reference })
+    let block_reason = phase.block_reason();
+    Some(Waits { kind, waypoint: id.clone(), gate, since, taken_by, to, block_reason, question, reference })
 }
 
 /// The people whom something concerns: who may complete the gate, or those to notify of held work; empty: anybody.
@@ -179,7 +182,11 @@ fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase:
             let take = planned.filter(|planned| engine::can_be_taken(open, planned)).map(|_| Verb::Take);
             answer.into_iter().chain(take).collect()
         }
-        Phase::Waiting(_) => vec![Verb::Answer],
+        Phase::Waiting(question) => {
+            let elsewhere = question.block_reason != BlockReason::NeedsHumanInput && state.fork.is_none();
+            let retry = elsewhere.then_some(Verb::Retry);
+            [Some(Verb::Answer), retry].into_iter().flatten().collect()
+        }
         Phase::Held(_) => vec![Verb::Retry],
         Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => Vec::new(),
     }

@@ -180,7 +180,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         interventions: state.counters.interventions,
         used: (state.spent.turns > 0).then_some(state.spent.used),
         remediation,
-        block_reason: if let Phase::Held(held) = &state.phase { held.block_reason } else { None },
+        block_reason: state.phase.block_reason(),
         actions,
         turn,
         branches,

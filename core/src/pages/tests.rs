@@ -115,6 +115,7 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         to: Vec::new(),
         context: Default::default(),
         since: Timestamp::from_millis(since),
+        block_reason: None,
         question: Some(question),
         decision_context: None,
         options: Vec::new(),

@@ -84,7 +84,7 @@ fn clarification(
 }
 
 fn question(job: &Job, asked: ValidQuestion, work: Option<WorkInProgress>, origin: Origin) -> ClarificationRequest {
-    let ValidQuestion { question, decision_context, confidence, options } = asked;
+    let ValidQuestion { question, decision_context, confidence, options, block_reason } = asked;
     ClarificationRequest::new(
         origin,
         ClarificationRequestBody {
@@ -95,6 +95,7 @@ fn question(job: &Job, asked: ValidQuestion, work: Option<WorkInProgress>, origi
             decision_context,
             confidence,
             options,
+            block_reason,
             work,
             waits_until: None,
             waited: false,

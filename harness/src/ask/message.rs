@@ -8,6 +8,7 @@ use std::time::Duration;
 use holdpoint_core::lenient;
 use holdpoint_protocol::{
     artifact::{Clarified, Confidence},
+    reason::BlockReason,
     state::Outcome,
 };
 use serde::{Deserialize, Serialize};
@@ -239,7 +240,13 @@ pub fn checked(wanted: RequestKind) -> Result<ValidRequest, BadQuestion> {
     Ok(match wanted {
         RequestKind::Question { text, options, confidence, context, patience } => {
             let confidence = confidence.unwrap_or(Confidence::Low);
-            let question = ValidQuestion { question: text, decision_context: context, confidence, options };
+            let question = ValidQuestion {
+                question: text,
+                decision_context: context,
+                confidence,
+                options,
+                block_reason: BlockReason::default(),
+            };
             ValidRequest::Ask(Patient {
                 ask: Ask::Question(question.checked()?),
                 patience: Duration::from_secs(patience),

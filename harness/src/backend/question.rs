@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use holdpoint_core::shown;
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
 
 /// The longest question, in bytes.
 pub const QUESTION_BYTES_MAX: usize = 2 << 10;
@@ -28,6 +28,8 @@ pub struct ValidQuestion {
     pub confidence: Confidence,
     /// The answers it can work with.
     pub options: Vec<String>,
+    /// What kind of obstacle is in the asker's way.
+    pub block_reason: BlockReason,
 }
 
 /// Why something that was meant as a question is none.
@@ -111,7 +113,7 @@ impl ValidQuestion {
                 return Err(BadQuestion::SameOption { option: option.clone() });
             }
         }
-        Ok(Self { question, decision_context, confidence: self.confidence, options })
+        Ok(Self { question, decision_context, options, ..self })
     }
 }
 
@@ -171,7 +173,14 @@ mod tests {
     fn asked(question: &str, context: &str, options: &[&str]) -> Result<ValidQuestion, BadQuestion> {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
         let (question, decision_context) = (question.to_owned(), context.to_owned());
-        ValidQuestion { question, decision_context, confidence: Confidence::Low, options }.checked()
+        ValidQuestion {
+            question,
+            decision_context,
+            confidence: Confidence::Low,
+            options,
+            block_reason: BlockReason::default(),
+        }
+        .checked()
     }
 
     #[test]

@@ -76,13 +76,14 @@ impl<B: Backend> Checkpoints<'_, B> {
         let touched: Vec<String> = touched.iter().map(|change| change.path.clone()).collect();
         let over = HandedOver { text: &text, touched: &touched, said: &said };
         let validation = checkpoints::validate(self.demands, &over, 0);
-        if validation.handoff_ready {
-            let checkpoints = validation.checkpoints;
-            return Ok(Established::Ready(Some(GateDocument { text, title, checkpoints, ..GateDocument::default() })));
+        let (ready, checkpoints) = (validation.handoff_ready, validation.checkpoints);
+        let document = GateDocument { text, title, checkpoints, ..GateDocument::default() };
+        if ready {
+            return Ok(Established::Ready(Some(document)));
         }
-        let what = checkpoints::in_one_line(self.demands, &validation);
+        let what = checkpoints::in_one_line(self.demands, &document.checkpoints);
         let problem = ResultProblem::new(ExchangeErrorKind::NotReady, what);
-        Ok(Established::Unready(ResultProblem { validation: Some(Box::new(validation)), ..problem }))
+        Ok(Established::Unready(ResultProblem { unready: Some(Box::new(document)), ..problem }))
     }
 
     async fn run(&self, name: &CriterionId, command: &CheckpointCommand) -> Result<CheckpointResult, BuildError> {
@@ -118,6 +119,7 @@ fn asks(block: &Block) -> ValidQuestion {
         question: block.details.clone(),
         options: Vec::new(),
         confidence: Confidence::Low,
-        decision_context: format!("the agent's document is blocked: {}", block.reason),
+        decision_context: String::new(),
+        block_reason: block.reason,
     }
 }

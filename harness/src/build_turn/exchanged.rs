@@ -22,7 +22,7 @@ use crate::{
     backend::{Backend, BackendResult, BackendTask},
     context::pull::Repository,
     exchange::{
-        After, Again, EndedRun, Exchange, ExchangeEnd, Expected, ResultProblem,
+        After, Again, EndedRun, Exchange, ExchangeEnd, Expected, ResultProblem, Unready,
         envelope::Before,
         limits,
         stall::{Patiently, Stall},
@@ -77,8 +77,8 @@ pub(crate) struct Exchanged<A> {
     pub(crate) output: Vec<u8>,
     /// What all runs used up.
     pub(crate) metered: Metered,
-    /// How often it was run again for the sake of checkpoints, and why the last time.
-    pub(crate) unready: (u32, Option<String>),
+    /// What came of running it again for the sake of checkpoints.
+    pub(crate) unready: Unready,
 }
 
 /// What the last run came to.

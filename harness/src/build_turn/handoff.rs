@@ -66,6 +66,7 @@ pub(super) fn final_handoff(
         BuildTurnOutcome::Failed(failure, work, left_out) => Work {
             failure: Some(failure),
             left_out,
+            document: built.unready,
             bundle: work.zip(bundle).map(|(work, digest)| stored(job, &work, digest)),
             ..Work::default()
         },

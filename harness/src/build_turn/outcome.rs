@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{artifact::Failure, facts::LeftOut, reason::ReasonCode};
+use holdpoint_protocol::{artifact::Failure, checkpoint::GateDocument, facts::LeftOut, reason::ReasonCode};
 use holdpoint_runtime::telemetry::TRACE;
 use holdpoint_workspace::WorkspaceError;
 use tracing::{Instrument as _, info_span};
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     ask::{Ask, Completed, ProgramAsks},
     backend::{Backend, BackendResult, markers::HelpCall, question::ValidQuestion},
-    exchange::{Expected, ResultProblem, envelope::Before},
+    exchange::{Expected, ResultProblem, Unready, envelope::Before},
 };
 
 /// What came of a turn. With all but a finished work goes what there was then, where that differs from the base.
@@ -34,14 +34,17 @@ pub enum BuildTurnOutcome {
 }
 
 impl BuildTurnOutcome {
-    /// The same, of a program that was asked again so often for the sake of checkpoints.
-    pub(super) fn after(mut self, (retry_count, last_failure): (u32, Option<String>)) -> Self {
-        if let Self::Ready(ready) = &mut self
-            && let Some(document) = &mut ready.document
-        {
-            (document.retry_count, document.last_failure) = (retry_count, last_failure);
+    /// The same, of a program that was asked again for the sake of checkpoints; and the document that did not meet them.
+    pub(super) fn after(mut self, unready: Unready) -> (Self, Option<Box<GateDocument>>) {
+        match &mut self {
+            Self::Ready(ready) => {
+                if let Some(document) = &mut ready.document {
+                    unready.say_in(document);
+                }
+                (self, None)
+            }
+            _ => (self, unready.into_document()),
         }
-        self
     }
 
     /// The commit of the files that go with it.

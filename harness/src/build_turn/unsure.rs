@@ -1,6 +1,6 @@
 //! When an answer that its author doubts becomes a question by itself (FLY-I7). Pure.
 
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
 
 use crate::backend::question::{CONTEXT_BYTES_MAX, ValidQuestion};
 
@@ -25,6 +25,7 @@ pub fn doubt(confidence: Confidence, said: &str) -> ValidQuestion {
         decision_context: said.get(..said.floor_char_boundary(CONTEXT_BYTES_MAX)).unwrap_or_default().to_owned(),
         confidence,
         options: OPTIONS.map(str::to_owned).to_vec(),
+        block_reason: BlockReason::default(),
     }
 }
 

@@ -8,6 +8,7 @@ use holdpoint_faults::Step;
 use holdpoint_outline::OutlineHelper;
 use holdpoint_protocol::{
     artifact::{Failure, IgnoredMarker, Metered},
+    checkpoint::GateDocument,
     facts::Oid,
     ids::AgentName,
     reason::ReasonCode,
@@ -93,6 +94,8 @@ impl BuildError {
 pub struct Built {
     /// What came of it.
     pub outcome: BuildTurnOutcome,
+    /// The document that did not meet its gate, of a turn that failed because of that.
+    pub unready: Option<Box<GateDocument>>,
     /// The command line that was run.
     pub command: String,
     /// Its exit code; `None` when a signal or a limit ended it.
@@ -230,12 +233,13 @@ impl<B: Backend> Workbench<B> {
         let files = if is_copied { Files::Copy(copied(&folder)) } else { capture.files };
         let settled = result.tree_ended || matches!(files, Files::Copy(_));
         let capture = Capture { files, ..capture };
-        let outcome = Box::pin(outcome(&capture, came, settled)).await?.after(unready);
+        let (outcome, unready) = Box::pin(outcome(&capture, came, settled)).await?.after(unready);
         let asks = matches!(outcome, BuildTurnOutcome::Clarify(..) | BuildTurnOutcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
         let talk = talk.and_then(|talk| self.backend.transcript(&task, &talk).map(|transcript| (talk, transcript)));
         Ok(Built {
             outcome,
+            unready,
             exit_code: if let Ended::Exited(code) = result.ended { Some(code) } else { None },
             output,
             metered,
@@ -382,6 +386,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BuildError> {
     write(&output, failure.detail.as_bytes())?;
     Ok(Built {
         outcome: BuildTurnOutcome::Failed(failure, None, Vec::new()),
+        unready: None,
         command: String::new(),
         exit_code: None,
         output,

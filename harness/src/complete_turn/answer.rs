@@ -178,13 +178,13 @@ fn of_data(mut data: Map<String, Value>) -> Map<String, Value> {
 /// What a lesson is to the exchange: something is missing, or it is wrong.
 fn of_lesson(lesson: &Lesson) -> ResultProblem {
     let missing = lesson.to_json().get("requiredField").and_then(Value::as_str).map(|field| format!("data.{field}"));
-    let kind = match &lesson.validation {
+    let kind = match &lesson.unready {
         Some(_) => ExchangeErrorKind::NotReady,
         None if missing.is_some() => ExchangeErrorKind::MissingField,
         None => ExchangeErrorKind::Semantic,
     };
-    let validation = lesson.validation.clone();
-    ResultProblem { validation, missing: missing.into_iter().collect(), ..ResultProblem::new(kind, lesson.to_string()) }
+    let unready = lesson.unready.clone();
+    ResultProblem { unready, missing: missing.into_iter().collect(), ..ResultProblem::new(kind, lesson.to_string()) }
 }
 
 /// Holds a completion against its turn, by the rule by which orchestrators take one. `document` is what the program wrote as

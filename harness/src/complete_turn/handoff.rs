@@ -31,7 +31,7 @@ pub fn of(
     let body = CompletionBody { metered: metered.clone(), markers_ignored, ..of_agent };
     let body = match outcome {
         CompleteTurnOutcome::Asks(ask) => return ask::handoff(job, ask, None, (output, metered)),
-        CompleteTurnOutcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body },
+        CompleteTurnOutcome::Failed(failure, document) => CompletionBody { failure: Some(failure), document, ..body },
         CompleteTurnOutcome::Completed { said, named } => {
             if let Some(warning) = completion::warning(&said.blockers) {
                 tracing::warn!(%warning, "blockers are vague");

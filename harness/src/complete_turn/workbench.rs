@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use holdpoint_core::{completion::ValidCompletion, exchange::HandoffRules};
 use holdpoint_protocol::{
     artifact::{Failure, IgnoredMarker, Metered},
+    checkpoint::GateDocument,
     ids::AgentName,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
@@ -27,7 +28,7 @@ use crate::{
         workbench::{rules, write},
     },
     context::pull::Repository,
-    exchange::{Expected, document, envelope::Before},
+    exchange::{Expected, Unready, document, envelope::Before},
     meter,
 };
 use holdpoint_runtime::{clock, mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
@@ -62,17 +63,17 @@ pub enum CompleteTurnOutcome {
         /// Whether it named the outcome itself.
         named: bool,
     },
-    /// The turn failed.
-    Failed(Failure),
+    /// The turn failed; with the document that did not meet its gate, where that is why.
+    Failed(Failure, Option<Box<GateDocument>>),
     /// The program asks, or calls for help.
     Asks(Ask),
 }
 
 impl CompleteTurnOutcome {
     /// The same, of a program that was asked again so often for the sake of checkpoints.
-    fn after(mut self, (retry_count, last_failure): (u32, Option<String>)) -> Self {
+    fn after(mut self, unready: Unready) -> Self {
         if let Self::Completed { said: ValidCompletion { document: Some(document), .. }, .. } = &mut self {
-            (document.retry_count, document.last_failure) = (retry_count, last_failure);
+            unready.say_in(document);
         }
         self
     }
@@ -130,7 +131,7 @@ impl<B: Backend> Workbench<B> {
                 write(&output, failure.detail.as_bytes())?;
                 let metered = meter::nothing();
                 return Ok(CompletedTurn {
-                    outcome: CompleteTurnOutcome::Failed(failure),
+                    outcome: CompleteTurnOutcome::Failed(failure, None),
                     output,
                     metered,
                     markers_ignored: Vec::new(),
@@ -152,7 +153,7 @@ impl<B: Backend> Workbench<B> {
         let outcome = match came {
             Came::Asked(heard) => CompleteTurnOutcome::Asks(heard.ask),
             Came::Good(outcome) => outcome.after(unready),
-            Came::Failed(failure) => CompleteTurnOutcome::Failed(failure),
+            Came::Failed(failure) => CompleteTurnOutcome::Failed(failure, unready.into_document()),
         };
         let markers_ignored = said_nothing(&result, &turn.waypoint);
         Ok(CompletedTurn { outcome, output, metered, markers_ignored, _folder: folder })

@@ -12,7 +12,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest,
     artifact::{ExchangeErrorKind, ExchangeStatus},
-    checkpoint::GateDemands,
+    checkpoint::{GateDemands, GateDocument},
 };
 
 use super::{
@@ -36,8 +36,33 @@ pub struct ExchangeCourse {
     least: bool,
     /// What the gate demands.
     demands: GateDemands,
-    /// How often the program was asked again for the sake of checkpoints, and why the last time.
-    unready: (u32, Option<String>),
+    /// What came of asking the program again for the sake of checkpoints.
+    unready: Unready,
+}
+
+/// What came of asking a program again for the sake of checkpoints (DOC-8).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Unready {
+    /// How often it was asked.
+    pub retries: u32,
+    /// Why the last time, in one line.
+    pub last_failure: Option<String>,
+    /// Its document as it was when nothing more was tried.
+    pub document: Option<Box<GateDocument>>,
+}
+
+impl Unready {
+    /// Says it in a document that is handed off.
+    pub(crate) fn say_in(self, document: &mut GateDocument) {
+        (document.retry_count, document.last_failure) = (self.retries, self.last_failure);
+    }
+
+    /// The document that is not ready, which says it.
+    pub(crate) fn into_document(mut self) -> Option<Box<GateDocument>> {
+        let mut document = self.document.take()?;
+        self.say_in(&mut document);
+        Some(document)
+    }
 }
 
 /// What is done about a failure.
@@ -111,13 +136,13 @@ impl ExchangeCourse {
     /// An exchange that has not failed yet.
     #[must_use]
     pub fn new(settings: ExchangeSettings, demands: GateDemands) -> Self {
-        let unready = (0, None);
+        let unready = Unready::default();
         Self { settings, retries: 0, fresh: 0, last: None, prompt_bytes: usize::MAX, least: false, demands, unready }
     }
 
-    /// How often the program was asked again for the sake of checkpoints, and why the last time (DOC-8).
+    /// What came of asking the program again for the sake of checkpoints.
     #[must_use]
-    pub fn unready(&self) -> (u32, Option<String>) {
+    pub fn unready(&self) -> Unready {
         self.unready.clone()
     }
 
@@ -131,8 +156,8 @@ impl ExchangeCourse {
     /// random number from 0 to 1.
     #[must_use]
     pub fn next(&mut self, problem: &ResultProblem, can_start: bool, ask: &PromptRequest<'_>, chance: f64) -> Next {
-        if let Some(validation) = &problem.validation {
-            return self.validate_again(validation, ask);
+        if let Some(document) = &problem.unready {
+            return self.validate_again(document, ask);
         }
         match problem.kind {
             ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed if can_start => self.fresh(chance),
@@ -155,14 +180,16 @@ impl ExchangeCourse {
     }
 
     /// The program hears which checkpoints do not hold, in the conversation that it is in and at once (DOC-6).
-    fn validate_again(&mut self, validation: &GateValidation, ask: &PromptRequest<'_>) -> Next {
-        let validation = validation.clone().after(&self.demands, self.unready.0);
-        self.unready.1 = Some(checkpoints::in_one_line(&self.demands, &validation));
+    fn validate_again(&mut self, document: &GateDocument, ask: &PromptRequest<'_>) -> Next {
+        let results = &document.checkpoints;
+        let validation = GateValidation::of(&self.demands, results.clone(), self.unready.retries);
+        self.unready.last_failure = Some(checkpoints::in_one_line(&self.demands, results));
         if validation.escalate {
+            self.unready.document = Some(Box::new(document.clone()));
             return Next::End(ExchangeEnd::CheckpointsUnmet);
         }
-        self.unready.0 += 1;
-        let feedback = checkpoints::feedback(&self.demands, &validation, self.unready.0);
+        self.unready.retries += 1;
+        let feedback = checkpoints::feedback(&self.demands, results, self.unready.retries);
         let prompt = prompt::for_checkpoints(&feedback, ask);
         Next::Ask { prompt, delay: Duration::ZERO, same_conversation: true }
     }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::{
     book::{Book, ProgramRun},
     component::Expected,
-    course::{ExchangeCourse, ExchangeEnd, Next},
+    course::{ExchangeCourse, ExchangeEnd, Next, Unready},
     envelope::Before,
     limits,
     problem::ResultProblem,
@@ -144,9 +144,9 @@ impl<'a> Exchange<'a> {
         true
     }
 
-    /// How often the program was asked again for the sake of checkpoints, and why the last time.
+    /// What came of asking the program again for the sake of checkpoints.
     #[must_use]
-    pub fn unready(&self) -> (u32, Option<String>) {
+    pub fn unready(&self) -> Unready {
         self.course.unready()
     }
 
@@ -179,7 +179,7 @@ impl<'a> Exchange<'a> {
             }
             Next::Fresh { delay } => (delay, Again { prompt: None, same_conversation: false, retry: self.tries() }),
             Next::Ask { prompt, delay, same_conversation } => {
-                if !problem.of_files && problem.validation.is_none() {
+                if !problem.of_files && problem.unready.is_none() {
                     self.asked = true;
                     self.kept.clone_from(&problem.kept);
                 }

@@ -1,7 +1,6 @@
 //! What is wrong with what a program handed over (RETRY-2).
 
-use holdpoint_core::checkpoints::GateValidation;
-use holdpoint_protocol::{Digest, artifact::ExchangeErrorKind};
+use holdpoint_protocol::{Digest, artifact::ExchangeErrorKind, checkpoint::GateDocument};
 use serde_json::{Map, Value};
 
 /// What is wrong with a program's result.
@@ -15,8 +14,8 @@ pub struct ResultProblem {
     pub missing: Vec<String>,
     /// What is kept of the object, so that only the rest is asked for.
     pub kept: Option<Map<String, Value>>,
-    /// What came of the gate's checkpoints, where they are what is wrong.
-    pub validation: Option<Box<GateValidation>>,
+    /// The document, with what came of the gate's checkpoints, where they are what is wrong.
+    pub unready: Option<Box<GateDocument>>,
     /// It is wrong with the files that the program left, and not with what it printed.
     pub of_files: bool,
 }
@@ -25,7 +24,7 @@ impl ResultProblem {
     /// A problem without more than its words.
     #[must_use]
     pub fn new(kind: ExchangeErrorKind, details: impl Into<String>) -> Self {
-        Self { kind, details: details.into(), missing: Vec::new(), kept: None, validation: None, of_files: false }
+        Self { kind, details: details.into(), missing: Vec::new(), kept: None, unready: None, of_files: false }
     }
 
     /// What keeps the files that the program left from being handed off.

@@ -19,7 +19,7 @@ use holdpoint_protocol::{
     artifact::{Act, ActCode, Handed, Verb},
     ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Sequence},
-    state::{Phase, QuestionKind, Resume},
+    state::{Held, Phase, QuestionKind, Resume},
     streams,
     subjects::{self, HandedSubject},
     turn::{Feedback, Turn},
@@ -342,12 +342,14 @@ impl State {
     async fn held(&mut self, waypoint: &WaypointId) -> Result<(Option<Box<Turn>>, Option<Box<Feedback>>), Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
-        let Phase::Held(held) = books.state(waypoint).phase else { return Ok((None, None)) };
-        if let Resume::Turn(open) = &held.resume {
-            let turn = books.turn(&shell, waypoint, &open.turn).await?;
-            return Ok((turn.map(Box::new), None));
-        }
-        Ok((None, books.kept(&shell, waypoint).await?))
+        let state = books.state(waypoint);
+        let open = match &state.phase {
+            Phase::Held(Held { resume: Resume::Turn(open), .. }) => open,
+            Phase::Waiting(question) => &question.turn,
+            Phase::Held(_) => return Ok((None, books.kept(&shell, waypoint).await?)),
+            _ => return Ok((None, None)),
+        };
+        Ok((books.turn(&shell, waypoint, &open.turn).await?.map(Box::new), None))
     }
 
     /// Takes an act on the whole flight into its own journal.

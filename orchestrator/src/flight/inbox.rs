@@ -103,6 +103,7 @@ impl State {
             let item = InboxItem {
                 context: context(books, &waits),
                 kind: waits.kind,
+                block_reason: waits.block_reason,
                 flight: books.id().clone(),
                 gate: waits.gate,
                 since: waits.since,

@@ -8,7 +8,7 @@ use crate::{
     artifact::{Confidence, Verb},
     facts::Oid,
     ids::{AgentName, FlightId, GateId, WaypointId},
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     workflow::GateContext,
 };
 
@@ -96,6 +96,9 @@ pub struct InboxItem {
     /// What depends on the answer, or what led to the call for help, in the asker's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_context: Option<String>,
+    /// What kind of obstacle is in the way, where a document or a completion says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_reason: Option<BlockReason>,
     /// What an open gate says to the one who completes it.
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,

@@ -9,6 +9,7 @@ use crate::{
     artifact::{Metered, TokenUsage, artifact},
     facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
+    reason::BlockReason,
 };
 
 /// How sure the asker is of its own best guess.
@@ -40,6 +41,9 @@ artifact! {
         confidence: Confidence,
         /// The answers it can work with.
         options: Vec<String>,
+        /// What kind of obstacle is in its way (DOC-7); where it does not say, a person's decision.
+        #[serde(default)]
+        block_reason: BlockReason,
         /// What was there when it asked; the next turn goes on from it.
         #[serde(default)]
         work: Option<WorkInProgress>,

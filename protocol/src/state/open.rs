@@ -10,6 +10,7 @@ use crate::{
     facts::Verdict,
     ids::{AgentName, CriterionId, GateId, RoleId, TurnId},
     journal::Cause,
+    reason::BlockReason,
 };
 
 /// The turn a waypoint waits for.
@@ -113,6 +114,9 @@ pub struct Question {
     pub asked: Cause,
     /// A question, or a call for help.
     pub kind: QuestionKind,
+    /// What kind of obstacle is in the asker's way (DOC-7).
+    #[serde(default)]
+    pub block_reason: BlockReason,
     /// Since when.
     pub since: Timestamp,
     /// When it is held for want of an answer; `None`: never.

@@ -237,6 +237,7 @@ fn question(handoff: &Handoff<Box<AgentQuestion>>, entry: &EntryLine) -> Handed 
                 decision_context: asked.context.clone(),
                 confidence: Confidence::Low,
                 options: asked.options.clone(),
+                block_reason: asked.block_reason,
                 work,
                 waits_until: if let Ends::NotBefore(until) = asked.ends { Some(until) } else { None },
                 waited: asked.ends == Ends::TurnAfterAll,

@@ -11,7 +11,8 @@ use holdpoint_protocol::{
     checkpoint::GateDocument,
     ids::{AgentName, TurnId, role},
     journal::{Cause, Entry},
-    state::{Outcome, Phase, QuestionKind, Resume},
+    reason::BlockReason,
+    state::{Held, Outcome, Phase, QuestionKind, Resume},
     turn::{Feedback, Turn},
     workflow::WorkflowSpec,
 };
@@ -92,6 +93,7 @@ impl Fixture {
                 decision_context: String::new(),
                 confidence: Confidence::Low,
                 options: OPTIONS.map(str::to_owned).to_vec(),
+                block_reason: BlockReason::default(),
                 work: None,
                 waits_until: None,
                 waited: false,
@@ -267,9 +269,11 @@ impl Fixture {
 
     /// What held work goes on with, as the orchestrator finds it in the journal.
     fn kept(&self, name: &str) -> (Option<Box<Turn>>, Option<Box<Feedback>>) {
-        let Phase::Held(held) = self.state(name).phase else { return (None, None) };
-        if let Resume::Turn(open) = held.resume {
-            return (self.turn_of(name, &open.turn), None);
+        match self.state(name).phase {
+            Phase::Held(Held { resume: Resume::Turn(open), .. }) => return (self.turn_of(name, &open.turn), None),
+            Phase::Waiting(question) => return (self.turn_of(name, &question.turn.turn), None),
+            Phase::Held(_) => {}
+            _ => return (None, None),
         }
         let mut entries = self.journal(name).iter().rev().map(super::fixture::Stored::read);
         match entries.find(|entry| !matches!(entry, Entry::Revised(_))) {

@@ -19,7 +19,10 @@ use super::{
     fixture::{Fixture, Taken},
     parts::{build_request, fleet, plan, waypoint},
 };
-use crate::engine::{Input, Refusal, invariants};
+use crate::{
+    audit::tests::account::Account,
+    engine::{Input, Refusal, invariants},
+};
 
 const FIRST: &str = "# Impact\n\nNone.\n";
 
@@ -85,6 +88,7 @@ fn an_edited_document_takes_the_place_of_the_gates_newest_and_later_turns_get_it
     assert_eq!((acted.by.as_str(), acted.verb), (ADA, Verb::Revise));
     let built = fixture.fulfil("w", |_| {}).turn();
     assert_eq!(build_request(&built).documents, [revised.document]);
+    assert_eq!(Account::of(&fixture).audit().findings, []);
 }
 
 #[test]

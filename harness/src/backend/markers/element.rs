@@ -1,6 +1,6 @@
 //! The XML-like elements in a text. What is not one of ours, or not closed, is text.
 
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
 
 use super::{Claim, Completion, MARKERS_MAX, Markers, PrintedQuestion, Validation, cut};
 use crate::backend::question::{BadQuestion, ValidQuestion, confidence_word};
@@ -81,6 +81,7 @@ fn question(attributes: &str, content: &str) -> PrintedQuestion {
         decision_context: attribute(attributes, "context").unwrap_or_default().to_owned(),
         confidence,
         options: options.unwrap_or_default(),
+        block_reason: BlockReason::default(),
     };
     question.checked()
 }

@@ -1,7 +1,7 @@
 //! JSON objects in a text that mean something: answer envelopes and questions. Each begins a line.
 
 use holdpoint_core::lenient;
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
 use serde_json::{Map, Value};
 
 use super::{Contract, PrintedQuestion, PrintedResult};
@@ -156,6 +156,7 @@ fn question(map: &Map<String, Value>) -> PrintedQuestion {
         decision_context: first("decision_context", ["decision_context", "context"])?,
         confidence: confidence(map)?.unwrap_or(Confidence::Low),
         options: options(map)?,
+        block_reason: BlockReason::default(),
     };
     question.checked()
 }

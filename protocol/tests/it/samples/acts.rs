@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::role,
     journal::Sequence,
-    reason::ReasonCode,
+    reason::{BlockReason, ReasonCode},
     state::Outcome,
 };
 
@@ -111,6 +111,7 @@ fn inbox() -> Inbox {
         taken_by: None,
         to: Vec::new(),
         context: gate_context(),
+        block_reason: Some(BlockReason::ExternalDependency),
         question: Some("Which error type?".to_owned()),
         decision_context: Some("the public API".to_owned()),
         options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
@@ -127,6 +128,7 @@ fn inbox() -> Inbox {
     };
     let failed = InboxItem {
         kind: InboxKind::Failed,
+        block_reason: None,
         to: vec![person()],
         question: None,
         decision_context: None,

@@ -305,6 +305,7 @@ fn conversation() -> Kinds {
             decision_context: "the public API".to_owned(),
             confidence: Confidence::Low,
             options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
+            block_reason: BlockReason::ScopeChange,
             work: Some(work_in_progress()),
             waits_until: None,
             waited: false,

@@ -191,6 +191,7 @@ fn held(status: Status, resume: Resume) -> Phase {
 
 pub(super) fn waiting(kind: QuestionKind) -> Phase {
     Phase::Waiting(Question {
+        block_reason: BlockReason::ExternalDependency,
         turn: open_turn(role::BUILDER, Purpose::Build),
         asked: cause(),
         kind,

@@ -1,11 +1,11 @@
 //! Held work that people have tried again.
 
 use holdpoint_protocol::{
-    artifact::ActCode,
+    artifact::{ActCode, Verb},
     facts::Verdict,
     ids::role,
-    reason::ReasonCode,
-    state::{Outcome, Phase, Status},
+    reason::{BlockReason, ReasonCode},
+    state::{Outcome, Phase, QuestionKind, Status},
 };
 
 use super::{code, reason};
@@ -15,7 +15,7 @@ use crate::{
         tests::{
             desk::ADA,
             fixture::Fixture,
-            parts::{build_request, failure, guard},
+            parts::{build_request, failure, guard, id},
         },
     },
     flight,
@@ -98,4 +98,34 @@ fn a_landing_that_keeps_failing_is_held_and_lands_after_a_retry() {
     fixture.retry("w", |_| {}).decided();
     fixture.land("w");
     assert_eq!(fixture.status("w"), Status::Complete);
+}
+
+#[test]
+fn what_waits_for_something_else_than_a_persons_decision_is_tried_again_without_an_answer() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let asks = |fixture: &mut Fixture, reason: BlockReason| {
+        let Input::Asked(mut asked) = fixture.question("w", QuestionKind::Clarification, "It is down", None) else {
+            unreachable!("a question is asked")
+        };
+        asked.body.block_reason = reason;
+        fixture.feed("w", Input::Asked(asked)).decided();
+        let Phase::Waiting(question) = fixture.phase("w") else { panic!("{:?}", fixture.phase("w")) };
+        assert_eq!(question.block_reason, reason);
+        question
+    };
+    let actions = |fixture: &Fixture| flight::actions(&fixture.flight, &id("w"), Some(&fixture.state("w")));
+    let first = asks(&mut fixture, BlockReason::ExternalDependency);
+    assert_eq!(actions(&fixture), [Verb::Answer, Verb::Retry, Verb::Cancel]);
+    let again = fixture.retry("w", |retry| {
+        (retry.on, retry.note) = (Some(first.asked.artifact.to_string()), Some("it is up".to_owned()));
+    });
+    let again = again.turn();
+    assert_eq!(
+        build_request(&again).feedback.as_ref().map(|told| told.notes.clone()),
+        Some(vec!["it is up".to_owned()])
+    );
+    let plain = asks(&mut fixture, BlockReason::NeedsHumanInput);
+    assert_eq!(actions(&fixture), [Verb::Answer, Verb::Cancel]);
+    let on = Some(plain.asked.artifact.to_string());
+    assert_eq!(code(fixture.retry("w", |retry| retry.on = on)), ActCode::NothingOpen, "only an answer helps");
 }
