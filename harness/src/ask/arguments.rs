@@ -14,6 +14,7 @@ Reaches the people and the harness behind this turn. For agents' programs, insid
 Usage: holdpoint-ask complete [--outcome complete|needs_review|blocked] --summary TEXT [--blocker TEXT]...
                               [--block-reason needs_human_input|external_dependency|scope_change]
                               [--rejection-notes TEXT] [--checkpoint NAME=pass|fail|skip[:WHY]]... [--metadata JSON]
+       holdpoint-ask validate [the options of complete]
        holdpoint-ask plan [--target PATH]... [--validate COMMAND]... [--covers CRITERION]...
        holdpoint-ask question TEXT [--option TEXT]... [--confidence low|medium|high] [--context TEXT] [--patience TIME]
        holdpoint-ask help TEXT
@@ -33,6 +34,8 @@ The last completion counts, whatever you print, if your program then ends with e
 --rejection-notes  what else the next agent to get the work has to know
 --checkpoint       what you say of a checkpoint of the gate that only you can know; may be repeated
 --metadata         a JSON object of your own
+
+validate: says whether such a completion would be taken, by the same rules, and records nothing. It needs no summary.
 
 The document of a gate that wants one is the file $HOLDPOINT_DOCUMENT_FILE: write it before you complete the gate.
 
@@ -82,21 +85,26 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
     match arguments.next().as_deref() {
         None => Err("nothing is asked".to_owned()),
         Some("--help" | "-h") => Ok(Typed::Usage),
-        Some("complete") => complete(arguments).map(Typed::Ask),
+        Some("complete") => {
+            completion("complete", arguments).map(|completion| Typed::Ask(RequestKind::Complete { completion }))
+        }
+        Some("validate") => {
+            completion("validate", arguments).map(|completion| Typed::Ask(RequestKind::Validate { completion }))
+        }
         Some("plan") => plan(arguments).map(Typed::Ask),
         Some("question") => question(arguments).map(Typed::Ask),
         Some("help") => help(arguments).map(Typed::Ask),
         Some("status") => nothing("status", arguments).map(|()| Typed::Ask(RequestKind::Status)),
         Some("task") => nothing("task", arguments).map(|()| Typed::Task),
         Some("context") => context(arguments),
-        Some(other) => {
-            Err(format!("{other:?} is none of `complete`, `plan`, `question`, `help`, `task`, `context` and `status`"))
-        }
+        Some(other) => Err(format!(
+            "{other:?} is none of `complete`, `validate`, `plan`, `question`, `help`, `task`, `context` and `status`"
+        )),
     }
 }
 
 /// A completion, as it was typed: what is wrong with it is the harness's to say.
-fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, String> {
+fn completion(of: &str, mut arguments: impl Iterator<Item = String>) -> Result<Map<String, Value>, String> {
     let (mut completion, mut blockers, mut stated) = (Map::new(), Vec::new(), Vec::new());
     while let Some(argument) = arguments.next() {
         let (name, value) = option(&argument, &mut arguments);
@@ -119,8 +127,8 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
                 completion.insert("metadata".to_owned(), metadata.into());
                 continue;
             }
-            other if other.starts_with("--") => return Err(format!("{other} is no option of `complete`")),
-            other => return Err(format!("`complete` takes options only: put {other:?} behind --summary or --blocker")),
+            other if other.starts_with("--") => return Err(format!("{other} is no option of `{of}`")),
+            other => return Err(format!("`{of}` takes options only: put {other:?} behind --summary or --blocker")),
         };
         if completion.insert(key.to_owned(), value?.into()).is_some() {
             return Err(format!("{name} is there twice"));
@@ -132,7 +140,7 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<RequestKind, 
     if !stated.is_empty() {
         completion.insert("checkpoints".to_owned(), stated.into());
     }
-    Ok(RequestKind::Complete { completion })
+    Ok(completion)
 }
 
 /// `NAME=STATUS` or `NAME=STATUS:WHY`, as a completion has it.
@@ -285,6 +293,12 @@ mod tests {
         let line = ["complete", "--summary=", "--metadata", r#"{"tokens": 7}"#];
         let Ok(Typed::Ask(RequestKind::Complete { completion })) = typed(&line) else { panic!("a completion") };
         assert_eq!(Value::from(completion), json!({"summary": "", "metadata": {"tokens": 7}}));
+        let line = ["validate", "--checkpoint", "done=pass"];
+        let Ok(Typed::Ask(RequestKind::Validate { completion })) = typed(&line) else { panic!("a completion") };
+        assert_eq!(
+            Value::from(completion),
+            json!({"checkpoints": [{"name": "done", "status": "pass", "message": ""}]})
+        );
         assert_eq!(typed(&["status"]), Ok(Typed::Ask(RequestKind::Status)));
         assert_eq!((typed(&["task"]), typed(&["context"])), (Ok(Typed::Task), Ok(Typed::Context(None))));
         assert_eq!(typed(&["context", "goal"]), Ok(Typed::Context(Some("goal".to_owned()))));

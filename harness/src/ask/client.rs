@@ -114,6 +114,10 @@ fn asked(wanted: RequestKind, socket: Option<PathBuf>) -> Told {
             let out = lines(&json!({"outcome": recorded.outcome}));
             Told { code: 0, out, beside: recorded.warning.map_or(Beside::Nothing, Beside::Json) }
         }
+        Ok(Became::Valid(recorded)) => {
+            let out = lines(&json!({"valid": true, "outcome": recorded.outcome}));
+            Told { code: 0, out, beside: recorded.warning.map_or(Beside::Nothing, Beside::Json) }
+        }
         Ok(Became::Wrong(error)) => Told { code: exit::USAGE, out: String::new(), beside: Beside::Json(error) },
         Ok(Became::Planned) => Told { code: 0, out: lines(&json!({"recorded": "plan"})), beside: Beside::Nothing },
         Ok(Became::Pulled(Pulled { text, cut })) => {

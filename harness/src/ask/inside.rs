@@ -38,6 +38,8 @@ const JUDGES: (&str, &str) = (
 const COMPLETES: &str =
     "Complete it with `holdpoint-ask complete`, or print the completion; then end your program with exit code 0.";
 
+/// The summary of a completion that is only tried.
+const UNSAID: &str = "not said yet";
 /// How often one run of a program may say what it means to do.
 const PLANS_MAX: u32 = 8;
 
@@ -188,10 +190,21 @@ impl<'a> Inside<'a> {
 
     fn answer(&mut self, call: &ValidRequest) -> Became {
         match call {
-            ValidRequest::Complete(object) => match self.complete(object) {
-                Ok(recorded) => Became::Completed(Box::new(recorded)),
+            ValidRequest::Complete(object) => match self.judged(object) {
+                Ok((completed, recorded)) => {
+                    tracing::info!(outcome = ?recorded.outcome, "the program completed its turn");
+                    self.completed = Some(completed);
+                    Became::Completed(Box::new(recorded))
+                }
                 Err(wrong) => Became::Wrong(wrong),
             },
+            ValidRequest::Validate(object) => {
+                // Its words come last, and nothing depends on them.
+                let mut object = object.clone();
+                object.entry("summary").or_insert_with(|| UNSAID.into());
+                let judged = self.judged(&object);
+                judged.map_or_else(Became::Wrong, |(_, recorded)| Became::Valid(Box::new(recorded)))
+            }
             ValidRequest::Status => Became::Status(Box::new(self.standing())),
             ValidRequest::Ask(_) | ValidRequest::Plan(_) | ValidRequest::Pull(..) => {
                 Became::Refused("this is not about the turn".to_owned())
@@ -199,7 +212,8 @@ impl<'a> Inside<'a> {
         }
     }
 
-    fn complete(&mut self, object: &Map<String, Value>) -> Result<Recorded, Value> {
+    /// What a completion would come to if the program ended well now.
+    fn judged(&self, object: &Map<String, Value>) -> Result<(Completed, Recorded), Value> {
         let Some((turn, request)) = self.completes() else {
             let (turn, ends_with) = if self.turn.is_some() { MAKES } else { JUDGES };
             return Err(completion::elsewhere(turn, ends_with).to_json());
@@ -210,9 +224,7 @@ impl<'a> Inside<'a> {
         };
         let recorded =
             Recorded { outcome: completed.said.outcome, warning: completion::warning(&completed.said.blockers) };
-        tracing::info!(outcome = ?recorded.outcome, "the program completed its turn");
-        self.completed = Some(completed);
-        Ok(recorded)
+        Ok((completed, recorded))
     }
 
     fn completes(&self) -> Option<(&'a Turn, &'a CompletionRequest)> {

@@ -79,6 +79,11 @@ pub enum RequestKind {
         /// The completion as a program prints it: `outcome`, `summary`, `blockers`, `rejectionNotes`, `metadata`.
         completion: Map<String, Value>,
     },
+    /// To know whether such a completion would be taken.
+    Validate {
+        /// The completion.
+        completion: Map<String, Value>,
+    },
     /// To say what is meant to be done.
     Plan {
         /// Paths that it means to touch.
@@ -124,6 +129,8 @@ pub enum Became {
     Refused(String),
     /// It is the turn's completion, unless another one follows.
     Completed(Box<Recorded>),
+    /// Such a completion would be taken. Nothing is recorded.
+    Valid(Box<Recorded>),
     /// The completion cannot be taken: `{"error": CODE, "message": …, …}` (GATE-22). The turn goes on.
     Wrong(Value),
     /// It is recorded as the plan of the turn.
@@ -201,6 +208,8 @@ pub enum ValidRequest {
     Ask(Patient),
     /// A completion, which the harness holds against the turn.
     Complete(Map<String, Value>),
+    /// Whether such a completion would be taken.
+    Validate(Map<String, Value>),
     /// What is meant to be done.
     Plan(DeclaredPlan),
     /// How the turn stands.
@@ -257,6 +266,7 @@ pub fn checked(wanted: RequestKind) -> Result<ValidRequest, BadQuestion> {
             ValidRequest::Ask(Patient { ask, patience: Duration::ZERO })
         }
         RequestKind::Complete { completion } => ValidRequest::Complete(completion),
+        RequestKind::Validate { completion } => ValidRequest::Validate(completion),
         RequestKind::Plan { targets, validation, coverage } => {
             ValidRequest::Plan(DeclaredPlan { targets, validation, coverage }.checked()?)
         }

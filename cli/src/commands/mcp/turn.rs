@@ -205,6 +205,7 @@ impl Turn {
             Ok(Became::Answer(answer)) => Ok(Reply::Json(json!({"became": "answer", "answer": answer}))),
             Ok(Became::Result) => Ok(Reply::Json(json!({"became": "result", "message": RESULT}))),
             Ok(Became::Completed(recorded)) => Ok(Reply::Json(json!(recorded))),
+            Ok(Became::Valid(recorded)) => Ok(Reply::Json(json!(recorded))),
             Ok(Became::Planned) => Ok(Reply::Json(json!({"recorded": "plan"}))),
             Ok(Became::Status(standing)) => Ok(Reply::Json(json!(standing))),
             Ok(Became::Pulled(pulled)) => Ok(Reply::Json(json!(pulled))),

@@ -52,6 +52,19 @@ fn a_wrong_completion_is_taught_the_last_right_one_is_kept_and_a_wrong_one_behin
 }
 
 #[test]
+fn a_completion_is_tried_by_the_same_rules_and_nothing_is_recorded() {
+    let turn = turn();
+    let mut inside = Inside::of(&turn, &Nobody);
+    let tried = |object: Value| ValidRequest::Validate(object.as_object().unwrap().clone());
+    let error = wrong(inside.answer(&tried(json!({"outcome": "needs_review"}))));
+    assert_eq!(error["error"], "missing_blockers");
+    let valid = inside.answer(&tried(json!({"outcome": "needs_review", "blockers": ["name the source in section 2"]})));
+    assert_eq!(valid, Became::Valid(Box::new(Recorded { outcome: Outcome::NeedsReview, warning: None })));
+    assert_eq!(standing(&mut inside).completion, None);
+    assert_eq!(inside.into_completed(), None);
+}
+
+#[test]
 fn a_turn_says_where_it_stands_what_was_answered_and_what_ends_it() {
     let mut turn = turn();
     let answer = |option: &str| Clarified {

@@ -112,7 +112,12 @@ pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_complete
         let optional = if one.required { "" } else { " (optional)" };
         let _ = writeln!(text, "- `{}`{optional}: {how}", one.name);
     }
-    let over_the_line = if is_completed { ", or with `holdpoint-ask complete --checkpoint NAME=pass`" } else { "" };
+    let over_the_line = if is_completed {
+        ", or with `holdpoint-ask complete --checkpoint NAME=pass`; `holdpoint-ask validate` with the same options says what does not \
+         hold, and records nothing"
+    } else {
+        ""
+    };
     let _ = write!(
         text,
         "\nSay what you alone can say in the front matter of that file (`checkpoints: [{{name: NAME, status: pass}}]`){over_the_line}. \
