@@ -21,6 +21,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
+    artifact::Verb,
     ids::{AgentName, FlightId, WaypointId, role},
     journal::Entry,
     storage::Storage,
@@ -32,6 +33,7 @@ pub(crate) use plans::Plans;
 use crate::{
     client::Client,
     commands::forget::goes_on_by,
+    documents,
     failure::{Failure, chain},
     live::Listening,
     observe::{Follower, Source},
@@ -207,6 +209,16 @@ impl ConsoleFleet for Seen {
             Some(plans) => Ok(plans.submit(&self.client, text).await?),
             None => Err(ConsoleProblem::not_found(self.unplanned().unwrap_or_default())),
         }
+    }
+
+    async fn revise(&self, reference: &str, text: &str) -> Result<String, ConsoleProblem> {
+        let old = documents::find(&self.client, reference).await?;
+        let written = old.document.with_text(text);
+        let (about, is_changed) = documents::revise::revise(&self.client, &old, reference, written.as_bytes()).await?;
+        if !is_changed {
+            return Ok("nothing was changed, and nothing is sent".to_owned());
+        }
+        Ok(acts::follows(&self.client, Verb::Revise, &about).await)
     }
 
     async fn act(&self, wanted: WantedAct) -> Result<String, ConsoleProblem> {

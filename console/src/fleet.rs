@@ -176,6 +176,10 @@ pub trait ConsoleFleet: Send + Sync + 'static {
     /// Begins a flight with a plan.
     fn submit(&self, text: &str) -> impl Future<Output = Result<FlightId, ConsoleProblem>> + Send;
 
+    /// Puts this text in the place of the document's that the reference names, signed with the key of [`ConsoleFleet::me`]; a sentence
+    /// that says what follows.
+    fn revise(&self, reference: &str, text: &str) -> impl Future<Output = Result<String, ConsoleProblem>> + Send;
+
     /// Does what a person wants, signed with the key of [`ConsoleFleet::me`]; a sentence that says what follows.
     fn act(&self, wanted: WantedAct) -> impl Future<Output = Result<String, ConsoleProblem>> + Send;
 }

@@ -5,6 +5,7 @@
 mod board;
 mod changes;
 mod document;
+mod editor;
 mod fleet;
 mod flight;
 mod flights;
@@ -23,6 +24,7 @@ mod waterfall;
 mod waypoint;
 
 pub(crate) use document::{Asked, document};
+pub(crate) use editor::{edited, revised};
 pub(crate) use fleet::{Crew, fleet};
 pub(crate) use flight::flight;
 pub(crate) use flights::{PER_PAGE, Summary, flights};

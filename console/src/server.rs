@@ -1,6 +1,7 @@
 //! Everything behind an address: what pages show. Requests are answered in [`answers`].
 
 mod answers;
+mod documents;
 mod form;
 mod plans;
 mod words;

@@ -154,7 +154,7 @@ impl Rights {
         if let Some(why) = self.submits() {
             return Some(why);
         }
-        let of_people = matches!(verb, Verb::Approve | Verb::Reject);
+        let of_people = matches!(verb, Verb::Approve | Verb::Reject | Verb::Revise);
         (of_people && !workflow::is_human(&self.me)).then(|| {
             format!("only a person's key does this, and {} is none: its name does not begin with human-", self.me)
         })
@@ -194,7 +194,9 @@ mod tests {
     fn only_a_persons_key_completes_gates_and_nothing_is_done_read_only() {
         let rights = |me: &str, read_only| Rights { me: me.parse().unwrap(), read_only };
         assert_eq!(rights("human-ann", false).refuses(Verb::Approve), None);
-        assert!(rights("ci", false).refuses(Verb::Reject).unwrap().contains("human-"));
+        for of_people in [Verb::Reject, Verb::Revise] {
+            assert!(rights("ci", false).refuses(of_people).unwrap().contains("human-"));
+        }
         assert_eq!(rights("ci", false).refuses(Verb::Retry), None);
         assert!(rights("human-ann", true).refuses(Verb::Retry).unwrap().contains("--read-only"));
     }

@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     api::InboxItem,
     artifact::{
         Act, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody, Pause,
-        PauseBody, Resume, ResumeBody, Retry, RetryBody,
+        PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
     },
     ids::AgentName,
     state::Outcome,
@@ -46,12 +46,15 @@ pub(super) async fn perform(client: &Client, wanted: WantedAct) -> Result<String
     let act = made(&about, client.bus().name().clone(), looked, what)?;
     act::perform(client, &about, &act).await?;
     let also = retry::all(client, &others).await.map(|also| format!("; {also}")).unwrap_or_default();
-    // It is done, whatever becomes of the look at it.
-    let done = match client.status_now(&about.flight).await {
+    Ok(format!("{}{also}", follows(client, verb, &about).await))
+}
+
+/// What follows from an act. It is done, whatever becomes of the look at it.
+pub(super) async fn follows(client: &Client, verb: Verb, about: &About) -> String {
+    match client.status_now(&about.flight).await {
         Ok(view) => done(verb, &view, about.waypoint.as_ref()),
         Err(_) => "done".to_owned(),
-    };
-    Ok(format!("{done}{also}"))
+    }
 }
 
 async fn looked(client: &Client, about: &About, seen: Option<String>, what: &ActKind) -> Result<Looked, Failure> {

@@ -3,11 +3,13 @@
 use holdpoint_core::document::{ArtifactDocument, file_name, pasts, unified_diff};
 use holdpoint_protocol::{
     api::HistoryLine,
+    artifact::{Artifact as _, Completion, Revise},
     ids::{FlightId, WaypointId},
 };
 use maud::{Markup, html};
 
 use super::{
+    editor,
     frame::Frame,
     parts::{lines, word},
     side::side_by_side,
@@ -33,6 +35,11 @@ pub(crate) struct Asked<'a> {
     pub(crate) with: Option<&'a str>,
 }
 
+/// The kind of what a document is one of many of: an edited one follows on what an agent handed over.
+fn series(kind: &str) -> &str {
+    if kind == Revise::KIND { Completion::KIND } else { kind }
+}
+
 /// A document and its place in the history.
 struct Placed {
     at: usize,
@@ -54,7 +61,8 @@ pub(crate) fn document(frame: &Frame, asked: Asked<'_>, history: &[HistoryLine])
         .collect();
     let shown = all.iter().find(|one| one.document.reference == of)?;
     let alike = |one: &&Placed| {
-        one.at != shown.at && one.document.kind == shown.document.kind && one.document.gate() == shown.document.gate()
+        let (one_of, of) = (&one.document, &shown.document);
+        one.at != shown.at && series(&one_of.kind) == series(&of.kind) && one_of.gate() == of.gate()
     };
     let other = match with {
         Some(with) => Some(all.iter().find(|one| one.document.reference == with)?),
@@ -73,6 +81,7 @@ pub(crate) fn document(frame: &Frame, asked: Asked<'_>, history: &[HistoryLine])
         h1 { (word(&shown.name)) }
         p.sub { (word(of)) " · " (shown.document.status()) @if shown.document.is_ready() { " · ready to hand on" } }
         (text_of(shown))
+        (editor::editor(frame, asked, &shown.document, history))
         @if !others.is_empty() {
             p { "Compare with: " @for (at, one) in others.iter().enumerate() {
                 @if at > 0 { ", " } a href=(frame.href(&address(one))) { (word(&one.name)) }

@@ -135,6 +135,7 @@ async fn within<F: ConsoleFleet>(
     match (path, is_post) {
         ("/act", true) => inner.act(body).await,
         ("/plan", true) => inner.plan(body).await,
+        ("/document", true) => inner.document(body).await,
         (_, true) => StatusCode::METHOD_NOT_ALLOWED.into_response(),
         ("/console.css", _) => ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], CSS).into_response(),
         ("/console.js", _) => ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT).into_response(),

@@ -1,15 +1,10 @@
 //! Plans that are looked at and submitted.
 
-use axum::{
-    body::Body,
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-};
-use maud::Markup;
+use axum::{body::Body, http::StatusCode, response::Response};
 
 use super::{
     Inner, form,
-    words::{plain, refused},
+    words::{fragment, plain, refused},
 };
 use crate::{connections::PAGE_TIMEOUT, fleet::ConsoleFleet, pages};
 
@@ -61,8 +56,4 @@ impl<F: ConsoleFleet> Inner<F> {
             Err(problem) => refused(&problem),
         }
     }
-}
-
-fn fragment(markup: &Markup) -> Response {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], markup.0.clone()).into_response()
 }

@@ -1,9 +1,10 @@
-//! Answers that are words alone, for the page's script to show.
+//! Answers for the page's script to show: words alone, or a part of a page.
 
 use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use maud::Markup;
 
 use crate::problem::ConsoleProblem;
 
@@ -11,6 +12,11 @@ use crate::problem::ConsoleProblem;
 pub(super) fn refused(problem: &ConsoleProblem) -> Response {
     let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
     plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
+}
+
+/// Markup that the page's script puts into the page.
+pub(super) fn fragment(markup: &Markup) -> Response {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], markup.0.clone()).into_response()
 }
 
 /// One line.

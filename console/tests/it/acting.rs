@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use holdpoint_console::{ActKind, WantedAct};
 
-use crate::lab::{FLIGHT, Lab, content, status};
+use crate::lab::{Ask, FLIGHT, Lab, content, status};
 
 const ANSWER: &str = "verb=answer&flight=harden-0a1b2c3d&waypoint=w&seen=HP%2F7&option=1&text=";
 const APPROVE: &str = "verb=approve&flight=harden-0a1b2c3d&waypoint=w&seen=HP%2F7&note=";
@@ -65,6 +65,61 @@ async fn a_plan_is_looked_at_without_being_submitted_and_its_mistakes_stand_at_t
     let refused = lab.post("/plan", &long).await;
     assert!(status(&refused) == 413 && refused.contains("262144 bytes"), "{refused}");
     assert_eq!(lab.fleet.submitted.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn an_edit_is_shown_before_it_is_sent_and_one_that_came_too_late_shows_both_and_loses_no_text() {
+    let lab = Lab::open("human-ann", false).await;
+    let page = |of: usize| format!("/flight/{FLIGHT}/w/document?of=HP_HANDOFF_WRITER%2F{of}");
+    let edit = |of: usize, go: &str, more: &str| {
+        format!(
+            "flight={FLIGHT}&waypoint=w&of=HP_HANDOFF_WRITER%2F{of}&go={go}{more}&text=%23+Impact%0D%0A%0D%0ASmall.%0D%0A"
+        )
+    };
+    let shown = lab.page(&page(1)).await;
+    assert!(
+        shown.contains("<textarea class=\"code\" name=\"text\"") && shown.contains("None &lt;i&gt;yet&lt;/i&gt;."),
+        "{shown}"
+    );
+    let looked = lab.post("/document", &edit(1, "look", "")).await;
+    assert!(status(&looked) == 200 && looked.contains("Small.") && !looked.contains("Nothing was done"), "{looked}");
+    assert_eq!(lab.fleet.documents.lock().unwrap().len(), 1, "a look sends nothing");
+    let strange = lab.ask(Ask { method: "POST", ..lab.own(&format!("{}/document", lab.prefix)) }).await;
+    assert_eq!(status(&strange), 403, "no page of this console asked for it");
+    let done = lab.post("/document", &edit(1, "revise", "")).await;
+    assert!(
+        status(&done) == 200 && done.contains("revised; w is looked at") && done.contains("HP_HANDOFF_WRITER/2"),
+        "{done}"
+    );
+    assert_eq!(lab.fleet.documents.lock().unwrap()[1], "# Impact\n\nSmall.\n");
+    lab.fleet.documents.lock().unwrap().push("# Impact\n\nGreat.\n".to_owned());
+    let late = lab.post("/document", &edit(2, "revise", "")).await;
+    for part in ["Nothing was done", "HP_HANDOFF_WRITER/3", "Great.", "Small.", "form=\"edit\" name=\"onto\""] {
+        assert!(status(&late) == 200 && late.contains(part), "{part}: {late}");
+    }
+    let older = lab.page(&page(2)).await;
+    assert!(
+        !older.contains("<textarea class=\"code\"") && older.contains("The newest document of its gate is"),
+        "{older}"
+    );
+    let onto = lab.post("/document", &edit(2, "revise", "&onto=HP_HANDOFF_WRITER%2F3")).await;
+    assert!(onto.contains("revised; w is looked at"), "{onto}");
+    assert_eq!(lab.fleet.documents.lock().unwrap().len(), 4);
+    let long = format!("flight={FLIGHT}&waypoint=w&of=x&go=revise&text={}", "x".repeat(200 << 10));
+    assert_eq!(status(&lab.post("/document", &long).await), 413);
+}
+
+#[tokio::test]
+async fn a_console_that_only_shows_and_a_scripts_key_revise_nothing() {
+    for (me, read_only, why) in [("human-ann", true, "--read-only"), ("ci", false, "only a person")] {
+        let lab = Lab::open(me, read_only).await;
+        let page = lab.page(&format!("/flight/{FLIGHT}/w/document?of=HP_HANDOFF_WRITER%2F1")).await;
+        assert!(page.contains("Revise is off: ") && page.contains(why), "{page}");
+        let edit = format!("flight={FLIGHT}&waypoint=w&of=HP_HANDOFF_WRITER%2F1&go=revise&text=x");
+        let refused = lab.post("/document", &edit).await;
+        assert!(status(&refused) == 409 && content(&refused).contains(why), "{refused}");
+        assert_eq!(lab.fleet.documents.lock().unwrap().len(), 1);
+    }
 }
 
 #[tokio::test]

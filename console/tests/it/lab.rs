@@ -38,6 +38,8 @@ pub(crate) struct Memory {
     pub(crate) me: AgentName,
     pub(crate) view: Mutex<Value>,
     pub(crate) acts: Mutex<Vec<WantedAct>>,
+    /// The documents of the gate `draft`, the newest last.
+    pub(crate) documents: Mutex<Vec<String>>,
     pub(crate) looks: AtomicU32,
     pub(crate) submitted: AtomicU32,
     pub(crate) hints: Notify,
@@ -45,6 +47,11 @@ pub(crate) struct Memory {
     pub(crate) opened: AtomicU32,
     /// Questions that are not answered yet.
     pub(crate) silent: watch::Sender<Vec<&'static str>>,
+}
+
+/// The reference of a document of the gate `draft`, counted from 1.
+pub(crate) fn reference_of(document: usize) -> String {
+    format!("HP_HANDOFF_WRITER/{document}")
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
@@ -68,6 +75,7 @@ impl Memory {
             me,
             view: view.into(),
             acts: Mutex::default(),
+            documents: vec!["# Impact\n\nNone <i>yet</i>.\n".to_owned()].into(),
             looks: AtomicU32::new(0),
             submitted: AtomicU32::new(0),
             hints: Notify::new(),
@@ -157,7 +165,22 @@ impl ConsoleFleet for Memory {
 
     async fn history(&self, _: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, ConsoleProblem> {
         self.may_answer(&format!("history of {waypoint}")).await;
-        Ok(Vec::new())
+        let line = |kind: &str, reference: String, artifact: Value| -> HistoryLine {
+            read(
+                json!({"at": "2026-11-22T10:00:00Z", "kind": kind, "ref": reference, "artifact": artifact, "standing": "taken"}),
+            )
+        };
+        let documents = self.documents.lock().unwrap();
+        let turn = json!({"turn_id": "t", "gate": "draft", "waypoint": "w", "request": {"context": {}}, "record": {}});
+        let mut history = vec![line("turn", "HP_JOURNAL/1".to_owned(), turn)];
+        history.extend(documents.iter().enumerate().map(|(at, text)| {
+            let kind = if at == 0 { "completion" } else { "revise" };
+            let artifact = json!({"waypoint_id": "w", "turn": "t", "gate": "draft", "document": {"text": text}});
+            line(kind, reference_of(at + 1), artifact)
+        }));
+        let newest = json!([{"gate": "draft", "from": reference_of(documents.len())}]);
+        history.push(line("decided", "HP_JOURNAL/2".to_owned(), json!({"record": {"state": {"documents": newest}}})));
+        Ok(history)
     }
 
     async fn open(&self, _: &FlightId) -> Result<(), ConsoleProblem> {
@@ -211,6 +234,16 @@ impl ConsoleFleet for Memory {
     async fn submit(&self, _: &str) -> Result<FlightId, ConsoleProblem> {
         self.submitted.fetch_add(1, Ordering::Relaxed);
         Ok(FLIGHT.parse().unwrap())
+    }
+
+    async fn revise(&self, reference: &str, text: &str) -> Result<String, ConsoleProblem> {
+        let mut documents = self.documents.lock().unwrap();
+        if reference != reference_of(documents.len()) {
+            let message = "another one is the newest".to_owned();
+            return Err(ConsoleProblem { not_found: false, message, hint: String::new() });
+        }
+        documents.push(text.to_owned());
+        Ok("revised; w is looked at".to_owned())
     }
 
     async fn act(&self, wanted: WantedAct) -> Result<String, ConsoleProblem> {
