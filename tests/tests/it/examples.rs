@@ -42,16 +42,32 @@ fn codemod_fleet_is_accepted_crate_by_crate() {
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{branch}")]).trim(), waypoints.len().to_string());
 }
 
-#[test]
-fn a_wrong_status_is_reworked_from_its_evidence_and_lands() {
-    let (world, run) = fly("over-http", "1");
+/// A service whose first version answers one test with a wrong status.
+#[track_caller]
+fn is_reworked(example: &str, waypoint: &str, (file, right): (&str, &str)) {
+    let (world, run) = fly(example, "1");
     run.expect(0);
-    let waypoint = run.waypoint("bookings");
+    let waypoint = run.waypoint(waypoint);
     assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &2.into()), "{waypoint}");
     let criteria: Vec<_> = waypoint["criteria"].as_array().unwrap().iter().map(|c| c["id"].clone()).collect();
     assert_eq!(criteria, ["test-1", "test-2", "test-3"]);
-    let routes = world.git(&["show", &format!("{}:api/routes.py", waypoint["commit"].as_str().unwrap())]);
-    assert!(routes.contains("return 401, \"the token is expired\""), "{routes}");
+    let routes = world.git(&["show", &format!("{}:{file}", waypoint["commit"].as_str().unwrap())]);
+    assert!(routes.contains(right), "{routes}");
+}
+
+#[test]
+fn a_wrong_status_is_reworked_from_its_evidence_and_lands() {
+    is_reworked("over-http", "bookings", ("api/routes.py", "return 401, \"the token is expired\""));
+}
+
+#[test]
+fn a_wrong_status_of_a_node_service_is_reworked_from_its_evidence_and_lands() {
+    is_reworked("over-http/node", "orders", ("routes.js", "return [422, \"count is no whole number above zero\"]"));
+}
+
+#[test]
+fn a_wrong_status_of_a_rust_service_is_reworked_from_its_evidence_and_lands() {
+    is_reworked("over-http/rust", "celsius", ("src/routes.rs", "(422, \"below absolute zero\".to_owned())"));
 }
 
 #[test]
