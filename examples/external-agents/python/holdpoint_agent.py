@@ -16,6 +16,7 @@ class Agent:
         self.role, self.name, self.n = role, claims["name"], 0
         self.pool = next(tag[5:] for tag in claims["nats"]["tags"] if tag.startswith("pool:"))
         self.stopping, self.news, self.refusals = False, asyncio.Event(), []
+        self.refused = None  # Why what was handed off in this turn is not taken.
 
     def stop(self):
         self.stopping = True
@@ -42,6 +43,7 @@ class Agent:
                     await self.correct(self.refusals.pop(0), work)
                 elif message := await self.pull():
                     self.turn, self.delivery, self.n = json.loads(message.data), message.metadata.num_delivered, 0
+                    self.refused = None
                     self.source = f"HP_JOURNAL/{message.metadata.sequence.stream}"
                     await self.serve(message, plan, work)
                 else:
@@ -103,7 +105,7 @@ class Agent:
         """Says what was wrong. If the turn is still open, it is done once more and handed off again."""
         print(self.name, "was refused:", refusal["code"], refusal["error"], refusal["hint"], file=sys.stderr)
         if refusal["action"] == "correct" and self.n < 2 and self.turn["turn_id"] in str(refusal["message_id"]):
-            self.n += 1
+            self.n, self.refused = self.n + 1, refusal
             await self.hand_off(*await work(self, self.turn))
 
     async def hand_off(self, kind, fields):

@@ -89,6 +89,45 @@ fn a_python_builder_and_verifier_fly_beside_ours_and_one_that_is_killed_in_its_t
     }
 }
 
+const WRITTEN: &str = r#"
+workflow:
+  name: written
+  gates:
+    - id: draft
+      role: writer
+      document: {sections: [Impact]}
+      checkpoints: [{name: requirements_addressed}]
+    - {id: build, role: builder}
+    - {id: verify, role: verifier, canReject: true}
+"#;
+
+/// Writes the section that was missing once it is named.
+const WRITE: &str =
+    r"if grep -q 'no section `Impact`'; then printf '# Impact\n\nNone.\n'; else printf '# Design\n\nOne file.\n'; fi";
+
+#[test]
+fn a_python_agent_corrects_its_document_until_the_checkpoints_of_its_gate_hold() {
+    let world = World::new(&[("kept", "as it was\n"), ("project.yaml", WRITTEN)]);
+    world.plan("plan: mixed\nworkflow: written\nwaypoints:\n  - {id: w1, goal: g, criteria: [{id: c, check: grep -q Impact w1.txt}]}\n");
+    let own = world.program("builder.sh", "cp \"$HOLDPOINT_DOCUMENTS_DIR/draft.md\" w1.txt");
+    let fleet = up(&world, &["--builder", &own, "--agent", "writer=exit 9"], &[]);
+    signal_own(&fleet, "writer", Signal::SIGSTOP);
+    let env = [("HOLDPOINT_ROLE", "writer"), ("WRITE_COMMAND", WRITE)];
+    let mut writer = Foreign::start(&world, &fleet, &"writer".parse().unwrap(), "python-writer", "writer.py", &env);
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", ".", "--json"]);
+    let flight = submitted.expect(0).json()["flight"].as_str().unwrap().to_owned();
+    let watched = world.holdpoint(&["watch", &flight, "--json"]);
+    assert_eq!(watched.code, 0, "{watched}\n{}", writer.said());
+    assert!(writer.said().contains("was refused: completion_invalid"), "{}", writer.said());
+    writer.end();
+    let history = world.holdpoint(&["history", "w1", "--flight", &flight, "--json"]);
+    let lines = history.expect(0).stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let handed: Vec<Value> = lines.filter(|line| line["kind"] == "completion").collect();
+    let texts: Vec<_> = handed.iter().map(|line| line["artifact"]["document"]["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["# Design\n\nOne file.\n", "# Impact\n\nNone.\n"], "{handed:#?}");
+    assert_eq!(handed[1]["standing"], "taken", "{handed:#?}");
+}
+
 /// Findings of `agent-check` on a Python program, by rule.
 fn checked(role: &str, program: &str, expected: i32) -> Vec<(String, String, String)> {
     let world = World::new(&[]);
