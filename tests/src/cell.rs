@@ -115,7 +115,7 @@ impl CellWorld {
     /// A world for this flight, in which this order holds, or none.
     #[must_use]
     pub fn new(flight: Flight, order: Option<&FaultOrder>) -> Self {
-        let world = World::new(&[("shared", "base\n")]);
+        let world = World::new(&[("shared", "base\n"), ("project.yaml", flights::PROJECT)]);
         world.plan(flight.plan());
         fs::create_dir(world.path("faults")).unwrap();
         world.write(&format!("faults/{PASSED}"), "");

@@ -3,22 +3,41 @@
 use holdpoint_faults::{Role, Step};
 use holdpoint_protocol::artifact::Verb;
 
+/// Whoever makes work has to say that it is written, and is asked again in the turn until that is said.
+pub(super) const PROJECT: &str = r#"
+workflow:
+  name: checked
+  gates:
+    - {id: build, role: builder, checkpoints: [{name: written}]}
+    - {id: verify, role: verifier, canReject: true}
+"#;
+
 /// Two waypoints at once: one is accepted at once, the other is reworked by the repair agent and then merged with the
 /// head that moved.
 const ALONE: &str = r#"
 plan: cell
+workflow: checked
 waypoints:
   - {id: one, goal: g, criteria: [{id: c, check: "grep -q good one"}]}
   - {id: two, goal: g, criteria: [{id: c, check: "grep -q good two", red_first: true}]}
 "#;
-const ALONE_BUILDER: &str = "test $HOLDPOINT_WAYPOINT = one && echo good > one || echo bad > two";
-/// What the repair agent of both runs.
-pub(super) const REPAIR: &str = "echo good > two";
+const ALONE_BUILDER: &str = r#"
+if [ "${HOLDPOINT_RETRY:-0}" != 0 ]; then
+  printf -- '---\ncheckpoints:\n- {name: written, status: pass}\n---\nDone.\n' > "$HOLDPOINT_DOCUMENT_FILE"
+fi
+test $HOLDPOINT_WAYPOINT = one && echo good > one || echo bad > two"#;
+/// What the repair agent of both runs. It says at once that the work is written.
+pub(super) const REPAIR: &str = r#"
+if [ -n "${HOLDPOINT_DOCUMENT_FILE:-}" ]; then
+  printf -- '---\ncheckpoints:\n- {name: written, status: pass}\n---\nDone.\n' > "$HOLDPOINT_DOCUMENT_FILE"
+fi
+echo good > two"#;
 
 /// The first waypoint asks, the second one needs it and is approved. The third one is built until people have done all
 /// that: the flight never stands still for them.
 const PEOPLE: &str = r#"
 plan: people
+workflow: fly
 waypoints:
   - {id: one, goal: g, criteria: [{id: c, check: "grep -q good one"}]}
   - {id: two, goal: g, depends_on: [one], workflow: fly-approved, criteria: [{id: c, check: "grep -q good two", red_first: true}]}
@@ -111,8 +130,8 @@ impl Flight {
     /// The files of its branch in which nothing happened.
     pub(super) fn files(self) -> &'static str {
         match self {
-            Self::Alone => "one\nshared\ntwo\n",
-            Self::People => "one\nshared\ntwo\nwhile\n",
+            Self::Alone => "one\nproject.yaml\nshared\ntwo\n",
+            Self::People => "one\nproject.yaml\nshared\ntwo\nwhile\n",
         }
     }
 
