@@ -83,6 +83,24 @@ impl Staged {
         self.history().into_iter().filter_map(of).collect()
     }
 
+    /// What waits for people.
+    fn item(&self) -> Value {
+        self.world.holdpoint(&["inbox", "--flight", &self.flight, "--json"]).expect(0).json()["items"][0].clone()
+    }
+
+    /// The newest artifact of this kind that a gate's turn, or a person, brought, with its reference.
+    fn newest(&self, kind: &str, gate: &str) -> (String, Value) {
+        let history = self.history();
+        let turns = history.iter().filter(|line| line["kind"] == "turn" && line["artifact"]["gate"] == gate);
+        let turns: Vec<&Value> = turns.map(|turn| &turn["artifact"]["turn_id"]).collect();
+        let is_it = |line: &&Value| {
+            let artifact = &line["artifact"];
+            line["kind"] == kind && (artifact["gate"] == gate || turns.contains(&&artifact["turn"]))
+        };
+        let found = history.iter().rev().find(is_it).unwrap_or_else(|| panic!("no {kind} of {gate}: {history:#?}"));
+        (found["ref"].as_str().unwrap().to_owned(), found["artifact"].clone())
+    }
+
     fn is_sound(&self) {
         self.world.holdpoint(&["export", &self.flight, "--out", "../flight.jsonl"]).expect(0);
         self.world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
@@ -133,9 +151,15 @@ cat > /dev/null; echo done"#;
         "{run}"
     );
     assert_eq!((&waypoint["gate"], &waypoint["block_reason"]), (&"requirements".into(), &"needs_human_input".into()));
-    let item =
-        staged.world.holdpoint(&["inbox", "--flight", &staged.flight, "--json"]).expect(0).json()["items"][0].clone();
-    assert!(item["remediation"].as_str().unwrap().contains("impact_analyzed"), "{item:#}");
+    assert!(staged.item()["remediation"].as_str().unwrap().contains("impact_analyzed"), "{:#}", staged.item());
+    let (of, last) = staged.newest("completion", "requirements");
+    assert_eq!(
+        (&last["failure"]["reason"], &last["document"]["retry_count"]),
+        (&"checkpoints_unmet".into(), &3.into()),
+        "a turn whose retries are used up hands its document over all the same: {last:#}"
+    );
+    let shown = staged.world.holdpoint(&["artifact", &of, "--markdown"]).expect(0).stdout.clone();
+    assert!(shown.contains("status: blocked\n") && shown.ends_with("# Requirements\n\nx\n"), "{shown}");
     staged.world.holdpoint(&["retry", "w", "--flight", &staged.flight, "--as", "human-ada"]).expect(0);
     let again = staged.world.start(&["run", "--resume", &staged.flight, "--json"]);
     holdpoint_tests::world::eventually("the next gate", || {
@@ -156,8 +180,92 @@ echo 'I cannot go on.'";
     let waypoint = run.expect(1).json()["waypoints"][0].clone();
     assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"blocked".into(), &"gate_blocked".into()), "{run}");
     assert_eq!(waypoint["block_reason"], "scope_change", "{run}");
-    let item =
-        staged.world.holdpoint(&["inbox", "--flight", &staged.flight, "--json"]).expect(0).json()["items"][0].clone();
-    let remediation = item["remediation"].as_str().unwrap();
-    assert!(remediation.contains("scope_change: The request names two products"), "{item:#}");
+    let remediation = staged.item()["remediation"].as_str().unwrap().to_owned();
+    assert!(remediation.contains("scope_change: The request names two products"), "{remediation}");
+}
+
+/// Whole at once.
+const CLEAR: &str = r"
+cat > /dev/null
+printf '# Requirements\n\nA greeting.\n\n# Impact\n\nNone.\n\n# Acceptance Criteria\n\n- AC-1: greeting says hello\n' > $HOLDPOINT_DOCUMENT_FILE";
+
+/// Misses a criterion, and cannot go on without it. Tries what it is going to say before it says it.
+const MISSING: &str = r#"
+cat > /dev/null
+if grep -q '^- AC-2:' "$HOLDPOINT_DOCUMENTS_DIR/requirements.md"; then
+  holdpoint-ask validate --checkpoint requirements_addressed=pass 2> "$TMPDIR/wrong" && exit 4
+  grep -q '"error":"checkpoints_unmet"' "$TMPDIR/wrong" || exit 5
+  printf '# Design\n\nOne file.\n\n# Tasks\n\n1. Write it.\n\n# Tests\n\nOne.\n' > "$HOLDPOINT_DOCUMENT_FILE"
+  holdpoint-ask validate --checkpoint requirements_addressed=pass | grep -q '"valid": true' || exit 6
+  holdpoint-ask status | grep -q '"completion"' && exit 7
+  holdpoint-ask complete --summary Planned --checkpoint requirements_addressed=pass
+else
+  printf -- '---\nstatus: blocked\nblock_reason: scope_change\nblock_details: Whom does it greet?\n---\n' > "$HOLDPOINT_DOCUMENT_FILE"
+fi"#;
+
+/// Waits for something outside of the flight, and leaves what it has.
+const DEPENDENT: &str = r#"
+cat > /dev/null
+if [ -e begun ]; then
+  echo hello > greeting
+  echo 'grep -q hello greeting' > tests/greeting.sh
+  printf -- '---\ncheckpoints:\n- {name: code_complete, status: pass}\n- {name: no_lint_errors, status: pass}\n---\nDone.\n' \
+    > "$HOLDPOINT_DOCUMENT_FILE"
+else
+  touch begun
+  printf -- '---\nstatus: blocked\nblock_reason: external_dependency\nblock_details: The registry is down\n---\n' > "$HOLDPOINT_DOCUMENT_FILE"
+fi"#;
+
+#[test]
+fn a_person_revises_the_document_that_blocks_a_gate_and_has_blocked_work_tried_again_once_its_obstacle_is_gone() {
+    let (staged, run) = Staged::fly((CLEAR, MISSING, DEPENDENT));
+    assert_eq!(run.expect(1).json()["waypoints"][0]["block_reason"], "scope_change", "{run}");
+    let world = &staged.world;
+    let (of, _) = staged.newest("completion", "requirements");
+    let printed = world.holdpoint(&["artifact", &of, "--markdown"]).expect(0).stdout.clone();
+    let from = |text: &str| {
+        world.write("edited.md", text);
+        world.holdpoint(&["revise", &of, "--from", "../edited.md", "--as", "human-ada", "--json"])
+    };
+    // Nothing is sent where nothing differs, and nothing of another's.
+    assert!(from(&printed).expect(0).stderr.contains("nothing was changed"));
+    let foreign = from(&printed.replace("retry_count: 0", "retry_count: 2"));
+    let problem = foreign.expect(2).json()["errors"][0].clone();
+    assert!(problem["message"].as_str().unwrap().starts_with("`retry_count` differs"), "{foreign}");
+    let line = printed.lines().position(|line| line.starts_with("retry_count")).unwrap() + 1;
+    assert_eq!(problem["line"], line, "{foreign}");
+    let lacking = from(&printed.replace("# Impact", "# Costs"));
+    assert!(lacking.expect(1).json()["error"]["message"].as_str().unwrap().contains("impact_analyzed"), "{lacking}");
+    assert!(!staged.history().iter().any(|line| line["kind"] == "revised"), "nothing was taken");
+    // In an editor; what it wrote is the newest, and the file of before is stale.
+    let editor = world.program("editor.sh", r#"printf '%s\n' '- AC-2: it greets by name' >> "$1""#);
+    let mut command = world.command(&["revise", &of, "--edit", "--as", "human-ada", "--json"]);
+    command.env("VISUAL", &editor);
+    world.start_with(command).finish().expect(0);
+    let (newest, revised) = staged.newest("revise", "requirements");
+    assert_eq!((&revised["agent"], &revised["source_refs"][0]), (&"human-ada".into(), &of.clone().into()));
+    let shown = world.holdpoint(&["artifact", &newest, "--markdown"]).expect(0).stdout.clone();
+    assert!(shown.contains("stage: requirements\n") && shown.contains("handoff_ready: true\n"), "{shown}");
+    let stale = from(&printed.replace("A greeting.", "Two greetings."));
+    let error = stale.expect(1).json()["error"].clone();
+    assert_eq!(
+        (&error["code"], &error["details"]["newest"]),
+        (&"answer_late".into(), &newest.clone().into()),
+        "{stale}"
+    );
+    // The gate goes on with it; then the builder is blocked, and goes on from its files without an answer.
+    world.holdpoint(&["retry", "w", "--flight", &staged.flight, "--as", "human-ada"]).expect(0);
+    let blocked = world.holdpoint(&["run", "--resume", &staged.flight, "--json"]);
+    assert_eq!(blocked.expect(1).json()["waypoints"][0]["block_reason"], "external_dependency", "{blocked}");
+    let item = staged.item();
+    assert_eq!((&item["kind"], &item["block_reason"]), (&"question".into(), &"external_dependency".into()), "{item:#}");
+    assert!(item["actions"].as_array().unwrap().contains(&"retry".into()), "{item:#}");
+    let said = world.holdpoint(&["inbox", "--flight", &staged.flight]).expect(0).stdout.clone();
+    assert!(said.contains("external_dependency: something outside of the flight is missing"), "{said}");
+    let (_, asked) = staged.newest("clarification_request", "implementation");
+    assert_eq!(asked["block_reason"], "external_dependency", "{asked:#}");
+    world.holdpoint(&["retry", "w", "--flight", &staged.flight, "--as", "human-ada"]).expect(0);
+    let run = world.holdpoint(&["run", "--resume", &staged.flight, "--json"]);
+    assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
+    staged.is_sound();
 }
