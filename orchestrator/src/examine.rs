@@ -10,7 +10,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Failure, WorkInProgress},
     checkpoint::GateDemands,
-    facts::{BundleRef, Oid},
+    facts::{BundleRef, Harness, Oid},
     ids::FlightId,
     reason::ReasonCode,
 };
@@ -19,9 +19,12 @@ use holdpoint_runtime::{
     path_rules::{self, JudgeError, RuleTexts},
     telemetry::ErrorChain,
 };
-use holdpoint_workspace::Mirror;
+use holdpoint_workspace::{CommitMeta, Mirror};
 
-use crate::shell::Shell;
+use crate::{
+    landing::{self, LandingError},
+    shell::Shell,
+};
 
 /// What the work is held against.
 #[derive(Debug, Clone)]
@@ -35,6 +38,16 @@ pub(crate) struct Against {
     pub(crate) rules: RuleTexts,
     /// What the gate demands of its agents' work.
     pub(crate) demands: GateDemands,
+    /// How the commit is written that verifiers get; `None`: the work is for no verifier.
+    pub(crate) stated: Option<Stated>,
+}
+
+/// How the commit of work is written that verifiers get.
+#[derive(Debug, Clone)]
+pub(crate) struct Stated {
+    pub(crate) meta: CommitMeta,
+    /// Whose harness the sender's key is for. Our own hands off this very commit and nothing besides.
+    pub(crate) harness: Harness,
 }
 
 /// Why work could not be looked at. The handoff is given back and comes again.
@@ -49,6 +62,9 @@ pub(crate) enum ExamineError {
     /// Git failed for a reason that is not the work's.
     #[error("cannot read the work")]
     Work(#[source] JudgeError),
+    /// The commit for verifiers could not be made or stored.
+    #[error("cannot state the work for verifiers")]
+    State(#[source] LandingError),
 }
 
 /// Fetches and examines the work of a build artifact.
@@ -66,7 +82,7 @@ pub(crate) async fn examine(
     let looked_at = match (&artifact.commit, &artifact.bundle) {
         (None, _) => LookedAt::unchanged(),
         (Some(_), None) => LookedAt::from(invalid("a commit without a bundle that brings it".to_owned())),
-        (Some(commit), Some(bundle)) => look_at(shell, against, commit, bundle).await?,
+        (Some(commit), Some(bundle)) => look_at(shell, against, (commit, bundle), against.stated.as_ref()).await?,
     };
     Ok(match (&looked_at.outcome, unready(against, artifact, &looked_at.touched)) {
         (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
@@ -122,7 +138,7 @@ pub(crate) async fn in_progress(
     against: &Against,
     work: &WorkInProgress,
 ) -> Result<Option<BundledCommit>, ExamineError> {
-    match examine_commit(shell, against, &work.commit, &work.bundle).await? {
+    match look_at(shell, against, (&work.commit, &work.bundle), None).await?.outcome {
         BuildOutcome::Work { commit, .. } => Ok(commit),
         BuildOutcome::Failed(failure, _) => {
             if shell.may_log("work in progress") {
@@ -140,10 +156,15 @@ pub(crate) async fn examine_commit(
     commit: &Oid,
     bundle: &BundleRef,
 ) -> Result<BuildOutcome, ExamineError> {
-    Ok(look_at(shell, against, commit, bundle).await?.outcome)
+    Ok(look_at(shell, against, (commit, bundle), against.stated.as_ref()).await?.outcome)
 }
 
-async fn look_at(shell: &Shell, against: &Against, commit: &Oid, bundle: &BundleRef) -> Result<LookedAt, ExamineError> {
+async fn look_at(
+    shell: &Shell,
+    against: &Against,
+    (commit, bundle): (&Oid, &BundleRef),
+    stated: Option<&Stated>,
+) -> Result<LookedAt, ExamineError> {
     if &bundle.tip != commit {
         return Ok(invalid(format!("the bundle brings {}, not the commit {commit}", bundle.tip)).into());
     }
@@ -157,10 +178,35 @@ async fn look_at(shell: &Shell, against: &Against, commit: &Oid, bundle: &Bundle
         Err(error) if is_missing(&error, bundle) => return Err(ExamineError::NotStored(error)),
         Err(error) => return Err(ExamineError::Mirror(error)),
     };
-    match outcome(&mirror, against, commit, bundle).await {
-        Err(JudgeError::Git(error)) if error.is_refusal() => Ok(invalid(ErrorChain(&error).to_string()).into()),
-        other => other.map_err(ExamineError::Work),
+    let looked_at = match outcome(&mirror, against, commit, bundle).await {
+        Err(JudgeError::Git(error)) if error.is_refusal() => return Ok(invalid(ErrorChain(&error).to_string()).into()),
+        other => other.map_err(ExamineError::Work)?,
+    };
+    match (looked_at, stated) {
+        (LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, touched }, Some(stated)) => {
+            let work = state(shell, &mirror, against, work, stated).await.map_err(ExamineError::State)?;
+            Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, touched })
+        }
+        (looked_at, _) => Ok(looked_at),
     }
+}
+
+/// The work as one commit that says nothing but its tree, in a bundle that brings nothing besides: no verifier fetches a word of its
+/// maker (FLY-18).
+async fn state(
+    shell: &Shell,
+    mirror: &Mirror,
+    against: &Against,
+    work: BundledCommit,
+    Stated { meta, harness }: &Stated,
+) -> Result<BundledCommit, LandingError> {
+    let (base, tree) = (from_wire(&against.base), from_wire(&work.tree));
+    let commit = mirror.commit_on(&base, &tree, meta).await.map_err(LandingError::Git)?;
+    if !harness.is_foreign() && to_wire(&commit) == work.commit {
+        return Ok(work);
+    }
+    let bundle = landing::pack(mirror, &against.base, &commit).await?;
+    landing::store(shell, bundle, &commit, &tree).await
 }
 
 /// Whether what is stored under the bundle's name is something else. Blobs are written once, so waiting does not help;

@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     ids::{AgentName, FlightId, RoleId, WaypointId, role},
 };
 use holdpoint_runtime::{
+    handed_commit::AUTHOR,
     mirror::{MirrorError, from_wire, to_wire, wire_path},
     path_rules::{self, JudgeError, JudgedDiff, RuleTexts},
     telemetry::ErrorChain,
@@ -31,8 +32,6 @@ use crate::shell::Shell;
 
 /// Objects in a bundle that brings more than its own landing, at most: what it saves is requests, what it costs is room.
 const WIDE_BUNDLE_BYTES_MAX: u64 = 4 << 20;
-/// The author of every commit that Holdpoint makes.
-const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 /// Colliding paths that a builder hears of.
 const PATHS_TOLD_MAX: usize = 50;
 /// Landings that are searched for colliding paths, the newest ones: each costs a call of git.
@@ -262,7 +261,7 @@ async fn commit_on(
 }
 
 /// What brings a commit to those who have `on`.
-async fn pack(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Bytes, LandingError> {
+pub(crate) async fn pack(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Bytes, LandingError> {
     let store = |error: std::io::Error| LandingError::Store(error.into());
     let dir = TemporaryFolder::new().map_err(store)?;
     let path = dir.path().join("landing.bundle");
@@ -280,7 +279,7 @@ async fn pack_wide(mirror: &Mirror, on: &Oid, commit: &ObjectId) -> Result<Optio
 }
 
 /// Stores a bundle, and names the commit with it.
-async fn store(
+pub(crate) async fn store(
     shell: &Shell,
     bundle: Bytes,
     commit: &ObjectId,

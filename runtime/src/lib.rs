@@ -8,6 +8,7 @@ pub mod broker;
 pub mod clock;
 pub mod config;
 pub mod fresh;
+pub mod handed_commit;
 pub mod health;
 pub mod metrics;
 pub mod mirror;

@@ -265,7 +265,7 @@ impl Seen<'_> {
     fn left(&self, artifact: &BuildArtifact) -> Option<BundledCommit> {
         let handed = artifact.commit.as_ref()?;
         match self.work_of(Some(handed), artifact.bundle.as_ref()) {
-            Ok(BuildOutcome::Work { commit, .. }) => commit,
+            Ok(BuildOutcome::Work { commit, .. }) => commit.filter(|kept| kept.commit == *handed),
             Ok(BuildOutcome::Failed(..)) | Err(_) => None,
         }
     }
@@ -278,15 +278,16 @@ impl Seen<'_> {
         self.work_of(handed.commit.as_ref(), handed.bundle.as_ref())
     }
 
-    /// What git said of a commit that was taken.
+    /// What git said of a commit that was taken: that one, or the orchestrator's own with its tree.
     fn work_of(&self, commit: Option<&Oid>, bundle: Option<&BundleRef>) -> Result<BuildOutcome, Difference> {
         let work = self.after().and_then(|state| state.work.as_ref());
         match (commit, work) {
-            (Some(commit), Some(Work { commit: Some(taken), tree, violations, .. })) => {
-                let Some(bundle) = bundle.cloned().filter(|_| commit == taken) else {
+            (Some(commit), Some(Work { commit: Some(taken), tree, violations, bundle: kept, .. })) => {
+                let stated = kept.clone().filter(|kept| kept.blob.role.as_str() == role::ORCHESTRATOR);
+                let Some(bundle) = stated.or_else(|| bundle.cloned().filter(|_| commit == taken)) else {
                     return Err((format!("the commit {commit}, which was handed off"), format!("{taken} was taken")));
                 };
-                let commit = Some(BundledCommit { commit: commit.clone(), tree: tree.clone(), bundle });
+                let commit = Some(BundledCommit { commit: taken.clone(), tree: tree.clone(), bundle });
                 Ok(BuildOutcome::Work { commit, violations: violations.clone() })
             }
             // The same tree as the base's: nothing changed.

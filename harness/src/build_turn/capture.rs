@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::{commit, telling};
+use holdpoint_core::telling;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     checkpoint::GateDocument,
@@ -12,17 +12,15 @@ use holdpoint_protocol::{
 };
 use holdpoint_sandbox::room::NearlyFull;
 use holdpoint_workspace::{
-    AgentClone, Bundle, Captured, CommitMeta, HANDOFF_REF, Mirror, ObjectId, WorkspaceError, left_out_named,
+    AgentClone, Bundle, Captured, HANDOFF_REF, Mirror, ObjectId, WorkspaceError, left_out_named,
 };
 
 use super::{answer::WorkClaims, hazards::stuck_ignore_file, unusable::unusable};
 use holdpoint_runtime::{
+    handed_commit::handed_commit,
     mirror::{diff_summary, from_wire, path_changes},
     telemetry::ErrorChain,
 };
-
-/// Who commits are by.
-const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 
 /// The largest bundle of unfinished files that is kept: every failed attempt may bring one.
 const UNFINISHED_BYTES_MAX: u64 = 256 << 20;
@@ -210,20 +208,11 @@ impl Capture<'_> {
     /// One commit on the base, in a bundle.
     async fn commit(&self, tree: &ObjectId) -> Result<CapturedWork, WorkspaceError> {
         let base = from_wire(&self.request.base);
-        let commit = self.mirror.commit_on(&base, tree, &self.meta()).await?;
+        let Turn { waypoint, role, record, .. } = self.turn;
+        let meta = handed_commit(waypoint, &self.request.title, (role, self.agent), record.at);
+        let commit = self.mirror.commit_on(&base, tree, &meta).await?;
         let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &self.bundle).await?;
         Ok((commit, bundle))
-    }
-
-    /// The date is the turn's, so that every delivery of the same result gives the same commit but for the agent's name.
-    fn meta(&self) -> CommitMeta {
-        let Turn { waypoint, role, record, .. } = self.turn;
-        CommitMeta {
-            name: AUTHOR.0.to_owned(),
-            email: AUTHOR.1.to_owned(),
-            epoch_seconds: u64::try_from(record.at.as_seconds()).unwrap_or_default(),
-            message: commit::handoff(waypoint, &self.request.title, (role, self.agent)),
-        }
     }
 }
 

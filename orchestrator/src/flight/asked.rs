@@ -50,7 +50,7 @@ impl State {
         let work = asks.work().cloned();
         let looked = Looked { received, subject, handoff, asks, work: Ok(None) };
         let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };
-        let against = match self.against(&looked.subject.waypoint).await {
+        let against = match self.against(&looked.subject.waypoint, None).await {
             Ok(against) => against,
             Err(error) => return self.not_now(&looked, &error).await,
         };

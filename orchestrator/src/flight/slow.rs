@@ -7,20 +7,20 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus},
     checkpoint::GateDemands,
-    facts::Oid,
-    ids::WaypointId,
+    facts::{Harness, Oid},
+    ids::{AgentName, WaypointId},
     plan::Waypoint,
     refusal::RefusalCode,
     state::Purpose,
     subjects::HandoffSubject,
 };
-use holdpoint_runtime::telemetry;
+use holdpoint_runtime::{handed_commit::handed_commit, telemetry};
 use ractor::ActorRef;
 
 use super::{ApplyError, Msg, State, handoff::give_back, planned, rules};
 use crate::{
     books::Books,
-    examine::{self, Against, ExamineError},
+    examine::{self, Against, ExamineError, Stated},
     intake::Taken,
     refusals,
 };
@@ -52,6 +52,14 @@ fn demands(books: &Books, planned: &Waypoint) -> Option<GateDemands> {
     Some(checkpoints::in_plan(demands, &books.flight.submitted.plan.guards))
 }
 
+/// How the commit of the open turn's work is written.
+fn stated(books: &Books, planned: &Waypoint, agent: &AgentName, harness: Harness) -> Option<Stated> {
+    let state = books.state(&planned.id);
+    let open = state.open_turns().find(|open| open.purpose == Purpose::Build)?;
+    let meta = handed_commit(&planned.id, &planned.title, (&open.role, agent), open.opened_at);
+    Some(Stated { meta, harness })
+}
+
 impl State {
     /// Fetches and examines handed-off work.
     pub(super) async fn begin_examine(
@@ -70,7 +78,7 @@ impl State {
             return Ok(());
         }
         let shell = self.shell.clone();
-        let against = self.against(&subject.waypoint).await?;
+        let against = self.against(&subject.waypoint, Some((&handoff.agent, received.harness))).await?;
         self.slow += 1;
         let status = artifact.status;
         self.tasks.run(myself, "examine", async move {
@@ -85,7 +93,12 @@ impl State {
         Ok(())
     }
 
-    pub(super) async fn against(&mut self, waypoint: &WaypointId) -> Result<Against, ApplyError> {
+    /// What handed-off work is held against. `by`: its maker, and whose harness the key is for; `None` of work that is for no verifier.
+    pub(super) async fn against(
+        &mut self,
+        waypoint: &WaypointId,
+        by: Option<(&AgentName, Harness)>,
+    ) -> Result<Against, ApplyError> {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let base: Oid = books.state(waypoint).base.unwrap_or_else(|| books.flight.head().clone());
@@ -95,6 +108,7 @@ impl State {
             bundles: books.flight.bundles_up_to(&base),
             rules: rules(books, &planned),
             demands: demands(books, &planned).unwrap_or_default(),
+            stated: by.and_then(|(agent, harness)| stated(books, &planned, agent, harness)),
             base,
             base_tree,
         })

@@ -7,7 +7,7 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     artifact::{Act, ActCode, Artifact as _, Failure, HandIn, Verb},
-    facts::{BundleRef, Oid},
+    facts::{BundleRef, Harness, Oid},
     ids::{AgentName, WaypointId, role},
     reason::ReasonCode,
     state::{Phase, Purpose},
@@ -64,13 +64,13 @@ impl State {
             &state.phase,
             Phase::InTurn(open) if open.purpose == Purpose::Build && open.taken_by.as_ref() == Some(&handed.agent)
         );
-        let HandIn { commit, bundle, .. } = *handed;
+        let HandIn { commit, bundle, .. } = (*handed).clone();
         let Some(commit) = commit.filter(|_| is_theirs) else { return Ok(None) };
         let Some(bundle) = bundle.filter(|bundle| bundle.blob.role.as_str() == role::OPERATOR) else {
             let what = "it names a commit, and no bundle among the blobs of people that brings it";
             return Err(refused(ActCode::Invalid, what, "`holdpoint hand-in` stores the work before it signs the act"));
         };
-        let against = self.against(waypoint).await?;
+        let against = self.against(waypoint, Some((&handed.agent, Harness::Foreign))).await?;
         Ok(Some(Brought { against, commit, bundle }))
     }
 

@@ -1,5 +1,6 @@
 //! What an orchestrator does not believe.
 
+use holdpoint_bus::blobs;
 use holdpoint_protocol::{
     api::{ARTIFACT, ArtifactQuery, HISTORY, History, HistoryLine, HistoryQuery},
     artifact::{Artifact, BuildArtifact, VerificationReport},
@@ -8,10 +9,11 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Purpose, Status},
     subjects,
+    turn::TurnRequest,
     view::WaypointView,
 };
 
-use crate::support::World;
+use crate::support::{World, git};
 
 const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -31,6 +33,41 @@ async fn a_diff_is_computed_from_the_objects_whatever_builder_and_verifier_say()
     verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
     let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
     assert!(waypoint.remediation.unwrap().contains("protected_changed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verifier_fetches_a_commit_that_says_nothing_but_its_tree_whatever_its_maker_wrote_into_it() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let (commit, tree, _) = work.clone();
+    builder.hand_off(&turn, BuildArtifact::KIND, &builder.built(&turn, Some(work))).await;
+    let (turn, _delivery) = verifier.take().await;
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    assert_eq!(request.tree, tree);
+    assert!(request.bundles.iter().all(|bundle| bundle.blob.role != builder.role), "{:?}", request.bundles);
+    // All that the bundles bring, in a repository of its own.
+    let theirs = world.path("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    git(&theirs, &["init", "--quiet"]);
+    for (n, bundle) in request.bundles.iter().enumerate() {
+        let roles = [bundle.blob.role.clone()];
+        let bytes = blobs::get(&verifier.bus, bundle.blob.digest, &roles, 1 << 20).await.unwrap();
+        let file = world.path(&format!("{n}.bundle"));
+        std::fs::write(&file, bytes).unwrap();
+        git(&theirs, &["bundle", "unbundle", file.to_str().unwrap()]);
+    }
+    let all = git(&theirs, &["cat-file", "--batch-all-objects", "--batch-check"]);
+    assert!(all.contains(request.commit.as_str()) && !all.contains(commit.as_str()), "{all}");
+    let said = git(&theirs, &["show", "--no-patch", "--format=%an <%ae>|%cn <%ce>|%B", request.commit.as_str()]);
+    let holdpoint = "Holdpoint <holdpoint@localhost>";
+    assert_eq!(said.trim(), format!("{holdpoint}|{holdpoint}|w: t\n\nCo-authored-by: builder b1 <b1@localhost>"));
+    verifier.hand_off(&turn, VerificationReport::KIND, &verifier.reported(&turn, Verdict::Pass)).await;
+    world.waypoint_when("the end", |w| w.commit.is_some()).await;
+    world.is_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
