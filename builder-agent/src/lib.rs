@@ -1,7 +1,9 @@
 //! The builder: does waypoints in clones of its own and hands off trees (FLY-2).
 //!
 //! The program that does the work is configured; everything around it is `holdpoint_harness::build_turn`, which the
-//! repair agent shares. A builder judges nothing and decides nothing.
+//! repair agent shares. A builder judges nothing and decides nothing; one agent alone ([`solo`]) runs the verifier's checks as well.
+
+pub mod solo;
 
 use holdpoint_harness::{agent::process::RunError, build_turn::process};
 use holdpoint_protocol::ids::role;

@@ -218,7 +218,7 @@ pub(crate) async fn agents(config: &Config, repo: &UserRepo) -> Result<Vec<(Role
 /// Refuses agents of a role that nothing in the project names: the name of their section in the configuration is misspelled. Those
 /// that a flag names may wait for a reload. Declarations that are wrong are left to the plans that need them.
 pub(crate) async fn check_sections(config: &Config, flags: &CommandFlags, place: &Path) -> Result<(), Failure> {
-    let asked = |role: &&RoleId| role.as_str() != role::ADVISOR && !flags.names(role);
+    let asked = |role: &&RoleId| !matches!(role.as_str(), role::ADVISOR | role::SOLO) && !flags.names(role);
     let sections: Vec<&RoleId> = config.agents.declared.keys().filter(asked).collect();
     if sections.is_empty() {
         return Ok(());

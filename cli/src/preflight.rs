@@ -210,6 +210,26 @@ pub(crate) fn needs_builder(Planned { plan, workflows }: &Planned) -> bool {
     workflows::flown(plan, workflows).any(|workflow| workflow.needs_builder())
 }
 
+/// In a plan of one agent alone the builder's program is the agent's, so many at once as there would be builders. A program for
+/// repairs or for judging has nothing to do there.
+pub(crate) fn alone(config: &mut Config, plan: &Plan, builders: Option<u32>) {
+    if !plan.policy.mode.is_single() {
+        return;
+    }
+    let unused = [("repairs", config.agents.repair.command.take()), ("judging", config.agents.verifier.judge.take())];
+    for (what, _) in unused.into_iter().filter(|(_, command)| command.is_some()) {
+        output::err(&format!(
+            "note: the plan is of `mode: single`: its one agent does all, and the program for {what} has no work"
+        ));
+    }
+    let builder = std::mem::take(&mut config.agents.builder);
+    let solo = config.agents.declared.entry(role::id(role::SOLO)).or_default();
+    if builder.command.is_some() {
+        *solo = builder;
+    }
+    solo.count = builders.or(solo.count);
+}
+
 /// Refuses a configuration without a builder.
 pub(crate) fn check_builder(config: &Config) -> Result<(), Failure> {
     if config.agents.builder.command.is_some() {
@@ -225,12 +245,20 @@ pub(crate) fn lacking<'a>(config: &Config, roles: &'a [(RoleId, bool)]) -> impl 
     roles.iter().map(|(role, _)| role).filter(move |role| !has_program(role))
 }
 
+/// The flag that names the program of a role which is not built in.
+pub(crate) fn flag(role: &RoleId) -> String {
+    match role.as_str() {
+        role::SOLO => "--builder 'CMD'".to_owned(),
+        _ => format!("--agent {role}='CMD'"),
+    }
+}
+
 /// Refuses a configuration without a program for one of these roles, and says which of its programs none of them needs.
 pub(crate) fn check_agents(config: &Config, roles: &[(RoleId, bool)]) -> Result<(), Failure> {
     let lacking: Vec<&RoleId> = lacking(config, roles).collect();
     if let Some(first) = lacking.first() {
         let (named, flags): (Vec<String>, Vec<String>) =
-            lacking.iter().map(|role| (role.to_string(), format!("--agent {role}='CMD'"))).unzip();
+            lacking.iter().map(|role| (role.to_string(), flag(role))).unzip();
         let (roles, flags) = (named.join(", "), flags.join(" "));
         let message =
             format!("no program is configured for agents whose gates the workflow has, of the roles: {roles}");

@@ -14,6 +14,7 @@ use holdpoint_protocol::{
     api::ActRefused,
     artifact::{Act, ActCode, Reconfigure, ReconfigureBody},
     ids::{FlightId, RoleId},
+    plan::Mode,
     view::{FlightStatus, FlownWorkflow},
     workflow::WorkflowSpec,
 };
@@ -164,7 +165,7 @@ pub(crate) async fn reload(
     }
     let unstaffed = match recruiter {
         // Also where another person reloaded the flight: its agents are the fleet's here.
-        Some(recruiter) => recruiter.take_up(workflows::declared_roles(&workflows)).await?,
+        Some(recruiter) => recruiter.take_up(workflows::declared_roles(&workflows, Mode::Team)).await?,
         None => Vec::new(),
     };
     if drift.is_empty() {

@@ -185,6 +185,9 @@ fn summary(waypoint: &WaypointView) -> String {
         let foreign = if waypoint.foreign_receipt == Some(true) { " by a foreign receipt" } else { "" };
         parts.push(format!("{passed} of {} criteria pass{foreign}", waypoint.criteria.len()));
     }
+    if waypoint.self_checked {
+        parts.push(telling::SELF_CHECKED.to_owned());
+    }
     match &waypoint.commit {
         Some(commit) => parts.push(format!("commit {}", short(commit))),
         None if waypoint.status == Status::Complete => parts.push("nothing had to change".to_owned()),

@@ -12,6 +12,8 @@ use crate::engine;
 pub const VERIFIER: &str = "urn:holdpoint:orchestrator";
 /// What was shown: every criterion and guard of the plan, by evidence. No level of SLSA's own tracks is claimed.
 pub const LEVEL: &str = "HOLDPOINT_CRITERIA_MET";
+/// What was shown by the agent that made the work, and by nobody else (FLY-36).
+pub const SELF_CHECKED: &str = "HOLDPOINT_SELF_CHECKED";
 
 /// The statement on a waypoint that landed; `decided` is the acceptance in its journal. `version` is that of the program
 /// which says it.
@@ -32,6 +34,7 @@ pub fn statement(submitted: &Submitted, decided: &Decided, landed: &Landed, vers
         uri: Some(format!("{flight}:{}", cause.reference())),
         digest: sha256(&cause.digest),
     });
+    let is_single = submitted.plan.policy.mode.is_single();
     let report = Resource { name: None, uri: None, digest: sha256(&landed.report) };
     let report = Some(report).filter(|report| cause.as_ref().is_none_or(|cause| cause.digest != report.digest));
     Statement {
@@ -52,7 +55,7 @@ pub fn statement(submitted: &Submitted, decided: &Decided, landed: &Landed, vers
             },
             input_attestations: report.into_iter().chain(cause).collect(),
             verification_result: "PASSED".to_owned(),
-            verified_levels: vec![LEVEL.to_owned()],
+            verified_levels: vec![if is_single { SELF_CHECKED } else { LEVEL }.to_owned()],
         },
     }
 }

@@ -3,7 +3,7 @@
 
 use holdpoint_protocol::{
     Digest,
-    ids::{AgentName, FlightId, RoleId, WaypointId},
+    ids::{AgentName, FlightId, RoleId, WaypointId, role},
 };
 
 use crate::shown;
@@ -18,10 +18,16 @@ pub type Maker<'a> = (&'a RoleId, &'a AgentName);
 #[must_use]
 pub fn landing(flight: &FlightId, waypoint: &WaypointId, title: &str, report: Digest, maker: Maker<'_>) -> String {
     format!(
-        "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {waypoint}\nHoldpoint-Report: {report}\n{}\n",
+        "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {waypoint}\nHoldpoint-Report: {report}\n{}{}\n",
         subject(waypoint, title),
+        self_checked(maker),
         co_author(maker),
     )
+}
+
+/// Work of an agent alone was checked by itself, and by nobody else (FLY-36).
+fn self_checked((role, _): Maker<'_>) -> &'static str {
+    if role.as_str() == role::SOLO { "Holdpoint-Checked: self-checked\n" } else { "" }
 }
 
 /// Of accepted work merged with what landed before it. It is not on the branch, and has no trailers.
@@ -48,7 +54,6 @@ fn co_author((role, agent): Maker<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::ids::role;
     use proptest::prelude::*;
 
     use super::*;
@@ -77,6 +82,14 @@ mod tests {
         );
         assert_eq!(merge, "w: A title (merged)\n");
         assert_eq!(handoff, "w: A title\n\nCo-authored-by: builder b1 <b1@localhost>\n");
+    }
+
+    #[test]
+    fn the_landing_of_an_agent_alone_says_that_it_was_self_checked() {
+        let (flight, waypoint, agent) = ("f".parse().unwrap(), "w".parse().unwrap(), "solo-1".parse().unwrap());
+        let by = |name| landing(&flight, &waypoint, "t", Digest::of(b"r"), (&role::id(name), &agent));
+        assert!(by(role::SOLO).contains("\nHoldpoint-Checked: self-checked\nCo-authored-by: solo solo-1 "));
+        assert!(!by(role::BUILDER).contains("Checked"));
     }
 
     #[test]

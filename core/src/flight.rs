@@ -74,7 +74,7 @@ impl FlightState {
     /// A flight as it begins.
     #[must_use]
     pub fn new(submitted: Submitted) -> Self {
-        let configured = Configurations::new(&submitted.workflows);
+        let configured = Configurations::new(&submitted);
         let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
         let places = Places::of(&submitted.plan);
         Self { submitted, landed, steering, configured, budget, places }

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
+    plan::Mode,
     state::Outcome,
     time::Millis,
     workflow::{
@@ -175,6 +176,24 @@ impl Workflow {
     #[must_use]
     pub fn last_judge(&self) -> Option<&Gate> {
         self.gates.iter().rev().find(|gate| gate.duty == Duty::Judge)
+    }
+
+    /// Whose turns judge work and try its base.
+    #[must_use]
+    pub fn judging_role(&self) -> RoleId {
+        self.last_judge().map_or_else(|| role::id(role::VERIFIER), |gate| gate.role.clone())
+    }
+
+    /// The workflow in a flight of this mode: one agent alone has all turns that make work or judge it, and nobody of another role
+    /// takes them in its place (FLY-36).
+    #[must_use]
+    pub fn under(mut self, mode: Mode) -> Self {
+        for gate in self.gates.iter_mut().filter(|gate| mode.is_single() && gate.duty != Duty::Complete) {
+            gate.role = role::id(role::SOLO);
+            gate.vacant = false;
+            gate.escalations.retain(|link| !link.people.is_empty());
+        }
+        self
     }
 
     /// Whether work is made or verified at any of its gates: then there is a repository that it is made in.
@@ -347,7 +366,9 @@ impl Gate {
     fn check(&self) -> Result<(), GateError> {
         let (gate, role) = (self.id.clone(), self.role.clone());
         match self.duty {
-            _ if matches!(role.as_str(), role::ORCHESTRATOR | role::OPERATOR) => Err(GateError::Role { gate, role }),
+            _ if matches!(role.as_str(), role::ORCHESTRATOR | role::OPERATOR | role::SOLO) => {
+                Err(GateError::Role { gate, role })
+            }
             Duty::Make if role.as_str() == role::VERIFIER => Err(GateError::Role { gate, role }),
             Duty::Make | Duty::Judge if self.require_human => Err(GateError::Role { gate, role }),
             Duty::Judge if !self.can_reject => Err(GateError::JudgeCannotReject { gate }),

@@ -36,6 +36,8 @@ pub struct Facts<'a> {
     pub changed: bool,
     /// The report marks a doubt as blocking.
     pub blocking_doubt: bool,
+    /// The agent checked its own work, and a run is not green in its receipt, or missing (FLY-36).
+    pub receipt_lacks: bool,
     /// A rework is left.
     pub budget_left: bool,
 }
@@ -116,8 +118,10 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, left_out: &[LeftOut], 
 /// What keeps the criteria from being met, if anything (row 5).
 fn shortfall(facts: &Facts<'_>) -> Option<ReasonCode> {
     let failed = facts.criteria.iter().any(|c| c.verdict == Verdict::Fail);
-    let unshown =
-        !all_shown(facts.asked, facts.criteria) || !all_shown(facts.guards_asked, facts.guards) || facts.blocking_doubt;
+    let unshown = !all_shown(facts.asked, facts.criteria)
+        || !all_shown(facts.guards_asked, facts.guards)
+        || facts.blocking_doubt
+        || facts.receipt_lacks;
     match (failed || unshown, facts.changed) {
         (false, _) => None,
         (true, false) => Some(ReasonCode::NoChange),

@@ -8,6 +8,9 @@ use holdpoint_protocol::{
     reason::{BlockReason, CriterionReason},
 };
 
+/// What is said, wherever verdicts are shown, of work that its own agent checked and nobody verified (FLY-36).
+pub const SELF_CHECKED: &str = "self-checked";
+
 /// Lines behind the first one that says what is wrong: most tools put the place and the values there.
 const CONTEXT: usize = 3;
 

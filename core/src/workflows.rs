@@ -6,9 +6,9 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use holdpoint_protocol::{
-    ids::{GateId, RoleId},
+    ids::{GateId, RoleId, role},
     org::Plane,
-    plan::Plan,
+    plan::{Mode, Plan},
     roles::Roles,
     workflow::{GateOrFork, WorkflowSpec},
 };
@@ -75,19 +75,23 @@ pub fn specs(plan: &Plan, declared: &[WorkflowSpec]) -> Vec<WorkflowSpec> {
 /// The workflows that a plan is flown by: built-in ones, and of the declared ones those that it names. One that is not sound
 /// is left out.
 pub fn flown(plan: &Plan, declared: &[WorkflowSpec]) -> impl Iterator<Item = Workflow> {
-    specs(plan, declared).into_iter().filter_map(|spec| Workflow::try_new(&spec).ok())
+    let mode = plan.policy.mode;
+    specs(plan, declared).into_iter().filter_map(move |spec| Some(Workflow::try_new(&spec).ok()?.under(mode)))
 }
 
-/// The roles of agents that these workflows name besides the built-in ones, each with whether its turns make work.
+/// The roles of agents besides the built-in ones that have turns of these workflows in a flight of this mode, each with whether its
+/// turns make work.
 #[must_use]
-pub fn declared_roles(workflows: &[WorkflowSpec]) -> Vec<(RoleId, bool)> {
-    let flown: Vec<(&WorkflowSpec, Workflow)> =
-        workflows.iter().filter_map(|spec| Some((spec, Workflow::try_new(spec).ok()?))).collect();
+pub fn declared_roles(workflows: &[WorkflowSpec], mode: Mode) -> Vec<(RoleId, bool)> {
+    let flown = |spec| Some((spec, Workflow::try_new(spec).ok()?.under(mode)));
+    let flown: Vec<(&WorkflowSpec, Workflow)> = workflows.iter().filter_map(flown).collect();
     let named = || flown.iter().flat_map(|(_, workflow)| workflow.agent_roles());
     let roles = Roles::with_all(named().map(|(role, _)| role));
     // Also where this workflow has the role only look at work: its keys are the same everywhere.
     let gates = || flown.iter().flat_map(|(spec, _)| spec.all_gates());
-    let makes = |role: &RoleId| gates().any(|gate| gate.role == *role && gate.plane == Some(Plane::Build));
+    let makes = |role: &RoleId| {
+        role.as_str() == role::SOLO || gates().any(|gate| gate.role == *role && gate.plane == Some(Plane::Build))
+    };
     roles.declared().map(|role| (role.clone(), makes(role))).collect()
 }
 
@@ -119,10 +123,7 @@ pub fn crowded(spec: &WorkflowSpec, members: impl Fn(&RoleId) -> Option<u32>) ->
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{
-        ids::role,
-        workflow::{ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
-    };
+    use holdpoint_protocol::workflow::{Escalation, ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy};
 
     use super::*;
     use crate::plan;
@@ -196,8 +197,34 @@ mod tests {
             declared("code", vec![makes(), verify()]),
             declared("broken", Vec::new()),
         ];
-        assert_eq!(declared_roles(&all), [(role::id("backend"), true), (role::id("writer"), false)]);
-        assert_eq!(declared_roles(&all[..1]), []);
+        assert_eq!(declared_roles(&all, Mode::Team), [(role::id("backend"), true), (role::id("writer"), false)]);
+        assert_eq!(declared_roles(&all[..1], Mode::Team), []);
+    }
+
+    #[test]
+    fn one_agent_alone_has_the_turns_that_make_and_judge_work_and_people_keep_theirs() {
+        let chained = GateSpec {
+            escalations: vec![Escalation { plane: Some(Plane::Build), ..role::id("backend").into() }],
+            vacant: true,
+            ..GateSpec::new("build".parse().unwrap(), role::id(role::BUILDER))
+        };
+        let gates = vec![gate("plan", "writer", false), chained.into(), gate("verify", role::VERIFIER, true)];
+        let spec = declared("own", gates);
+        assert_eq!(
+            declared_roles(&[spec.clone()], Mode::Single),
+            [(role::id("solo"), true), (role::id("writer"), false)]
+        );
+        let alone = Workflow::try_new(&spec).unwrap().under(Mode::Single);
+        let roles: Vec<(&str, Duty, bool)> =
+            alone.gates().map(|gate| (gate.role.as_str(), gate.duty, gate.vacant)).collect();
+        assert_eq!(
+            roles,
+            [("writer", Duty::Complete, false), ("solo", Duty::Make, false), ("solo", Duty::Judge, false)]
+        );
+        assert_eq!((alone.judging_role(), alone.needs_builder()), (role::id(role::SOLO), false));
+        assert!(alone.gates().all(|gate| gate.escalations.is_empty()));
+        let taken = declared("mine", vec![gate("build", role::SOLO, false), gate("verify", role::VERIFIER, true)]);
+        assert!(Workflow::try_new(&taken).is_err(), "the role is no workflow's to name");
     }
 
     #[test]
@@ -208,7 +235,7 @@ mod tests {
             ..GateSpec::new("look".parse().unwrap(), role::id("backend"))
         };
         let talk = declared("talk", vec![gate("draft", "writer", false), inspect.into()]);
-        assert_eq!(declared_roles(&[talk]), [(role::id("backend"), true), (role::id("writer"), false)]);
+        assert_eq!(declared_roles(&[talk], Mode::Team), [(role::id("backend"), true), (role::id("writer"), false)]);
     }
 
     #[test]

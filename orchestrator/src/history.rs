@@ -103,24 +103,38 @@ async fn by_ours(
     waypoint: &WaypointId,
     reports: &[(String, Stored)],
 ) -> Result<HashSet<String>, ReadError> {
-    let verifier = role::id(role::VERIFIER);
-    let stream = streams::handoff(&verifier);
+    let mut ours = HashSet::new();
+    for role in role::JUDGING.map(role::id) {
+        ours.extend(by_ours_of(shell, flight, waypoint, &role, reports).await?);
+    }
+    Ok(ours)
+}
+
+/// The same of the reports of one role.
+async fn by_ours_of(
+    shell: &Shell,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    role: &RoleId,
+    reports: &[(String, Stored)],
+) -> Result<Vec<String>, ReadError> {
+    let stream = streams::handoff(role);
     let reports: Vec<&Stored> = reports.iter().filter(|(of, _)| *of == stream).map(|(_, stored)| stored).collect();
     if reports.is_empty() {
-        return Ok(HashSet::new());
+        return Ok(Vec::new());
     }
     let roots = shell.trust.roots();
     let mut senders = PastSenders::new(&roots);
     // Reports come without the JWT that the plans before them showed.
-    for (jwt, at) in shown_jwts(shell, &verifier, flight, waypoint).await? {
-        senders.learn(&verifier, &jwt, at);
+    for (jwt, at) in shown_jwts(shell, role, flight, waypoint).await? {
+        senders.learn(role, &jwt, at);
     }
     let ours = reports.into_iter().filter(|stored| {
         let Stored { subject, payload, time: at, .. } = stored;
         let signed = SignedMessage { subject, payload, signature: stored.signature.as_deref(), at: *at };
         let head = HandedHead::decode(payload, stored.content_type.as_deref());
         head.is_ok_and(|head| {
-            let signer = senders.verify(&verifier, &head.agent, stored.jwt.as_deref(), signed);
+            let signer = senders.verify(role, &head.agent, stored.jwt.as_deref(), signed);
             signer == Ok(Harness::Holdpoint)
         })
     });

@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::{AgentName, role},
     journal::{Entry, EntryKind, Record, Sequence, Submitted},
+    plan::Mode,
     streams,
     subjects::{Fence, JournalKey},
     version,
@@ -35,6 +36,10 @@ use crate::{
 
 /// How much of a plan is named that wants a network.
 const WANTS_SHOWN_MAX: usize = 5;
+
+/// Why a flight of one agent alone is refused where the operator gave no leave for it.
+const ALONE: &str = "this fleet flies no plan of `mode: single`, in which the agent that made the work checks it: its operator allows it \
+                     with `holdpoint keys role add solo`, and agents of that role; or remove `mode: single`, and a verifier judges";
 
 /// How many problems of a plan a refusal lists: they go into one line of a header. Senders with a file have held
 /// it against the same rules before.
@@ -68,7 +73,7 @@ pub(crate) enum Taken {
 pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, ApiFailure> {
     check(&submit)?;
     let workflows = workflows(&submit).inspect_err(|_| shell.metrics.invalid_config())?;
-    check_roles(shell, &workflows).await?;
+    check_roles(shell, &workflows, submit.plan.policy.mode).await?;
     let waypoints = submit.plan.waypoints.len();
     // Until the flight is counted as one that was begun.
     let _room = shell.open.admit(shell, &submit.flight, &by, waypoints).await?;
@@ -180,15 +185,19 @@ fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, ApiFailure> {
 
 /// Refuses workflows with roles that the fleet does not have: nobody would ever take their turns. A role that was added just
 /// now is waited for.
-async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<(), ApiFailure> {
+async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow], mode: Mode) -> Result<(), ApiFailure> {
     let specs = workflows.iter().map(|recorded| &recorded.workflow);
-    let flown: Vec<Workflow> = specs.filter_map(|spec| Workflow::try_new(spec).ok()).collect();
+    let flown = specs.filter_map(|spec| Some(Workflow::try_new(spec).ok()?.under(mode)));
+    let flown: Vec<Workflow> = flown.collect();
     let wanted = || flown.iter().flat_map(|workflow| workflow.agent_roles().map(move |(role, _)| (role, workflow)));
     if roles::known(shell, wanted().map(|(role, _)| role.clone()).collect()).await {
         return Ok(());
     }
     let roles = shell.roles();
     let Some((role, workflow)) = wanted().find(|(role, _)| !roles.is_agents(role)) else { return Ok(()) };
+    if role.as_str() == role::SOLO {
+        return Err(ApiFailure::new(400, ALONE));
+    }
     let what = format!("workflow {} has gates of the role {role}, and this fleet has no such agents", workflow.name);
     let remedy = format!("add it with `holdpoint keys role add {role}` and reload the broker");
     Err(ApiFailure::new(400, format!("{what}: {remedy}")))

@@ -162,6 +162,9 @@ pub mod role {
     pub const VERIFIER: &str = "verifier";
     /// Fixes failing criteria (FLY-4).
     pub const REPAIR: &str = "repair";
+    /// One agent alone: it makes work, and its harness checks that work, in flights of `mode: single` (FLY-36). Its keys are the
+    /// operator's leave for such flights.
+    pub const SOLO: &str = "solo";
     /// A person's or a script's command line.
     pub const OPERATOR: &str = "operator";
     /// What takes flights off the broker (`holdpoint archive`): the only key that deletes.
@@ -182,6 +185,12 @@ pub mod role {
 
     /// The roles that store blobs: work, evidence, snapshots, and what orchestrators make of them. Each has a stream of its own.
     pub const STORING: [&str; 5] = [BUILDER, VERIFIER, REPAIR, OPERATOR, ORCHESTRATOR];
+
+    /// The roles whose agents report verifications. Evidence is theirs.
+    pub const JUDGING: [&str; 2] = [VERIFIER, SOLO];
+
+    /// The roles among whose blobs people look for evidence and output, in this order.
+    pub const SHOWN: [&str; 6] = [VERIFIER, SOLO, BUILDER, REPAIR, ORCHESTRATOR, OPERATOR];
 
     /// A built-in role as an id.
     #[must_use]

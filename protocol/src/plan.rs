@@ -92,8 +92,16 @@ pub enum Mode {
     /// An independent verifier judges.
     #[default]
     Team,
-    /// One agent builds and checks itself.
+    /// One agent builds, and its harness checks what it built.
     Single,
+}
+
+impl Mode {
+    /// Whether the work of a flight is checked by the agent that made it.
+    #[must_use]
+    pub fn is_single(self) -> bool {
+        self == Self::Single
+    }
 }
 
 /// What a whole flight may use up.

@@ -182,6 +182,9 @@ pub struct WaypointView {
     /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts; `None` before the first verdicts.
     #[serde(default)]
     pub foreign_receipt: Option<bool>,
+    /// The agent that made the work reached these verdicts: nobody else verified it (FLY-36).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub self_checked: bool,
     /// What it builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<WaypointId>,

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
         EvidenceWanted, VerificationPlan, VerificationPlanBody, VerificationReport, VerificationReportBody,
         VerificationRequest,
     },
-    ids::{CriterionId, RoleId},
+    ids::{CriterionId, RoleId, role},
     turn::TurnRequest,
 };
 use holdpoint_runtime::{
@@ -240,7 +240,7 @@ fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> Verif
             diff: findings.diff,
             doubts: findings.doubts,
             receipt: findings.receipt,
-            self_checked: false,
+            self_checked: job.role.as_str() == role::SOLO,
             metered: findings.metered,
             markers_ignored: findings.markers_ignored,
         },

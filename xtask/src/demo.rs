@@ -21,7 +21,7 @@ struct Example {
     accepted: bool,
 }
 
-const EXAMPLES: [Example; 4] = [
+const EXAMPLES: [Example; 5] = [
     Example {
         name: "first-flight",
         about: "two waypoints; the builder's first try at the second is wrong, and a repair fixes it",
@@ -37,6 +37,12 @@ const EXAMPLES: [Example; 4] = [
     Example {
         name: "over-http",
         about: "tests over HTTP are the criteria; the builder's first try answers one with a wrong status",
+        builders: "1",
+        accepted: true,
+    },
+    Example {
+        name: "alone",
+        about: "one agent checks its own work; its first try is wrong and says that it is right",
         builders: "1",
         accepted: true,
     },

@@ -126,7 +126,7 @@ impl Authority {
     /// Whether the role's turns make work.
     #[must_use]
     pub fn makes(&self, role: &RoleId) -> bool {
-        matches!(role.as_str(), role::BUILDER | role::REPAIR) || self.makers.contains(role)
+        matches!(role.as_str(), role::BUILDER | role::REPAIR | role::SOLO) || self.makers.contains(role)
     }
 
     /// The part of the server's configuration that says who is who. Not secret. The same for the same keys.

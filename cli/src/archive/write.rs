@@ -133,8 +133,8 @@ impl<W: Write + Send> Writer<'_, W> {
     async fn all_blobs(&mut self) -> Result<(), Failure> {
         let dir = holdpoint_sandbox::TemporaryFolder::new().map_err(|error| unwritable(&error))?;
         let path = dir.path().join("blob");
-        // Evidence is the verifier's; what a judge cites may be a builder's. What landed is an orchestrator's.
-        let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR].map(role::id);
+        // What a judge cites may be a builder's. What landed is an orchestrator's.
+        let roles = role::SHOWN.map(role::id);
         let evidence = self.evidence.take().unwrap_or_default().into_iter().map(|digest| (digest, EVIDENCE_BYTES_MAX));
         let wanted = evidence.chain(self.work.take().unwrap_or_default());
         for (digest, most) in wanted.collect::<BTreeMap<_, _>>() {

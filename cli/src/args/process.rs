@@ -30,7 +30,7 @@ impl ProcessArgs {
 /// `agent`
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
-    /// Whose turns it takes: builder, verifier, repair, or a role that workflows declare and `[agents.ROLE]` has a program for
+    /// Whose turns it takes: builder, verifier, repair, solo, or a role that workflows declare and `[agents.ROLE]` has a program for
     #[arg(value_parser = RoleParser)]
     pub(crate) role: RoleId,
     /// What every process has

@@ -115,6 +115,7 @@ fn in_a_line(PatternMatches { list, waypoint, pattern, paths, examples }: &Patte
 async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     args.commands.for_all(&mut config);
+    preflight::alone(&mut config, &plan.plan, args.commands.builders);
     let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
     declared::check_sections(&config, &args.commands, &args.place.repo).await?;
@@ -132,10 +133,10 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
     let specs = workflows::specs(&ready.plan, &ready.workflows);
-    let roles = workflows::declared_roles(&specs);
+    let roles = workflows::declared_roles(&specs, ready.plan.policy.mode);
     warnings.extend(preflight::crowded(&config, &specs));
     warnings.extend(preflight::lacking(&config, &roles).map(|role| {
-        format!("no program is named for agents of the role {role}, and `run` wants one: --agent {role}='CMD'")
+        format!("no program is named for agents of the role {role}, and `run` wants one: {}", preflight::flag(role))
     }));
     let builders = args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT);
     if let Some(lacking) = preflight::lacks_second(&config, builders, &ready.plan, &ready.workflows) {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use holdpoint_bus::blobs;
-use holdpoint_core::shown;
+use holdpoint_core::{shown, telling::SELF_CHECKED};
 use holdpoint_protocol::{
     Digest,
     api::{FlightLine, HistoryLine, Standing},
@@ -170,6 +170,9 @@ fn readable(line: &HistoryLine) -> String {
     if line.artifact["receipt"]["foreign"] == true {
         fields.push("foreign receipt".to_owned());
     }
+    if line.artifact["self_checked"] == true {
+        fields.push(SELF_CHECKED.to_owned());
+    }
     fields.extend(planned(line));
     match line.standing {
         Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
@@ -233,7 +236,7 @@ pub(super) async fn artifact(args: ArtifactArgs) -> Result<Exit, Failure> {
 
 async fn evidence(args: &ArtifactArgs, digest: Digest) -> Result<Exit, Failure> {
     // People may read all of them; evidence is the verifier's.
-    let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
+    let roles = role::SHOWN.map(role::id);
     let target = Target::existing(&args.place).await?;
     let bytes =
         target.serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?)).await?;

@@ -39,6 +39,7 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
         role::BUILDER => Box::pin(holdpoint_builder_agent::run(config)).await,
         role::REPAIR => Box::pin(holdpoint_repair_agent::run(config)).await,
         role::VERIFIER => Box::pin(holdpoint_verifier_agent::run(config)).await,
+        role::SOLO => Box::pin(holdpoint_builder_agent::solo::run(config)).await,
         _ => Box::pin(build_turn::process::run(args.role, &config)).await,
     };
     let ended = ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))?;

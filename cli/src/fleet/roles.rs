@@ -144,6 +144,8 @@ fn only_own_secrets(config: &mut Config, role: &RoleId) {
 pub(super) fn passed_on(config: &Config, role: &RoleId) -> Vec<(OsString, OsString)> {
     let verifier = &config.agents.verifier;
     let names: Vec<&String> = match config.agents.program(role) {
+        // Checks run in the same process.
+        Some(program) if role.as_str() == role::SOLO => program.pass_env.iter().chain(&verifier.pass_env).collect(),
         Some(program) => program.pass_env.iter().collect(),
         None if role.as_str() == role::VERIFIER => verifier.pass_env.iter().chain(&verifier.judge_pass_env).collect(),
         None => Vec::new(),

@@ -54,7 +54,9 @@ pub(crate) fn item(item: &InboxItem) -> String {
     let InboxItem { waypoint, flight, since, gate, reason_code, .. } = item;
     let gate = gate.as_ref().map(|gate| format!(", in {gate}")).unwrap_or_default();
     let reason = reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let head = format!("{}{reason}  {waypoint}  of {flight}{gate}, since {}", kind(item.kind), seconds(*since));
+    let checked = if item.self_checked { format!(", {}", telling::SELF_CHECKED) } else { String::new() };
+    let head =
+        format!("{}{reason}  {waypoint}  of {flight}{gate}, since {}{checked}", kind(item.kind), seconds(*since));
     let details = details(item).into_iter().map(|line| format!("\n    {line}"));
     std::iter::once(head).chain(details).collect()
 }
@@ -329,6 +331,7 @@ pub(crate) mod tests {
             reason_code: None,
             remediation: None,
             evidence: Vec::new(),
+            self_checked: false,
             doubts: Vec::new(),
             work: None,
             actions: vec![Verb::Answer, Verb::Cancel],

@@ -39,7 +39,7 @@ pub(super) struct Shown {
 pub(super) async fn of(client: &Client, red: &Red, history: &[HistoryLine]) -> Shown {
     let note = noted(history, red);
     let evidence = match red.evidence {
-        Some(digest) => blobs::get(client.bus(), digest, &[role::id(role::VERIFIER)], BYTES_MAX).await.ok(),
+        Some(digest) => blobs::get(client.bus(), digest, &role::JUDGING.map(role::id), BYTES_MAX).await.ok(),
         None => None,
     };
     let evidence = evidence.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();

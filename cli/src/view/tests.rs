@@ -23,6 +23,7 @@ pub(crate) fn flight() -> FlightView {
         }],
         guards: Vec::new(),
         foreign_receipt: None,
+        self_checked: false,
         remediation: None,
         depends_on: Vec::new(),
         waits_for: Vec::new(),
@@ -61,6 +62,14 @@ pub(crate) fn flight() -> FlightView {
         trouble_left_out: 0,
         workflows: Vec::new(),
     }
+}
+
+#[test]
+fn work_that_its_own_agent_checked_is_called_self_checked() {
+    let mut flight = flight();
+    assert!(!table(&flight).contains("self-checked"));
+    flight.waypoints[0].self_checked = true;
+    assert!(table(&flight).contains("1 of 1 criteria pass, self-checked, commit "), "{}", table(&flight));
 }
 
 #[test]

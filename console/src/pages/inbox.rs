@@ -89,6 +89,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, others: &[&InboxItem], links
             (with(frame, others))
             @if item.work.is_some() { p.sub { "Its last work is kept: " code { ((frame.typed)(&format!("holdpoint diff {} --flight {}", item.waypoint, item.flight))) } " shows it." } }
             @if !item.doubts.is_empty() { h3 { "Doubts of the verification" } ul { @for doubt in &item.doubts { li { (word(doubt)) } } } }
+            @if item.self_checked { p.warn { (telling::SELF_CHECKED) ": by the agent that made the work, and nobody verified it." } }
             @if !item.evidence.is_empty() {
                 p { "Evidence: " @for (at, digest) in item.evidence.iter().enumerate() { @if at > 0 { ", " } a href=(frame.href(&View::Evidence(*digest))) { code { (digest.hex().get(..10).unwrap_or_default()) } } } }
             }

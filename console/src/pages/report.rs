@@ -1,5 +1,6 @@
 //! What happened to a waypoint, attempt by attempt: turns, work, verdicts with their evidence, decisions.
 
+use holdpoint_core::telling;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, BuildArtifact, BuildStatus, CheckRun, CriterionReport, TreeTested, VerificationReport},
@@ -167,7 +168,8 @@ fn report_of(of: Of<'_>, report: &VerificationReport) -> Markup {
     let purpose = serde_json::to_value(report.purpose).ok();
     html! {
         p { strong { (report.agent) } " judged the " (purpose.as_ref().and_then(Value::as_str).unwrap_or("work"))
-            @if report.receipt.foreign { " " span.tag { "foreign receipt" } } }
+            @if report.receipt.foreign { " " span.tag { "foreign receipt" } }
+            @if report.self_checked { " " span.tag { (telling::SELF_CHECKED) } } }
         @for one in &report.criteria { (criterion(Some(of.frame), one, &checks(&one.result.id))) }
         @if !report.guards.is_empty() { h3 { "Guards" } @for one in &report.guards { (criterion(Some(of.frame), one, &checks(&one.result.id))) } }
         @if !report.violations.is_empty() { p.warn { "Paths that it may not touch: " @for (at, one) in report.violations.iter().enumerate() { @if at > 0 { ", " } code { (word(&one.path)) } } } }

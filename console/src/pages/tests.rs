@@ -109,6 +109,36 @@ fn works_that_the_same_holds_are_one_thing_with_one_button() {
 }
 
 #[test]
+fn work_that_its_own_agent_checked_is_called_self_checked_and_no_other_work_is() {
+    let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
+    let account = FlightAccount::planned(plan());
+    for self_checked in [true, false] {
+        let item = serde_json::json!({
+            "kind": "approval", "flight": "f", "waypoint": "w", "gate": "approve", "since": "2026-11-22T10:00:00Z", "question": null,
+            "options": [], "confidence": null, "round": null, "reason_code": null, "remediation": null, "evidence": [],
+            "self_checked": self_checked, "actions": ["approve"], "ref": "w",
+        });
+        let waits: [InboxItem; 1] = [serde_json::from_value(item).unwrap()];
+        let of = |criteria: &Value| -> holdpoint_protocol::view::WaypointView {
+            let waypoint = samples::waypoint("w", Status::Complete);
+            let mut waypoint = serde_json::to_value(waypoint).unwrap();
+            (waypoint["criteria"], waypoint["self_checked"]) = (criteria.clone(), self_checked.into());
+            serde_json::from_value(waypoint).unwrap()
+        };
+        let subject = of(&serde_json::json!([{"id": "c", "verdict": "pass", "reason": null, "evidence": []}]));
+        let report = history("verification_report", &{
+            let mut report = golden("verification_report");
+            report["self_checked"] = self_checked.into();
+            report
+        });
+        let parts = Parts { view: &view, waypoint: &subject, account: &account, history: &report, waits: &[] };
+        for page in [inbox(&frame(), &waits).0, waypoint(&frame(), parts).0] {
+            assert_eq!(page.contains("self-checked"), self_checked, "{page}");
+        }
+    }
+}
+
+#[test]
 fn nothing_that_stands_in_a_waypoints_history_is_markup_or_hidden() {
     let kinds = [
         ("turn", "turn_build"),

@@ -1,6 +1,6 @@
 //! One waypoint.
 
-use holdpoint_core::cost::By;
+use holdpoint_core::{cost::By, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem},
     artifact::Verb,
@@ -123,6 +123,7 @@ fn criteria(frame: &Frame, waypoint: &WaypointView) -> Markup {
             @if !results.is_empty() {
                 h2 { (name) }
                 @if waypoint.foreign_receipt == Some(true) { p.warn { "By a harness that is not Holdpoint's." } }
+                @if waypoint.self_checked { p.warn { (telling::SELF_CHECKED) ": by the agent that made the work, and nobody verified it." } }
                 ul.criteria { @for result in results {
                     li { (verdict(result.verdict)) " " (result.id) @if let Some(reason) = result.reason { " · " (reason) }
                         @for digest in &result.evidence { " " a href=(frame.href(&View::Evidence(*digest))) { "evidence" } } }

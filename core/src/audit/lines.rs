@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{Handed, HandedHead, VerificationReport},
+    artifact::{CheckRun, Handed, HandedHead, TreeTested, VerificationReport},
     export::Message,
     facts::{Harness, Verdict},
     headers,
@@ -140,7 +140,10 @@ impl HandoffLine {
                     judged.command = None;
                     judged.note = None;
                 }
-                report.receipt.checks = Vec::new();
+                // Of an agent that checked itself the rules look at its runs on the work.
+                let runs = std::mem::take(&mut report.receipt.checks).into_iter();
+                let runs = runs.filter(|run| report.self_checked && run.tested == TreeTested::Handoff);
+                report.receipt.checks = runs.map(|run| CheckRun { command: String::new(), ..run }).collect();
             }
             Ok(_) | Err(_) => {}
         }

@@ -29,8 +29,9 @@ pub fn resolve(mut spec: WorkflowSpec, chart: Option<&OrgChart>) -> WorkflowSpec
 
 /// The roles that can have turns of the workflow and are bound to the agents whom the chart names.
 fn listed(spec: &WorkflowSpec, chart: &OrgChart) -> BTreeMap<RoleId, Vec<AgentName>> {
-    // A base is tried by verifiers, work that was sent back is repaired, and advisors are asked, whatever roles the gates name.
-    let is_ours = |id: &RoleId| matches!(id.as_str(), role::VERIFIER | role::REPAIR | role::ADVISOR);
+    // A base is tried by verifiers, work that was sent back is repaired, and advisors are asked, whatever roles the gates name. One
+    // agent alone has the turns of others.
+    let is_ours = |id: &RoleId| matches!(id.as_str(), role::VERIFIER | role::REPAIR | role::ADVISOR | role::SOLO);
     let has_turns = |id: &RoleId| {
         let of_gate = |gate: &GateSpec| gate.role == *id || gate.escalations.iter().any(|link| link.role == *id);
         is_ours(id) || spec.all_gates().any(of_gate)

@@ -1,7 +1,7 @@
 //! Verification reports: of a baseline, of a handed-off tree, of a merge.
 
 use holdpoint_protocol::{
-    artifact::{CriterionReport, Disposition, VerificationPurpose, VerificationReport},
+    artifact::{CriterionReport, Disposition, TreeTested, VerificationPurpose, VerificationReport},
     facts::{CriterionResult, LeftOut, Verdict, Violation},
     ids::CriterionId,
     journal::Cause,
@@ -57,6 +57,9 @@ fn mismatch(
     if report.purpose != purpose {
         return Some(format!("purpose {:?} where {purpose:?} was asked", report.purpose));
     }
+    if let Some(what) = not_of_mode(report, cx) {
+        return Some(what);
+    }
     let base = state.base.as_ref();
     let (commit, tree) = match purpose {
         VerificationPurpose::Baseline => (base, base.and_then(|b| cx.flight.tree_of(b))),
@@ -79,6 +82,33 @@ fn mismatch(
     let missing = |id: &&CriterionId| !report.criteria.iter().any(|r| &r.result.id == *id);
     let baseline = purpose == VerificationPurpose::Baseline;
     criteria.iter().find(missing).filter(|_| baseline).map(|id| format!("criterion {id} has no verdict"))
+}
+
+/// Where a report says of itself what the flight's mode does not have. Of an agent that checks itself the checks have to be run by our
+/// harness, whose program takes no part in them (FLY-36).
+fn not_of_mode(report: &VerificationReport, cx: &StepContext<'_>) -> Option<String> {
+    let single = is_single(cx);
+    if report.self_checked != single {
+        return Some(format!("self_checked {} in a flight where it is {single}", report.self_checked));
+    }
+    let foreign = single && report.receipt.foreign;
+    foreign.then(|| {
+        "the key is not of Holdpoint's own harness, which has to run the checks of an agent that checks itself: `holdpoint keys add \
+         solo NAME --harness`"
+            .to_owned()
+    })
+}
+
+fn is_single(cx: &StepContext<'_>) -> bool {
+    cx.flight.submitted.plan.policy.mode.is_single()
+}
+
+/// Whether each of these has a run on the tree under review, and every such run is green.
+fn is_all_pass(report: &VerificationReport, mut asked: impl Iterator<Item = CriterionId>) -> bool {
+    let runs =
+        || report.receipt.checks.iter().filter(|run| run.tested == TreeTested::Handoff && run.tree == report.tree);
+    runs().all(|run| run.verdict == Verdict::Pass)
+        && asked.all(|id| runs().any(|run| run.criterion.as_ref() == Some(&id)))
 }
 
 /// A verdict on something that was not asked, or a second one on something that was.
@@ -184,6 +214,8 @@ pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Step
         safety_broken: false,
         changed: state.work.as_ref().is_some_and(|w| w.commit.is_some()),
         blocking_doubt: report.doubts.iter().any(|d| d.blocking),
+        receipt_lacks: is_single(cx)
+            && !is_all_pass(report, asked(report.purpose, cx).into_iter().chain(guards_asked(cx))),
         budget_left: reworks_left(state, cx),
     })
 }

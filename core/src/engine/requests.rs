@@ -55,7 +55,7 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
             ],
             &["the advice is handed off", "the deadline passes"],
         ),
-        role::VERIFIER => (
+        _ if matches!(open.purpose, Purpose::Verify(_)) => (
             &["judge by evidence only", "change nothing", "name evidence for every verdict"],
             &["every criterion and guard has a verdict", "the deadline passes"],
         ),

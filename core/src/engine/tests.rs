@@ -3,6 +3,7 @@
 mod adopting;
 mod advising;
 mod agents;
+mod alone;
 mod arrivals;
 mod building;
 mod courses;

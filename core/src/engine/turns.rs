@@ -244,7 +244,7 @@ pub(super) fn start_from(turn: &mut Turn, next: &WaypointState, cx: &StepContext
 
 fn open_turn(opening: &Opening<'_>, cx: &StepContext<'_>, fresh: &Fresh) -> OpenTurn {
     let role = match opening.purpose {
-        Purpose::Verify(_) => role::id(role::VERIFIER),
+        Purpose::Verify(_) => cx.workflow.judging_role(),
         Purpose::Build if opening.repair && opening.link == 0 => role::id(role::REPAIR),
         Purpose::Build | Purpose::Complete | Purpose::Advise => opening.gate.role_at(opening.link).clone(),
     };

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId},
-    journal::{Cause, Steered},
-    plan::Waypoint,
+    journal::{Cause, Steered, Submitted},
+    plan::{Mode, Waypoint},
     state::{Phase, Resume, WaypointState},
     workflow::{GateOrFork, RecordedWorkflow, WorkflowSpec},
 };
@@ -22,6 +22,7 @@ use crate::{
 /// The configurations of a flight, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configurations {
+    mode: Mode,
     all: Vec<Configuration>,
     /// How work moves that began by each of them.
     flown: Vec<BTreeMap<String, Workflow>>,
@@ -37,9 +38,9 @@ struct Configuration {
 
 impl Configurations {
     /// That of the submission.
-    pub(super) fn new(workflows: &[RecordedWorkflow]) -> Self {
-        let mut first = Self { all: Vec::new(), flown: Vec::new() };
-        first.push(Configuration { workflows: workflows.to_vec(), by: None });
+    pub(super) fn new(submitted: &Submitted) -> Self {
+        let mut first = Self { mode: submitted.plan.policy.mode, all: Vec::new(), flown: Vec::new() };
+        first.push(Configuration { workflows: submitted.workflows.clone(), by: None });
         first
     }
 
@@ -49,7 +50,8 @@ impl Configurations {
         let flown = |began: &Configuration| {
             let each = today.workflows.iter().map(|recorded| &recorded.workflow);
             // One that is not sound is refused before a flight goes by it; a waypoint that names it does not move.
-            each.filter_map(|spec| Some((spec.name.clone(), flown(spec, began.spec(&spec.name))?))).collect()
+            let flown = |spec: &WorkflowSpec| Some(flown(spec, began.spec(&spec.name))?.under(self.mode));
+            each.filter_map(|spec| Some((spec.name.clone(), flown(spec)?))).collect()
         };
         self.flown = self.all.iter().map(flown).collect();
     }
@@ -83,7 +85,7 @@ impl Configurations {
     #[must_use]
     pub fn as_of(&self, newest: u32) -> Option<Self> {
         let all = self.all.get(..=usize::try_from(newest).ok()?)?;
-        let mut earlier = Self { all: Vec::new(), flown: Vec::new() };
+        let mut earlier = Self { mode: self.mode, all: Vec::new(), flown: Vec::new() };
         all.iter().cloned().for_each(|configuration| earlier.push(configuration));
         Some(earlier)
     }

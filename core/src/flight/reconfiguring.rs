@@ -9,6 +9,7 @@ use holdpoint_protocol::{
     artifact::{ActCode, Reconfigure, Verb},
     ids::{GateId, RoleId, role},
     journal::{Cause, Record, Steered},
+    plan::Mode,
     version,
     view::FlightStatus,
     workflow::{GateOrFork, GateSpec, JoinStrategy, RecordedWorkflow, WorkflowSpec, is_human},
@@ -52,7 +53,7 @@ pub fn reconfigure(
     }
     check_plan(flight, &act.workflows)?;
     for RecordedWorkflow { workflow: new, .. } in &workflows {
-        check_roles(new, &is_agents)?;
+        check_roles(new, flight.submitted.plan.policy.mode, &is_agents)?;
         let old = flight.configured.recorded().iter().find(|old| old.workflow.name == new.name);
         if let Some(RecordedWorkflow { workflow: old, .. }) = old {
             check_verified(old, new)?;
@@ -173,8 +174,8 @@ fn check_plan(flight: &FlightState, sent: &[WorkflowSpec]) -> Result<(), Refusal
     refuse(ActCode::Invalid, message, "declare workflows that the plan can be flown by")
 }
 
-fn check_roles(new: &WorkflowSpec, is_agents: impl Fn(&RoleId) -> bool) -> Result<(), Refusal> {
-    let Ok(workflow) = Workflow::try_new(new) else { return Ok(()) };
+fn check_roles(new: &WorkflowSpec, mode: Mode, is_agents: impl Fn(&RoleId) -> bool) -> Result<(), Refusal> {
+    let Ok(workflow) = Workflow::try_new(new).map(|workflow| workflow.under(mode)) else { return Ok(()) };
     let Some((role, _)) = workflow.agent_roles().find(|(role, _)| !is_agents(role)) else { return Ok(()) };
     let message = format!("workflow {} has gates of the role {role}, and this fleet has no such agents", new.name);
     let hint = format!(

@@ -174,6 +174,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         criteria: state.criteria,
         guards: state.guards,
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
+        self_checked: judged && flight.submitted.plan.policy.mode.is_single(),
         depends_on: waypoint.depends_on.clone(),
         waits_for,
         rollbacks: state.counters.rollbacks,

@@ -50,7 +50,7 @@ impl Gate {
         let mut seen = vec![&self.role];
         for link in &self.escalations {
             let role = link.role.clone();
-            if matches!(role.as_str(), role::ORCHESTRATOR | role::OPERATOR) {
+            if matches!(role.as_str(), role::ORCHESTRATOR | role::OPERATOR | role::SOLO) {
                 return Err(GateError::Role { gate: gate(), role });
             }
             if seen.contains(&&link.role) {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use holdpoint_protocol::{
     ids::WaypointId,
-    plan::{Answer, Guard, Mode, Plan, Policy},
+    plan::{Answer, Guard, Plan, Policy, Waypoint},
 };
 
 pub use findings::{PlanProblem, PlanProblems};
@@ -24,7 +24,7 @@ pub use findings::{PlanProblem, PlanProblems};
 use super::{
     KnownWorkflow,
     likeness::closest,
-    limits::{GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
+    limits::{CRITERIA_MAX, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
     path::At,
     words::{not_an_id, quoted},
 };
@@ -45,6 +45,9 @@ pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let mut workflows = Workflows { known: &known, of_plan: true };
     workflows.of_plan = workflows.judged(at, Some(&plan.workflow), &mut found);
     waypoints(at.key("waypoints"), plan, workflows, &mut found);
+    if plan.policy.mode.is_single() {
+        alone(at.key("waypoints"), &plan.waypoints, &mut found);
+    }
     found
 }
 
@@ -87,12 +90,23 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
 }
 
 fn policy(at: At<'_>, policy: &Policy, found: &mut PlanProblems) {
-    let Policy { max_reworks, max_clarifications, advise_questions: _, mode } = *policy;
+    let Policy { max_reworks, max_clarifications, advise_questions: _, mode: _ } = *policy;
     found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);
     found.number(at.key("max_clarifications"), "max_clarifications", max_clarifications.into(), &ROUNDS);
-    if mode == Mode::Single {
-        let message = "`mode: single` does not work yet: the plan would be flown as `team`";
-        found.add(at.key("mode"), message, "remove it: an independent verifier judges then");
+}
+
+/// One agent alone is judged by nobody: a command has to show each criterion (FLY-36).
+fn alone(at: At<'_>, waypoints: &[Waypoint], found: &mut PlanProblems) {
+    for (number, waypoint) in waypoints.iter().enumerate() {
+        let at = at.item(number);
+        let at = at.key("criteria");
+        let unshown = waypoint.criteria.iter().enumerate().filter(|(_, criterion)| criterion.check.is_none());
+        for (number, criterion) in unshown.take(CRITERIA_MAX) {
+            let message =
+                format!("criterion `{}` has no `check`, and with `mode: single` nobody judges it", criterion.id);
+            let hint = "add a `check`, or remove `mode: single`: an independent verifier judges then";
+            found.add(at.item(number), message, hint);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ struct Case {
     safety_broken: bool,
     changed: bool,
     blocking_doubt: bool,
+    receipt_lacks: bool,
     budget_left: bool,
 }
 
@@ -28,6 +29,7 @@ fn sound() -> Case {
         safety_broken: false,
         changed: true,
         blocking_doubt: false,
+        receipt_lacks: false,
         budget_left: true,
     }
 }
@@ -53,6 +55,7 @@ impl Case {
             safety_broken: self.safety_broken,
             changed: self.changed,
             blocking_doubt: self.blocking_doubt,
+            receipt_lacks: self.receipt_lacks,
             budget_left: self.budget_left,
         })
     }
@@ -107,6 +110,12 @@ const ROWS: &[(&str, Change, &str, &str)] = &[
     (
         "5 a doubt is blocking",
         |c| c.blocking_doubt = true,
+        "rework evidence_missing",
+        "escalate attempts_exhausted exhausted",
+    ),
+    (
+        "5 the receipt of an agent alone lacks a run",
+        |c| c.receipt_lacks = true,
         "rework evidence_missing",
         "escalate attempts_exhausted exhausted",
     ),

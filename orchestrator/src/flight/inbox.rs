@@ -37,11 +37,11 @@ impl Doubts {
         if let Some((_, doubts)) = self.0.get(&waits.waypoint).filter(|(of, _)| *of == waits.reference) {
             return Ok(doubts.clone());
         }
-        let stream = streams::handoff(&role::id(role::VERIFIER));
+        let streams = role::JUDGING.map(|role| streams::handoff(&role::id(role)));
         // The newest, oldest first.
         let mut causes = VecDeque::new();
         let look = |_, entry: Entry| {
-            causes.extend(entry.record().cause.clone().filter(|cause| cause.stream == stream));
+            causes.extend(entry.record().cause.clone().filter(|cause| streams.contains(&cause.stream)));
             causes.drain(..causes.len().saturating_sub(REPORTS_MAX));
         };
         books.each_entry(shell, &waits.waypoint, look).await?;
@@ -117,6 +117,7 @@ impl State {
                 round: waits.question.as_ref().map(|_| state.counters.clarifications),
                 reason_code: state.decision.as_ref().map(|decision| decision.reason_code),
                 remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
+                self_checked: books.flight.submitted.plan.policy.mode.is_single() && !state.criteria.is_empty(),
                 evidence: passed.flat_map(|result| result.evidence.iter().copied()).collect(),
                 doubts,
                 work: state.work.as_ref().and_then(|work| work.commit.clone()).filter(|_| is_held),

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     Digest,
     artifact::{VerificationPurpose, VerificationReport},
     facts::Verdict,
-    ids::role,
+    ids::RoleId,
     refusal::RefusalCode,
     subjects::HandoffSubject,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Weighed {
 }
 
 impl State {
-    /// Looks for the evidence of what a report passes. One on a turn that is over goes to the core at once.
+    /// Looks for the evidence of what a report passes. One on a turn that is over, or another role's, goes to the core at once.
     pub(super) async fn begin_weigh(
         &mut self,
         myself: &ActorRef<Msg>,
@@ -43,15 +43,17 @@ impl State {
         subject: HandoffSubject,
         handoff: Handoff<Box<VerificationReport>>,
     ) -> Result<(), ApplyError> {
-        if !self.is_current(&subject.waypoint, &handoff.turn).await? {
+        let is_current = self.is_current(&subject.waypoint, &handoff.turn).await?;
+        let state = self.books().await?.state(&subject.waypoint);
+        if !is_current || state.open_turn(&handoff.turn).is_some_and(|open| open.role != subject.role) {
             let input = self.reported(&subject, handoff).await?;
             self.settle(myself, &received, &subject, input).await;
             return Ok(());
         }
-        let (shell, evidence) = (self.shell.clone(), needed(&handoff.body));
+        let (shell, role, evidence) = (self.shell.clone(), subject.role.clone(), needed(&handoff.body));
         self.slow += 1;
         self.tasks.run(myself, "weigh", async move {
-            let outcome = all_stored(&shell, evidence).await;
+            let outcome = all_stored(&shell, &role, evidence).await;
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
             Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome }))
         });
@@ -108,7 +110,7 @@ fn needed(report: &VerificationReport) -> Vec<Digest> {
     evidence
 }
 
-async fn all_stored(shell: &Shell, evidence: Vec<Digest>) -> Result<(), EvidenceError> {
-    let missing = blobs::missing(&shell.bus, &role::id(role::VERIFIER), evidence).await;
+async fn all_stored(shell: &Shell, role: &RoleId, evidence: Vec<Digest>) -> Result<(), EvidenceError> {
+    let missing = blobs::missing(&shell.bus, role, evidence).await;
     missing.map_err(EvidenceError::Unknown)?.map_or(Ok(()), |digest| Err(EvidenceError::Missing(digest)))
 }

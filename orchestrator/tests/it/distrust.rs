@@ -2,7 +2,7 @@
 
 use holdpoint_bus::blobs;
 use holdpoint_protocol::{
-    api::{ARTIFACT, ArtifactQuery, HISTORY, History, HistoryLine, HistoryQuery},
+    api::{ARTIFACT, ArtifactQuery, HISTORY, History, HistoryLine, HistoryQuery, SUBMIT},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     state::{Purpose, Status},
     subjects,
     turn::TurnRequest,
-    view::WaypointView,
+    view::{FlightView, WaypointView},
 };
 
 use crate::support::{World, git};
@@ -68,6 +68,29 @@ async fn a_verifier_fetches_a_commit_that_says_nothing_but_its_tree_whatever_its
     verifier.hand_off(&turn, VerificationReport::KIND, &verifier.reported(&turn, Verdict::Pass)).await;
     world.waypoint_when("the end", |w| w.commit.is_some()).await;
     world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_flies_one_agent_alone_by_its_operators_leave_and_takes_no_check_of_a_foreign_harness() {
+    let single = PLAN.replace("policy: {", "policy: {mode: single, ");
+    let world = World::start().await;
+    let submission = world.submission(&single, Some(1)).await;
+    let refused = world.call::<_, FlightView>(SUBMIT, &submission).await.unwrap_err();
+    assert!(format!("{refused:?}").contains("keys role add solo"), "{refused:?}");
+
+    let world = World::with_role(&role::id(role::SOLO)).await;
+    world.submit(&single).await;
+    let mut theirs = world.agent(role::SOLO, "theirs").await;
+    theirs.builds(&world, &[("a", "2\n")]).await;
+    let (turn, _delivery) = theirs.take().await;
+    assert_eq!(turn.role.as_str(), role::SOLO);
+    let mut report = theirs.reported(&turn, Verdict::Pass);
+    report.self_checked = true;
+    theirs.hand_off(&turn, VerificationReport::KIND, &report).await;
+    let refusal = theirs.refusal().await;
+    assert!(format!("{refusal:?}").contains("Holdpoint's own harness"), "{refusal:?}");
+    let waypoint = world.waypoint_when("still open", |w| w.turn.is_some()).await;
+    assert_eq!(waypoint.commit, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -118,6 +118,9 @@ pub struct InboxItem {
     pub remediation: Option<String>,
     /// What the verdicts rest on.
     pub evidence: Vec<Digest>,
+    /// The agent that made the work reached them: nobody else verified it (FLY-36).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub self_checked: bool,
     /// What the last verification doubts, some of it shortened. It holds nothing up. It may quote agents' words.
     #[serde(default)]
     pub doubts: Vec<String>,

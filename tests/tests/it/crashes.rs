@@ -30,7 +30,7 @@ fn world(wait: &str) -> World {
 }
 
 /// Whether a file of this name is anywhere below the state folder.
-fn marked(world: &World, name: &str) -> Option<()> {
+pub(crate) fn marked(world: &World, name: &str) -> Option<()> {
     fn find(dir: &std::path::Path, name: &str) -> bool {
         let Ok(entries) = std::fs::read_dir(dir) else { return false };
         entries

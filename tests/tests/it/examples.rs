@@ -71,6 +71,15 @@ fn a_wrong_status_of_a_rust_service_is_reworked_from_its_evidence_and_lands() {
 }
 
 #[test]
+fn one_agent_alone_is_reworked_by_its_own_red_check_and_lands_self_checked() {
+    let (world, run) = fly("alone", "1");
+    let waypoint = run.expect(0).waypoint("slugs");
+    assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &2.into()), "{waypoint}");
+    let message = world.git(&["log", "-1", "--format=%B", run.json()["branch"].as_str().unwrap()]);
+    assert!(message.contains("\nHoldpoint-Checked: self-checked\n"), "{message}");
+}
+
+#[test]
 fn of_false_done_only_the_honest_one_is_accepted() {
     let (_world, run) = fly("false-done", "2");
     run.expect(1);

@@ -292,6 +292,11 @@ async fn every_mistake_of_an_agent_is_answered_with_its_code_and_what_to_do() {
     asked["handoff_subject"] = turn["handoff_subject"].clone();
     let said = liar.say(&asked, "build_artifact", artifact(json!({})));
     liar.expect(RefusalCode::WrongRole, &said).await;
+    // A maker of work reports on it itself.
+    let mut own = report(&verify, &digest);
+    own["self_checked"] = true.into();
+    let said = liar.say(&asked, "verification_report", own);
+    liar.expect(RefusalCode::WrongRole, &said).await;
     let said = judge.say(&verify, "build_artifact", artifact(json!({})));
     judge.expect(RefusalCode::WrongKind, &said).await;
     let evidence = Digest::of(b"");

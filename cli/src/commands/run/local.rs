@@ -8,6 +8,7 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_core::workflows;
 use holdpoint_protocol::{
     ids::{FlightId, RoleId, role},
+    plan::Mode,
     streams,
     view::{FlightView, FlownWorkflow},
     workflow::RecordedWorkflow,
@@ -52,6 +53,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     if preflight::needs_builder(&plan) {
         preflight::check_builder(&config)?;
     }
+    preflight::alone(&mut config, &plan.plan, args.commands.builders);
     let Cleared { ready, config, flight, state } =
         Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
@@ -63,7 +65,8 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
         flight,
         plan: work.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
         builders: args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT),
-        verifiers: args.commands.verifiers,
+        // An agent alone checks its own work.
+        verifiers: if ready.plan.policy.mode.is_single() { Some(0) } else { args.commands.verifiers },
         config: config.to_toml(),
         submission: Some(Submission {
             plan: ready.plan.clone(),
@@ -72,7 +75,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
         }),
     };
     let specs = workflows::specs(&ready.plan, &ready.workflows);
-    preflight::check_agents(&config, &workflows::declared_roles(&specs))?;
+    preflight::check_agents(&config, &workflows::declared_roles(&specs, ready.plan.policy.mode))?;
     if let Some(failure) = preflight::lacks_second(&config, record.builders, &ready.plan, &ready.workflows) {
         return Err(failure);
     }
@@ -108,6 +111,9 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     branch::check(&repo, flight).await?;
     let mut config = remembered(&record, &args.commands, &repo).await?;
     args.commands.for_all(&mut config);
+    if let Some(Submission { plan, .. }) = &record.submission {
+        preflight::alone(&mut config, plan, args.commands.builders);
+    }
     let record = FlightRecord { config: config.to_toml(), ..record };
     if let Some(Submission { base, .. }) = &record.submission {
         program::check_there(&config, &repo, Some(&from_wire(base))).await?;
@@ -195,9 +201,10 @@ impl Local {
 
     /// The roles that the flight needs besides the built-in ones.
     fn roles(&self) -> Vec<(RoleId, bool)> {
-        let specs = |Submission { plan, workflows, .. }: &Submission| workflows::specs(plan, workflows);
-        let of_gates = self.record.submission.as_ref().map(|submission| workflows::declared_roles(&specs(submission)));
-        let mut roles = of_gates.unwrap_or_default();
+        let of_gates = |Submission { plan, workflows, .. }: &Submission| {
+            workflows::declared_roles(&workflows::specs(plan, workflows), plan.policy.mode)
+        };
+        let mut roles = self.record.submission.as_ref().map(of_gates).unwrap_or_default();
         let advisor = role::id(role::ADVISOR);
         if advisors(&self.config) > 0 && !roles.iter().any(|(known, _)| *known == advisor) {
             roles.push((advisor, false));
@@ -210,7 +217,7 @@ impl Local {
     async fn later_roles(&self, today: &[FlownWorkflow]) -> Vec<(RoleId, bool)> {
         // Files that are wrong are refused when they are to be reloaded.
         let declared = self.files.workflows_again().await.unwrap_or_default();
-        let mut roles = workflows::declared_roles(&flown(today, &declared));
+        let mut roles = workflows::declared_roles(&flown(today, &declared), Mode::Team);
         let gates = today.iter().flat_map(|workflow| &workflow.gates);
         for role in gates.map(|gate| &gate.role) {
             if !roles.iter().any(|(known, _)| known == role) {

@@ -1,7 +1,7 @@
 //! The rules on plans that never were a file: as they come with a request.
 
 use holdpoint_protocol::{
-    plan::{Answer, Check, Criterion},
+    plan::{Answer, Check, Criterion, Mode},
     time::Millis,
 };
 
@@ -169,8 +169,21 @@ fn a_bad_answer_of_policy_is_refused() {
 }
 
 #[test]
-fn what_nothing_acts_on_yet_is_refused_by_name() {
-    assert_refused(&[(&|plan| plan.policy.mode = Mode::Single, "policy/mode", "`mode: single` does not work yet")]);
+fn a_plan_of_one_agent_alone_needs_a_check_for_each_criterion() {
+    assert_eq!(wrong(|plan| plan.policy.mode = Mode::Single), [""; 0]);
+    let judged = |plan: &mut Plan| {
+        plan.waypoints[1].criteria.push(Criterion {
+            check: None,
+            statement: "It reads well".to_owned(),
+            id: "d".parse().unwrap(),
+        });
+    };
+    assert_eq!(wrong(judged), [""; 0], "a judge may be there");
+    let unjudged = |plan: &mut Plan| {
+        plan.policy.mode = Mode::Single;
+        judged(plan);
+    };
+    assert_refused(&[(&unjudged, "waypoints/1/criteria/1", "criterion `d` has no `check`, and with `mode: single`")]);
 }
 
 #[test]

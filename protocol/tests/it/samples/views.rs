@@ -47,6 +47,7 @@ fn waypoint_view() -> WaypointView {
         criteria: results(),
         guards: results(),
         foreign_receipt: Some(false),
+        self_checked: true,
         remediation: Some("read the failing criteria".to_owned()),
         depends_on: vec!["types".parse().unwrap()],
         waits_for: vec!["types".parse().unwrap()],
