@@ -1,5 +1,5 @@
-//! Where an entry and what the rules make of it differ. Texts for people and deadlines are not compared: a later version may word or
-//! measure them otherwise.
+//! Where an entry and what the rules make of it differ. Texts for people are not compared: they quote what no journal has, and a later
+//! version may word them otherwise.
 
 use holdpoint_protocol::{journal::Entry, turn::TurnRequest};
 use serde_json::{Value, json};
@@ -10,9 +10,8 @@ pub(super) type Difference = (String, String);
 /// The longest part of an entry that is shown.
 const SHOWN_MAX: usize = 200;
 
-/// Texts for people, and deadlines.
-const HIDDEN: [&str; 4] =
-    ["/phase/deadline", "/phase/turn/deadline", "/phase/resume/deadline", "/decision/remediation"];
+/// A text for people.
+const REMEDIATION: &str = "/decision/remediation";
 
 /// Names of fields that earlier versions did not record: an entry without them is none the worse.
 const UNRECORDED: [&str; 4] = ["artifact", "artifacts", "interventions", "rollbacks"];
@@ -20,10 +19,8 @@ const UNRECORDED: [&str; 4] = ["artifact", "artifacts", "interventions", "rollba
 /// What of an entry is compared.
 pub(super) fn facts(entry: &Entry) -> Value {
     let mut state = json!(entry.record().state);
-    for hidden in HIDDEN {
-        if let Some(value) = state.pointer_mut(hidden).filter(|value| !value.is_null()) {
-            *value = json!("…");
-        }
+    if let Some(words) = state.pointer_mut(REMEDIATION).filter(|words| !words.is_null()) {
+        *words = json!("…");
     }
     if let Some(written) = &entry.record().state {
         // Earlier versions did not record it; everybody reads that as foreign.

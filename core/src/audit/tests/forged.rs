@@ -101,7 +101,7 @@ fn verifier(account: &mut Account) -> &mut HandoffLine {
 /// What is forged, how, which link is broken, and a part of the words.
 type Case = (&'static str, fn(&mut Account), BrokenLink, &'static str);
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 17] = [
     (
         "an acceptance without a handoff",
         |a| find(a, accepts).record_mut().cause = None,
@@ -161,6 +161,7 @@ const CASES: [Case; 16] = [
     ("broken rules left out of a request", |a| request(find(a, verifies)), BrokenLink::Decision, "commit"),
     ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), BrokenLink::Decision, "head"),
     ("a turn for another role", |a| other_role(find(a, builds)), BrokenLink::Decision, "role"),
+    ("a turn that may take for ever", |a| deadline(find(a, builds)), BrokenLink::Decision, "deadline"),
     ("an end that nobody decided", |a| halt(find(a, accepts)), BrokenLink::Decision, "phase"),
     ("a landing on another parent", |a| landed(find(a, lands)).parent = oid(0xbad), BrokenLink::Landing, "stands on"),
     ("a landing of another tree", |a| landed(find(a, lands)).tree = oid(0xbad), BrokenLink::Landing, "was verified"),
@@ -190,6 +191,11 @@ fn request(entry: &mut Entry) {
     let Entry::Turn(turn) = entry else { unreachable!() };
     let TurnRequest::Verify(request) = &mut turn.request else { unreachable!() };
     request.commit = oid(0xbad);
+}
+
+fn deadline(entry: &mut Entry) {
+    let Phase::InTurn(open) = &mut state(entry).phase else { unreachable!() };
+    open.deadline = open.deadline.after(std::time::Duration::from_secs(1));
 }
 
 fn other_role(entry: &mut Entry) {
