@@ -31,6 +31,7 @@ pub mod flight;
 pub mod gates;
 pub mod guides;
 pub mod handed;
+pub mod impact;
 pub mod intake;
 pub mod lenient;
 pub mod lines;

@@ -6,11 +6,12 @@ use holdpoint_bus::blobs::BlobError;
 use holdpoint_core::{
     checkpoints,
     engine::{BuildOutcome, BundledCommit},
+    impact,
 };
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus, Failure, WorkInProgress},
+    artifact::{BuildArtifact, BuildStatus, Clarified, Failure, WorkInProgress},
     checkpoint::GateDemands,
-    facts::{BundleRef, Harness, Oid},
+    facts::{BundleRef, Harness, Oid, PathChange},
     ids::FlightId,
     reason::ReasonCode,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Against {
     pub(crate) rules: RuleTexts,
     /// What the gate demands of its agents' work.
     pub(crate) demands: GateDemands,
+    /// Before how many removed files a person is asked, and what was answered.
+    pub(crate) impact: Option<(u32, Vec<Clarified>)>,
     /// How the commit is written that verifiers get; `None`: the work is for no verifier.
     pub(crate) stated: Option<Stated>,
 }
@@ -84,19 +87,33 @@ pub(crate) async fn examine(
         (Some(_), None) => LookedAt::from(invalid("a commit without a bundle that brings it".to_owned())),
         (Some(commit), Some(bundle)) => look_at(shell, against, (commit, bundle), against.stated.as_ref()).await?,
     };
-    Ok(match (&looked_at.outcome, unready(against, artifact, &looked_at.touched)) {
-        (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
-        _ => looked_at.outcome,
-    })
+    Ok(
+        match (
+            &looked_at.outcome,
+            unasked(against, &looked_at.changes).or_else(|| unready(against, artifact, &looked_at.changes)),
+        ) {
+            (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
+            _ => looked_at.outcome,
+        },
+    )
+}
+
+/// Which question its maker should have asked first (FLY-21).
+fn unasked(against: &Against, changes: &[PathChange]) -> Option<String> {
+    let (most, answered) = against.impact.as_ref()?;
+    let question = impact::question(Some(*most), changes, answered)?;
+    let [agrees, _] = impact::OPTIONS;
+    Some(format!("hand off a clarification_request first that asks, with the option `{agrees}`: {question}"))
 }
 
 /// Which checkpoints of its gate the work does not meet, by what git says of it and by its document.
-fn unready(against: &Against, artifact: &BuildArtifact, touched: &[String]) -> Option<String> {
+fn unready(against: &Against, artifact: &BuildArtifact, changes: &[PathChange]) -> Option<String> {
     if against.demands.is_empty() {
         return None;
     }
     let document = artifact.document.as_deref().cloned().unwrap_or_default();
-    let validation = checkpoints::validate_document(&against.demands, &document, touched);
+    let touched: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
+    let validation = checkpoints::validate_document(&against.demands, &document, &touched);
     let why = || checkpoints::in_one_line(&against.demands, &validation.checkpoints);
     (!validation.handoff_ready).then(|| format!("checkpoints of the gate are not met: {}", why()))
 }
@@ -104,8 +121,8 @@ fn unready(against: &Against, artifact: &BuildArtifact, touched: &[String]) -> O
 /// What came of looking at a commit.
 struct LookedAt {
     outcome: BuildOutcome,
-    /// The paths that it changes.
-    touched: Vec<String>,
+    /// What it changes.
+    changes: Vec<PathChange>,
 }
 
 impl LookedAt {
@@ -116,7 +133,7 @@ impl LookedAt {
 
 impl From<BuildOutcome> for LookedAt {
     fn from(outcome: BuildOutcome) -> Self {
-        Self { outcome, touched: Vec::new() }
+        Self { outcome, changes: Vec::new() }
     }
 }
 
@@ -183,9 +200,9 @@ async fn look_at(
         other => other.map_err(ExamineError::Work)?,
     };
     match (looked_at, stated) {
-        (LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, touched }, Some(stated)) => {
+        (LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, changes }, Some(stated)) => {
             let work = state(shell, &mirror, against, work, stated).await.map_err(ExamineError::State)?;
-            Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, touched })
+            Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(work), violations }, changes })
         }
         (looked_at, _) => Ok(looked_at),
     }
@@ -239,10 +256,10 @@ async fn outcome(mirror: &Mirror, against: &Against, commit: &Oid, bundle: &Bund
     }
     mirror.check_filters(&base_tree, &tree).await?;
     let judged = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?;
-    let touched = path_changes(&judged.changes).into_iter().map(|change| change.path).collect();
+    let changes = path_changes(&judged.changes);
     let violations = judged.judgement.violations;
     let commit = BundledCommit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
-    Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(commit), violations }, touched })
+    Ok(LookedAt { outcome: BuildOutcome::Work { commit: Some(commit), violations }, changes })
 }
 
 fn invalid(detail: String) -> BuildOutcome {

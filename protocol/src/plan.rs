@@ -75,13 +75,22 @@ pub struct Policy {
     /// Advisors are asked questions as well, before a person. Default: calls for help only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub advise_questions: bool,
+    /// A person is asked before work is judged that removes more files than this. Default: nobody is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_before_removing: Option<u32>,
     /// Who judges.
     pub mode: Mode,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_reworks: 3, max_clarifications: 2, advise_questions: false, mode: Mode::Team }
+        Self {
+            max_reworks: 3,
+            max_clarifications: 2,
+            advise_questions: false,
+            ask_before_removing: None,
+            mode: Mode::Team,
+        }
     }
 }
 

@@ -224,6 +224,9 @@ pub struct BuildRequest {
     /// A structured answer with less confidence than this becomes a question (FLY-I7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_below: Option<Confidence>,
+    /// A person is asked before work is handed off that removes more files than this (FLY-21).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_before_removing: Option<u32>,
     /// What the gate is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,

@@ -135,6 +135,7 @@ impl Shop {
             budget: TurnBudget::default(),
             tests: Vec::new(),
             ask_below: None,
+            ask_before_removing: None,
             description: None,
             role_description: None,
             context: Default::default(),

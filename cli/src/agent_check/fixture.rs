@@ -206,6 +206,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         budget: TurnBudget { wall: Some(WALL), ..TurnBudget::default() },
         tests: Vec::new(),
         ask_below: None,
+        ask_before_removing: None,
         description: None,
         role_description: None,
         context: Default::default(),

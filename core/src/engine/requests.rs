@@ -73,6 +73,8 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
     if let Purpose::Verify(purpose) = open.purpose {
         constraints.push(network(purpose, cx));
     }
+    let most = cx.flight.submitted.plan.policy.ask_before_removing.filter(|_| open.purpose == Purpose::Build);
+    constraints.extend(most.map(|most| format!("ask before you remove more than {most} files")));
     // What people set holds for everybody, the verifier included; what a builder wrote is not in it (FLY-18).
     constraints.extend(next.constraints.iter().cloned());
     GuidancePacket::new(
@@ -157,6 +159,7 @@ pub(super) fn build_request(
         budget: TurnBudget { wall: Some(turns::build_wall(gate, cx)), ..cx.waypoint.budget.clone() },
         tests: cx.waypoint.tests.clone(),
         ask_below: cx.flight.submitted.plan.ask_below,
+        ask_before_removing: cx.flight.submitted.plan.policy.ask_before_removing,
         description: gate.description.clone(),
         role_description: gate.role_description.clone(),
         context: GateContext {

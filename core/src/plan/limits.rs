@@ -42,6 +42,8 @@ pub const ROUNDS_MAX: u64 = 1_000;
 pub const MUTANTS_MAX: u64 = 50;
 /// The most mutants of all criteria of a waypoint: each may take two runs, and a report lists every run.
 pub const MUTANTS_SUM_MAX: u64 = 500;
+/// The most files that work may be said to remove without a question: more than a repository has.
+pub const FILES_MAX: u64 = 10_000_000;
 /// The longest duration in milliseconds: 30 days. Deadlines stay far from the end of time, and no flight runs longer.
 pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 
@@ -49,5 +51,7 @@ pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 pub(super) const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
 /// Mutants that a criterion may ask for.
 pub(super) const MUTANTS: RangeInclusive<u64> = 1..=MUTANTS_MAX;
+/// Files that work may remove without a question.
+pub(super) const FILES: RangeInclusive<u64> = 0..=FILES_MAX;
 /// Counts that a budget may give.
 pub(super) const COUNT: RangeInclusive<u64> = 1..=u64::MAX;

@@ -24,7 +24,7 @@ pub use findings::{PlanProblem, PlanProblems};
 use super::{
     KnownWorkflow,
     likeness::closest,
-    limits::{CRITERIA_MAX, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
+    limits::{CRITERIA_MAX, FILES, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
     path::At,
     words::{not_an_id, quoted},
 };
@@ -90,7 +90,10 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
 }
 
 fn policy(at: At<'_>, policy: &Policy, found: &mut PlanProblems) {
-    let Policy { max_reworks, max_clarifications, advise_questions: _, mode: _ } = *policy;
+    let Policy { max_reworks, max_clarifications, advise_questions: _, ask_before_removing, mode: _ } = *policy;
+    if let Some(most) = ask_before_removing {
+        found.number(at.key("ask_before_removing"), "ask_before_removing", most.into(), &FILES);
+    }
     found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);
     found.number(at.key("max_clarifications"), "max_clarifications", max_clarifications.into(), &ROUNDS);
 }

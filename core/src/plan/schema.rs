@@ -19,6 +19,8 @@ pub fn schema() -> Value {
             "policy": object(json!({
                 "max_reworks": number("Reworks and rollbacks a waypoint may have; 3 by default."),
                 "max_clarifications": number("Questions a waypoint may have; 2 by default."),
+                "advise_questions": flag("Advisors are asked questions as well; false by default."),
+                "ask_before_removing": number("A person is asked before work is judged that removes more files than this."),
                 "mode": one_of(&["team", "single"]),
             })),
             "budget": object(json!({

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 use super::{
     error::Problems,
     fields::Fields,
-    limits::{COUNT, ROUNDS},
+    limits::{COUNT, FILES, ROUNDS},
     over_http,
     tree::Node,
     waypoint::{self, CHECK_KEYS},
@@ -69,7 +69,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
 }
 
 fn policy(fields: &Fields<'_>, problems: &mut Problems) -> Policy {
-    let keys = &["max_reworks", "max_clarifications", "advise_questions", "mode"];
+    let keys = &["max_reworks", "max_clarifications", "advise_questions", "ask_before_removing", "mode"];
     let defaults = Policy::default();
     let Some(node) = fields.get("policy", problems) else { return defaults };
     let Some(policy) = Fields::open(node, "`policy`", keys, problems) else { return defaults };
@@ -77,6 +77,7 @@ fn policy(fields: &Fields<'_>, problems: &mut Problems) -> Policy {
     Policy {
         max_reworks: rounds("max_reworks", defaults.max_reworks),
         max_clarifications: rounds("max_clarifications", defaults.max_clarifications),
+        ask_before_removing: policy.number("ask_before_removing", &FILES, problems),
         advise_questions: policy.flag("advise_questions", problems).unwrap_or(defaults.advise_questions),
         mode: policy
             .choice("mode", "a mode", &[("team", Mode::Team), ("single", Mode::Single)], problems)

@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{artifact::Failure, checkpoint::GateDocument, facts::LeftOut, reason::ReasonCode};
+use holdpoint_core::impact;
+use holdpoint_protocol::{
+    artifact::{Confidence, Failure},
+    checkpoint::GateDocument,
+    facts::LeftOut,
+    reason::{BlockReason, ReasonCode},
+    turn::BuildRequest,
+};
 use holdpoint_runtime::telemetry::TRACE;
 use holdpoint_workspace::WorkspaceError;
 use tracing::{Instrument as _, info_span};
@@ -103,6 +110,7 @@ impl<B: Backend> RunReader for WorkReader<'_, B> {
                 let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
                 Read::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
             }
+            Ok(ready) if let Some(question) = impact(request, &ready) => Read::Good(WorkAnswer::Clarify(question)),
             Ok(ready) => match Box::pin(self.checkpoints.establish(&ready.touched)).await? {
                 Established::Ready(document) => {
                     Read::Good(WorkAnswer::Ready(Box::new(Ready { document: document.map(Box::new), ..ready })))
@@ -117,6 +125,19 @@ impl<B: Backend> RunReader for WorkReader<'_, B> {
     fn calls_for_help(answer: &WorkAnswer) -> bool {
         matches!(answer, WorkAnswer::Help(_))
     }
+}
+
+/// What a person is asked before this work is handed off (FLY-21).
+fn impact(request: &BuildRequest, ready: &Ready) -> Option<ValidQuestion> {
+    let answered = request.feedback.as_ref().map(|told| told.clarifications.as_slice()).unwrap_or_default();
+    let question = impact::question(request.ask_before_removing, &ready.touched, answered)?;
+    Some(ValidQuestion {
+        question,
+        decision_context: ready.said.completion.clone().unwrap_or_default(),
+        confidence: Confidence::Low,
+        options: impact::OPTIONS.map(str::to_owned).to_vec(),
+        block_reason: BlockReason::NeedsHumanInput,
+    })
 }
 
 /// What came of the turn. Files that may still change (`settled` is false) go with nothing.

@@ -5,7 +5,7 @@ use holdpoint_core::{
     engine::{BuildOutcome, Handoff, Input},
 };
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus},
+    artifact::{BuildArtifact, BuildStatus, Clarified},
     checkpoint::GateDemands,
     facts::{Harness, Oid},
     ids::{AgentName, WaypointId},
@@ -78,7 +78,9 @@ impl State {
             return Ok(());
         }
         let shell = self.shell.clone();
+        let impact = self.impact(&subject, &handoff).await?;
         let against = self.against(&subject.waypoint, Some((&handoff.agent, received.harness))).await?;
+        let against = Against { impact, ..against };
         self.slow += 1;
         let status = artifact.status;
         self.tasks.run(myself, "examine", async move {
@@ -91,6 +93,17 @@ impl State {
             Msg::Examined(Box::new(Examined { received, subject, handoff, status, outcome }))
         });
         Ok(())
+    }
+
+    /// Before how many removed files a person is asked, and what was answered in this turn.
+    async fn impact(
+        &mut self,
+        subject: &HandoffSubject,
+        handoff: &Handoff<()>,
+    ) -> Result<Option<(u32, Vec<Clarified>)>, ApplyError> {
+        let Some(most) = self.books().await?.flight.submitted.plan.policy.ask_before_removing else { return Ok(None) };
+        let told = self.told(subject, &handoff.turn).await?;
+        Ok(Some((most, told.map(|told| told.clarifications).unwrap_or_default())))
     }
 
     /// What handed-off work is held against. `by`: its maker, and whose harness the key is for; `None` of work that is for no verifier.
@@ -108,6 +121,7 @@ impl State {
             bundles: books.flight.bundles_up_to(&base),
             rules: rules(books, &planned),
             demands: demands(books, &planned).unwrap_or_default(),
+            impact: None,
             stated: by.and_then(|(agent, harness)| stated(books, &planned, agent, harness)),
             base,
             base_tree,

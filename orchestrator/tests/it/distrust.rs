@@ -71,6 +71,24 @@ async fn a_verifier_fetches_a_commit_that_says_nothing_but_its_tree_whatever_its
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn work_that_removes_more_than_the_plan_lets_it_without_a_question_is_refused_whoever_made_it() {
+    let world = World::start().await;
+    world.submit(&PLAN.replace("policy: {", "policy: {ask_before_removing: 0, ")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let constraints = &turn.guidance.constraints;
+    assert!(constraints.iter().any(|one| one == "ask before you remove more than 0 files"), "{constraints:?}");
+    let work = world.commit(&builder, "HEAD", &[("a", "")]).await;
+    builder.hand_off(&turn, BuildArtifact::KIND, &builder.built(&turn, Some(work))).await;
+    let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
+    let remediation = waypoint.remediation.unwrap();
+    assert!(
+        remediation.contains("handoff_invalid") && remediation.contains("The work removes 1 files"),
+        "{remediation}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_flies_one_agent_alone_by_its_operators_leave_and_takes_no_check_of_a_foreign_harness() {
     let single = PLAN.replace("policy: {", "policy: {mode: single, ");
     let world = World::start().await;

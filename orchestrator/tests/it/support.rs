@@ -361,7 +361,7 @@ impl World {
         Agent::join(&self.local, &streams::fleet_pool(), role::id(role), name.parse().unwrap()).await
     }
 
-    /// A commit on the base that changes these files, in a bundle in the blob stream.
+    /// A commit on the base that changes these files, in a bundle in the blob stream. One without a text is removed.
     pub(crate) async fn commit(&self, agent: &Agent, parent: &str, files: &[(&str, &str)]) -> (Oid, Oid, BundleRef) {
         self.commit_by((&agent.bus, &agent.role), parent, files).await
     }
@@ -377,7 +377,11 @@ impl World {
         let repo = self.path("repo");
         git(&repo, &["worktree", "add", "--quiet", "--detach", dir.to_str().unwrap(), parent]);
         for (name, text) in files {
-            std::fs::write(dir.join(name), text).unwrap();
+            if text.is_empty() {
+                std::fs::remove_file(dir.join(name)).unwrap();
+            } else {
+                std::fs::write(dir.join(name), text).unwrap();
+            }
         }
         git(&dir, &["add", "--all"]);
         git(&dir, &["commit", "--quiet", "--allow-empty", "--message=work"]);

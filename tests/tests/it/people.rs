@@ -116,6 +116,21 @@ fn a_question_waits_for_an_answer_and_the_flight_goes_on_with_it() {
     world.holdpoint(&["audit", &flight]).expect(0);
 }
 
+#[test]
+fn a_person_is_asked_before_work_is_judged_that_removes_more_files_than_the_plan_lets_it() {
+    let world = World::new(&[("one", "1\n"), ("two", "2\n"), ("three", "3\n")]);
+    world.plan(&PLAN.replace("plan: ask", "plan: ask\npolicy: {ask_before_removing: 1}"));
+    let builder = world.program("builder.sh", "rm -f one two; echo done > result");
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting", "{run}");
+    let item = waiting(&world);
+    assert!(item["question"].as_str().unwrap().starts_with("The work removes 2 files"), "{item}");
+    world.holdpoint(&["answer", "w", "--option", "go on with it"]).expect(0);
+    let run = world.holdpoint(&["run", "--resume", &flight_of(&run), "--json"]);
+    assert_eq!(run.expect(0).waypoint("w")["attempts"], 1, "{run}");
+    assert_eq!(world.git(&["ls-tree", "--name-only", run.json()["branch"].as_str().unwrap()]), "result\nthree\n");
+}
+
 /// Asks in its turn as long as this, and builds with the answer.
 fn asks_in_turn(patience: &str) -> String {
     format!(

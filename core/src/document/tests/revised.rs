@@ -11,7 +11,7 @@ fn demanded() -> GateDemands {
     GateDemands {
         document: Some(DocumentSpec { sections: vec!["Impact".to_owned()] }),
         checkpoints: vec![addressed],
-        checkpoint_retries: None,
+        ..GateDemands::default()
     }
 }
 

@@ -53,6 +53,7 @@ pub(super) fn turn(flight: &FlightId, waypoint: &str, at: Timestamp) -> Turn {
         budget: TurnBudget::default(),
         tests: Vec::new(),
         ask_below: None,
+        ask_before_removing: None,
         description: None,
         role_description: None,
         context: Default::default(),

@@ -81,6 +81,7 @@ pub(crate) fn request() -> BuildRequest {
         budget: TurnBudget { wall: Some(Millis(60_000)), ..TurnBudget::default() },
         tests: Vec::new(),
         ask_below: None,
+        ask_before_removing: None,
         description: None,
         role_description: None,
         context: Default::default(),

@@ -235,7 +235,13 @@ pub(super) fn plan() -> Plan {
         base: "HEAD".to_owned(),
         covenant: Some("AGENTS.md".to_owned()),
         workflow: "fly".to_owned(),
-        policy: Policy { max_reworks: 3, max_clarifications: 2, advise_questions: false, mode: Mode::Team },
+        policy: Policy {
+            max_reworks: 3,
+            max_clarifications: 2,
+            advise_questions: false,
+            ask_before_removing: Some(20),
+            mode: Mode::Team,
+        },
         budget: FlightBudget {
             wall: Some(Millis(14_400_000)),
             tokens: Some(2_000_000),

@@ -70,6 +70,7 @@ pub(super) fn build_turn() -> Turn {
         budget: turn_budget(),
         tests: vec![serde_json::json!({"given": "a server that is down"})],
         ask_below: Some(Confidence::Medium),
+        ask_before_removing: Some(20),
         description: None,
         role_description: None,
         context: GateContext::default(),
