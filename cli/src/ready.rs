@@ -3,16 +3,17 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::plan;
+use holdpoint_core::{declared::presets, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
+    checkpoint::CheckpointSpec,
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     journal::Fleet,
     plan::Plan,
     workflow::WorkflowSpec,
 };
-use holdpoint_runtime::mirror::to_wire;
+use holdpoint_runtime::mirror::{to_wire, wire_path};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{client::Client, failure::Failure, ground, output, temporary};
@@ -54,6 +55,7 @@ impl Ready {
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
         let mut plan = with_tests(plan, &repo, &base).await?;
+        plan.checks = checks(&plan, &workflows, &repo, &base).await?;
         // The plan's own come last: they are the stronger ones.
         let mut rules = repo.ignore_rules().await;
         rules.retain(|rule| !plan.ignore.contains(rule));
@@ -103,6 +105,31 @@ impl Ready {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What gates with `checks: auto` check: what the plan says, or the preset that the root of its base shows.
+async fn checks(
+    plan: &Plan,
+    declared: &[WorkflowSpec],
+    repo: &UserRepo,
+    base: &ObjectId,
+) -> Result<Vec<CheckpointSpec>, Failure> {
+    let specs = workflows::specs(plan, declared);
+    let Some(gate) = workflows::check_by_plan(&specs).next().filter(|_| plan.checks.is_empty()) else {
+        return Ok(plan.checks.clone());
+    };
+    let files = repo.list_tree(base).await?;
+    let paths: Vec<_> = files.iter().map(|entry| wire_path(&entry.path)).collect();
+    let root: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
+    let preset = presets::found_in(&root).map_err(|none| {
+        let message = format!("gate {gate} has `checks: auto`, and {none}");
+        Failure::usage(
+            "no_checks",
+            message,
+            "say `checks: rust`, `python` or `node` in the plan, or name commands there",
+        )
+    })?;
+    Ok(preset.checks.clone())
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

@@ -128,6 +128,7 @@ async fn request(plan: &Plan, ready: &Ready, tried: &[Tried], mirror: &Mirror) -
         bundles: Vec::new(),
         criteria,
         guards: plan.guards.clone(),
+        checkpoints: Vec::new(),
         prepare: plan.prepare.clone(),
         scope: Vec::new(),
         protected: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_core::{shown, telling};
+use holdpoint_core::{checkpoints, shown, telling};
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
@@ -110,7 +110,7 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
     );
     for waypoint in &view.waypoints {
         let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
-        for red in reds(waypoint) {
+        for red in reds(waypoint).chain(scores(waypoint)) {
             let _ = writeln!(text, "    {:<width$}  {red}", "");
         }
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
@@ -159,6 +159,11 @@ fn reds(waypoint: &WaypointView) -> impl Iterator<Item = String> {
         let why = result.reason.map(|reason| format!(": {}", telling::in_words(reason))).unwrap_or_default();
         format!("{mark} {}{why}", result.id)
     })
+}
+
+/// What came of the checkpoints of gates that wait for a score, line by line.
+fn scores(waypoint: &WaypointView) -> impl Iterator<Item = String> {
+    waypoint.checkpoints.iter().filter(|gate| gate.score.is_some()).flat_map(checkpoints::lines)
 }
 
 /// Everything that a waypoint has come to, in one line.

@@ -1,9 +1,11 @@
-//! Checkpoints of a gate: how each is established, and what follows from all of them (DOC-2, DOC-4 to DOC-6).
+//! Checkpoints of a gate: how each is established, and what follows from all of them (DOC-2 to DOC-6, SDLC-3).
 //!
-//! Agents' harnesses and orchestrators compute the same from the same bytes. What a document says of itself establishes
+//! Agents' harnesses, orchestrators and audits compute the same from the same bytes. What a document says of itself establishes
 //! statements and nothing else.
 
 mod feedback;
+mod judged;
+mod score;
 mod written;
 
 use std::collections::BTreeMap;
@@ -16,11 +18,13 @@ use holdpoint_protocol::{
     },
     facts::BlobRef,
     ids::{CriterionId, role},
-    plan::Guard,
+    plan::Plan,
 };
 use regex::Regex;
 
-pub use feedback::{feedback, in_one_line};
+pub use feedback::{are_untried, feedback, in_one_line};
+pub use judged::{Judged, ran};
+pub use score::{Score, gate_checkpoints, lines};
 pub use written::{Block, WrittenDocument, read_document};
 
 use crate::paths::{Glob, is_test_path};
@@ -35,17 +39,21 @@ pub const DOCUMENT: &str = "document";
 pub struct HandedOver<'a> {
     /// The document's Markdown.
     pub text: &'a str,
-    /// The paths that the work touches.
-    pub touched: &'a [String],
+    /// The checkpoints on touched paths that hold, as [`touching`] says.
+    pub touched: &'a [CriterionId],
     /// What came of checkpoints that somebody has to run or to say.
     pub said: &'a [CheckpointResult],
+    /// What a verifier found; `None`: none has judged it yet.
+    pub judged: Option<Judged<'a>>,
 }
 
 /// What follows from a gate's checkpoints (DOC-5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateValidation {
-    /// Each one that is required holds.
+    /// Each one that is required holds, and the score is high enough.
     pub handoff_ready: bool,
+    /// How many of them passed.
+    pub score: Score,
     /// What came of each, in the gate's order.
     pub checkpoints: Vec<CheckpointResult>,
     /// Its maker is asked again.
@@ -64,20 +72,30 @@ pub fn all(demands: &GateDemands) -> impl Iterator<Item = CheckpointSpec> {
     document.into_iter().chain(demands.checkpoints.iter().cloned())
 }
 
-/// The demands of a gate in a plan with these guards: a checkpoint that names one is its command, and a statement where the plan
-/// has none of that id.
+/// The demands of a gate in a plan: a checkpoint that names a guard is its command, and a statement where the plan has none of
+/// that id; `checks: auto` is what the plan checks.
 #[must_use]
-pub fn in_plan(demands: &GateDemands, guards: &[Guard]) -> GateDemands {
+pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
     let command = |id: &CriterionId| {
-        let guard = guards.iter().find(|guard| guard.id == *id)?;
-        let (run, timeout) = (guard.check.command.clone(), Some(guard.check.timeout));
-        Some(CheckpointRule::Command(CheckpointCommand { run, timeout }))
+        let guard = plan.guards.iter().find(|guard| guard.id == *id)?;
+        Some(CheckpointRule::Command(CheckpointCommand { check: guard.check.clone(), needs: Vec::new() }))
     };
-    let resolved = demands.checkpoints.iter().map(|spec| match &spec.rule {
+    let of_plan = plan.checks.iter().filter(|_| demands.plan_checks);
+    let resolved = demands.checkpoints.iter().chain(of_plan).map(|spec| match &spec.rule {
         Some(CheckpointRule::Guard(id)) => CheckpointSpec { rule: command(id), ..spec.clone() },
         _ => spec.clone(),
     });
-    GateDemands { checkpoints: resolved.collect(), ..demands.clone() }
+    GateDemands { checkpoints: resolved.collect(), plan_checks: false, ..demands.clone() }
+}
+
+/// The checkpoints of a gate that demand touched paths, and get them. It is all that has to be known of the paths later.
+#[must_use]
+pub fn touching(demands: &GateDemands, paths: &[String]) -> Vec<CriterionId> {
+    let touches = |spec: &&CheckpointSpec| match &spec.rule {
+        Some(CheckpointRule::Touches(wanted)) => are_touched(paths, wanted),
+        _ => false,
+    };
+    demands.checkpoints.iter().filter(touches).map(|spec| spec.name.clone()).collect()
 }
 
 /// Establishes every checkpoint of a gate and says what follows. `retry_count` is how often its maker was asked again so far.
@@ -90,7 +108,8 @@ pub fn validate(demands: &GateDemands, over: &HandedOver<'_>, retry_count: u32) 
 /// The same at the boundary, by a document as it was handed over and the paths that git says the work touches.
 #[must_use]
 pub fn validate_document(demands: &GateDemands, document: &GateDocument, touched: &[String]) -> GateValidation {
-    let over = HandedOver { text: &document.text, touched, said: &document.checkpoints };
+    let touched = touching(demands, touched);
+    let over = HandedOver { text: &document.text, touched: &touched, said: &document.checkpoints, judged: None };
     validate(demands, &over, document.retry_count)
 }
 
@@ -98,8 +117,11 @@ impl GateValidation {
     /// What follows from these results where its maker was asked again so often.
     #[must_use]
     pub fn of(demands: &GateDemands, checkpoints: Vec<CheckpointResult>, retry_count: u32) -> Self {
-        let (handoff_ready, more) = (is_ready(demands, &checkpoints), retry_count < demands.retries());
-        Self { handoff_ready, checkpoints, retry_needed: !handoff_ready && more, escalate: !handoff_ready && !more }
+        let (score, more) = (Score::of(&checkpoints), retry_count < demands.retries());
+        let is_enough = demands.threshold.is_none_or(|least| score.of_100() >= least);
+        let handoff_ready = is_enough && is_ready(demands, &checkpoints);
+        let (retry_needed, escalate) = (!handoff_ready && more, !handoff_ready && !more);
+        Self { handoff_ready, score, checkpoints, retry_needed, escalate }
     }
 }
 
@@ -149,7 +171,8 @@ fn establish(spec: &CheckpointSpec, demands: &GateDemands, over: &HandedOver<'_>
         Some(CheckpointRule::Section(title)) => looked(incomplete(over.text, std::slice::from_ref(title))),
         Some(CheckpointRule::Matches(pattern)) => looked(unmatched(over.text, pattern)),
         Some(CheckpointRule::Lacks(pattern)) => looked(found(over.text, pattern)),
-        Some(CheckpointRule::Touches(paths)) => looked(untouched(over.touched, paths)),
+        Some(CheckpointRule::Touches(paths)) => looked(untouched(over.touched.contains(&spec.name), paths)),
+        Some(CheckpointRule::Report(part)) => judged::found(spec, *part, over.judged),
         Some(CheckpointRule::Command(_)) => said(spec, over, EstablishedBy::Command),
         Some(CheckpointRule::Guard(_)) | None => said(spec, over, EstablishedBy::Statement),
     }
@@ -237,7 +260,7 @@ fn found(text: &str, pattern: &str) -> Option<String> {
     Some(format!("line {line} of the document matches `{pattern}`, and nothing may"))
 }
 
-fn untouched(touched: &[String], paths: &TouchedPaths) -> Option<String> {
+fn are_touched(touched: &[String], paths: &TouchedPaths) -> bool {
     let globs = if let TouchedPaths::Globs(globs) = paths { globs.as_slice() } else { &[] };
     let read: Vec<Glob> = globs.iter().filter_map(|glob| Glob::new(glob).ok()).collect();
     let is_one = |path: &String| match paths {
@@ -245,12 +268,16 @@ fn untouched(touched: &[String], paths: &TouchedPaths) -> Option<String> {
         TouchedPaths::Kind(PathKind::Docs) => is_docs_path(path),
         TouchedPaths::Globs(_) => read.iter().any(|glob| glob.matches(path)),
     };
+    touched.iter().any(is_one)
+}
+
+fn untouched(is_touched: bool, paths: &TouchedPaths) -> Option<String> {
     let what = match paths {
         TouchedPaths::Kind(PathKind::Tests) => "test".to_owned(),
         TouchedPaths::Kind(PathKind::Docs) => "document for readers".to_owned(),
         TouchedPaths::Globs(globs) => format!("path that matches {}", globs.join(" or ")),
     };
-    (!touched.iter().any(is_one)).then(|| format!("the work touches no {what}"))
+    (!is_touched).then(|| format!("the work touches no {what}"))
 }
 
 /// Whether a path is a file for readers, by its folder or its ending.

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
+use holdpoint_protocol::{facts::Verdict, plan::Check, reason::CriterionReason};
 use regex::Regex;
 
 use crate::{
@@ -68,6 +68,24 @@ pub fn classify(end: CheckEnd, expect: Option<&Regex>, output: &str) -> CheckOut
         (None, Some(_)) => inconclusive(Reason::ExitCode),
         (Some(_), _) | (None, None) => inconclusive(Reason::Signal),
     }
+}
+
+/// Bytes of an expression once compiled: the default of its crate, against expressions that use up the memory.
+const EXPECT_BYTES_MAX: usize = 10 << 20;
+
+/// What the output of a check has to match besides.
+///
+/// # Errors
+/// It is no regular expression, or too large a one.
+pub fn expect_of(check: &Check) -> Result<Option<Regex>, regex::Error> {
+    let compile = |text: &String| regex::RegexBuilder::new(text).size_limit(EXPECT_BYTES_MAX).build();
+    check.expect.as_ref().map(compile).transpose()
+}
+
+/// Whether the output of a check that ended well is what it expects.
+#[must_use]
+pub fn is_expected(check: &Check, output: &str) -> bool {
+    expect_of(check).is_ok_and(|expect| expect.is_none_or(|expect| expect.is_match(output)))
 }
 
 /// One run of a check, read.

@@ -5,12 +5,13 @@
 //! evaluated.
 
 mod condition;
-mod demands;
+pub(crate) mod demands;
 mod gate;
 mod org;
+pub mod presets;
 mod project;
 mod resolve;
-mod rules;
+pub(crate) mod rules;
 mod timeouts;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod advising;
 mod arrival;
 mod asking;
 mod branches;
+mod checkpoints;
 mod completing;
 mod dead;
 mod escalating;

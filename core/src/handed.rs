@@ -17,6 +17,7 @@ use holdpoint_protocol::{
 
 use crate::{
     engine::{BLOCKERS_MAX, NOTE_BYTES_MAX},
+    gates::GATES_MAX,
     paths::VIOLATIONS_MAX,
     plan::{COMMAND_BYTES_MAX, CRITERIA_MAX, GUARDS_MAX, SENTENCE_BYTES_MAX},
 };
@@ -118,7 +119,8 @@ fn of_exchange_error(error: &ExchangeError) -> Checked {
 fn of_report(report: &VerificationReport) -> Checked {
     items("criteria", report.criteria.len(), CRITERIA_MAX)?;
     items("guards", report.guards.len(), GUARDS_MAX)?;
-    report.criteria.iter().chain(&report.guards).try_for_each(of_verdict)?;
+    items("checkpoints", report.checkpoints.len(), CHECKPOINTS_MAX * GATES_MAX)?;
+    report.verdicts().try_for_each(of_verdict)?;
     items("violations", report.violations.len(), VIOLATIONS_MAX)?;
     report.violations.iter().try_for_each(|violation| sentence("violations.path", &violation.path))?;
     items("doubts", report.doubts.len(), DOUBTS_MAX)?;

@@ -38,8 +38,19 @@ pub struct Facts<'a> {
     pub blocking_doubt: bool,
     /// The agent checked its own work, and a run is not green in its receipt, or missing (FLY-36).
     pub receipt_lacks: bool,
+    /// Checkpoints that are not met; `None`: all are.
+    pub unmet: Option<&'a UnmetCheckpoints>,
     /// A rework is left.
     pub budget_left: bool,
+}
+
+/// Checkpoints that keep work from going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmetCheckpoints {
+    /// Which, and why, in one line.
+    pub words: String,
+    /// Nobody tried any of them, because what their commands need is not there: no work changes that.
+    pub only_untried: bool,
 }
 
 /// What the table says.
@@ -83,6 +94,16 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
     if let Some(reason) = shortfall(facts) {
         let remedy = words::besides(facts.left_out) + words::after_verdicts(facts.criteria);
         return rework(facts, reason, ReasonCode::AttemptsExhausted, &remedy);
+    }
+    if let Some(UnmetCheckpoints { words, only_untried }) = facts.unmet {
+        let reason = ReasonCode::CheckpointsUnmet;
+        if *only_untried {
+            let text = format!(
+                "{words}; install it where the verifier runs, then `holdpoint retry`, or have the gate check something else"
+            );
+            return escalate(reason, &text);
+        }
+        return rework(facts, reason, ReasonCode::AttemptsExhausted, words);
     }
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
 }
@@ -136,7 +157,7 @@ fn all_shown(asked: &[CriterionId], results: &[CriterionResult]) -> bool {
 }
 
 /// A pass counts only with evidence (FLY-I3).
-fn is_shown(result: &CriterionResult) -> bool {
+pub(crate) fn is_shown(result: &CriterionResult) -> bool {
     result.verdict == Verdict::Pass && !result.evidence.is_empty()
 }
 

@@ -45,6 +45,7 @@ pub fn in_words(reason: CriterionReason) -> &'static str {
         CriterionReason::NotExecutable => {
             "its check exited with 126 or 127, as shells do where a program cannot be run"
         }
+        CriterionReason::ToolMissing => "what its command needs is not there",
         CriterionReason::NoJudge => "it has no check, and there is no judge",
         CriterionReason::JudgeWithoutEvidence => "the judge named no evidence",
     }

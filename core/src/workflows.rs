@@ -72,6 +72,12 @@ pub fn specs(plan: &Plan, declared: &[WorkflowSpec]) -> Vec<WorkflowSpec> {
     used(plan).into_iter().filter_map(find).collect()
 }
 
+/// The gates of these workflows with `checks: auto`: they check what the plan checks, so it has to say what that is (SDLC-3).
+pub fn check_by_plan(workflows: &[WorkflowSpec]) -> impl Iterator<Item = &GateId> {
+    let gates = workflows.iter().flat_map(WorkflowSpec::all_gates);
+    gates.filter(|gate| gate.demands.plan_checks).map(|gate| &gate.id)
+}
+
 /// The workflows that a plan is flown by: built-in ones, and of the declared ones those that it names. One that is not sound
 /// is left out.
 pub fn flown(plan: &Plan, declared: &[WorkflowSpec]) -> impl Iterator<Item = Workflow> {

@@ -38,7 +38,7 @@ pub fn report(data: &[u8]) {
         role: open.role.clone(),
         agent: "agent-1".parse().expect("an id"),
         cause,
-        body: Box::new(Reported { report, for_build: None }),
+        body: Box::new(Reported { report, for_build: None, touched: Vec::new() }),
     };
     let Step::Append(entry) = engine::step(&state, Input::Reported(handoff), &cx, &fresh) else { return };
     match *entry {

@@ -346,6 +346,8 @@ fn planned(books: &Books, waypoint: &WaypointId) -> Result<Waypoint, ApplyError>
 fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
     let plan = &books.flight.submitted.plan;
     let checks = waypoint.criteria.iter().filter_map(|c| c.check.as_ref()).chain(plan.guards.iter().map(|g| &g.check));
+    let commands = books.flight.checkpoint_checks(waypoint);
+    let checks = checks.chain(&commands);
     RuleTexts {
         scope: waypoint.scope.clone(),
         protected: plan.protected.iter().chain(&waypoint.protected).cloned().collect(),

@@ -163,6 +163,11 @@ fn check(submit: &Submit) -> Result<(), ApiFailure> {
         // The submitter has read the file: nobody else reads it.
         return refuse(format!("waypoint {} has a `testsFile` and no `tests`: send what the file says", waypoint.id));
     }
+    let specs = workflows::specs(&submit.plan, &submit.workflows);
+    if let Some(gate) = workflows::check_by_plan(&specs).next().filter(|_| submit.plan.checks.is_empty()) {
+        // The submitter has looked at the repository: nobody else does.
+        return refuse(format!("gate {gate} has `checks: auto`, and the plan has no `checks`: send which ones"));
+    }
     if found.is_empty() {
         return Ok(());
     }

@@ -36,9 +36,10 @@ pub use exchange::{
 pub use guidance::{GuidancePacket, GuidancePacketBody};
 pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
-    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceExpected, EvidenceSource, EvidenceWanted,
-    PersonVerdict, PropertyEnforced, TreeTested, VerificationPlan, VerificationPlanBody, VerificationPurpose,
-    VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
+    CheckRun, ChecklistReceipt, CheckpointAsked, CheckpointReport, CriterionReport, Doubt, EvidenceExpected,
+    EvidenceSource, EvidenceWanted, PersonVerdict, PropertyEnforced, TreeTested, VerificationPlan,
+    VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
+    VerificationRequestBody,
 };
 
 use crate::{

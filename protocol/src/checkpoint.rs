@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::BlobRef,
     ids::{CriterionId, GateId},
-    time::Millis,
+    plan::Check,
 };
 
 /// Checkpoints of one gate, at most.
@@ -17,6 +17,12 @@ pub const CHECKPOINTS_MAX: usize = 32;
 pub const CHECKPOINT_RETRIES_DEFAULT: u32 = 3;
 /// The most that a gate may say.
 pub const CHECKPOINT_RETRIES_MAX: u32 = 10;
+/// The score that a gate with `checks` waits for, where it does not say (SDLC-3).
+pub const THRESHOLD_DEFAULT: u8 = 80;
+/// The highest score.
+pub const SCORE_MAX: u8 = 100;
+/// Programs that one command needs, at most.
+pub const NEEDS_MAX: usize = 8;
 
 /// What a gate demands of what is handed off there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,13 +37,19 @@ pub struct GateDemands {
     /// How often a program is asked again in its turn; absent: [`CHECKPOINT_RETRIES_DEFAULT`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_retries: Option<u32>,
+    /// The plan's `checks` have to hold as well: `checks: auto`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_checks: bool,
+    /// The score that the gate waits for, of 100; absent: its required checkpoints alone decide (SDLC-3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u8>,
 }
 
 impl GateDemands {
     /// Whether nothing is demanded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.document.is_none() && self.checkpoints.is_empty()
+        self.document.is_none() && self.checkpoints.is_empty() && !self.plan_checks
     }
 
     /// How often a program is asked again in its turn.
@@ -93,8 +105,26 @@ pub enum CheckpointRule {
     Touches(TouchedPaths),
     /// The plan's guard of this id is green; where the plan has none, the agent says so.
     Guard(CriterionId),
-    /// A command ends well in the clone.
+    /// A command ends well on the work.
     Command(CheckpointCommand),
+    /// The verifier's report shows this.
+    Report(ReportPart),
+}
+
+/// What of a verifier's report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportPart {
+    /// Every criterion is shown.
+    Criteria,
+    /// Every guard is.
+    Guards,
+    /// It has no doubt that blocks.
+    NoBlockingDoubts,
+    /// Every criterion without a check is shown, by the word of a judge; nobody tried where no judge had one to judge.
+    Review,
+    /// The work is one commit on its base.
+    OneCommit,
 }
 
 /// Which paths.
@@ -119,13 +149,21 @@ pub enum PathKind {
 
 /// A command of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 pub struct CheckpointCommand {
-    /// A line for `sh -c`.
-    pub run: String,
-    /// How long it may take; absent: as long as a check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Millis>,
+    /// The command, and how its end is read.
+    pub check: Check,
+    /// What has to be there for it. Where one is missing nobody tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Need>,
+}
+
+/// A program that a command needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Need {
+    /// What people know it by.
+    pub tool: String,
+    /// A line for `sh -c` that ends with 0 where it is there.
+    pub probe: String,
 }
 
 /// What came of a checkpoint.
@@ -176,6 +214,18 @@ impl CheckpointStatus {
             Self::Skip => "skip",
         }
     }
+}
+
+/// What came of the checkpoints of a gate at which work is judged, or at which it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateCheckpoints {
+    /// The gate.
+    pub gate: GateId,
+    /// Of 100, where the gate waits for a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u8>,
+    /// Each of its checkpoints, in its order. Only of one that nobody tried it says why.
+    pub checkpoints: Vec<CheckpointResult>,
 }
 
 /// What an agent says of a checkpoint.

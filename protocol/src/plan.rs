@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     artifact::Confidence,
     budget::{Limits, OnExceeded, Unmetered},
+    checkpoint::CheckpointSpec,
     ids::{CriterionId, WaypointId},
     time::Millis,
 };
@@ -41,6 +42,9 @@ pub struct Plan {
     pub protected: Vec<String>,
     /// Checks that hold on the base and after every waypoint.
     pub guards: Vec<Guard>,
+    /// What gates with `checks: auto` check: what the plan says, or what was found for its repository when it was submitted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckpointSpec>,
     /// Answers by which policy can answer clarifications.
     pub answers: Vec<Answer>,
     /// How long a question may stay open before its waypoint is `blocked`. Default: without limit.

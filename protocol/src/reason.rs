@@ -95,7 +95,7 @@ codes! {
         ApprovalOpen = "approval_open",
         /// A person sent the work back.
         ApprovalRejected = "approval_rejected",
-        /// What was made does not meet the checkpoints of its gate, and its maker has used up its retries.
+        /// What was made does not meet the checkpoints of a gate.
         CheckpointsUnmet = "checkpoints_unmet",
         /// A gate's turn was completed as blocked.
         GateBlocked = "gate_blocked",
@@ -173,6 +173,8 @@ codes! {
         Limit = "limit",
         /// The command could not be run (exit 126 or 127).
         NotExecutable = "not_executable",
+        /// What its command needs is not there, so it was not run.
+        ToolMissing = "tool_missing",
         /// No check and no judge.
         NoJudge = "no_judge",
         /// The judge named no evidence.

@@ -13,7 +13,7 @@ use crate::{
     Timestamp,
     artifact::{Disposition, Verb, VerificationPurpose},
     budget::Spent,
-    checkpoint::DocumentRef,
+    checkpoint::{DocumentRef, GateCheckpoints},
     facts::{BundleRef, CriterionResult, LeftOut, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
     reason::{BlockReason, ReasonCode},
@@ -291,6 +291,9 @@ pub struct WaypointState {
     pub criteria: Vec<CriterionResult>,
     /// The last verdicts on guards.
     pub guards: Vec<CriterionResult>,
+    /// What came of checkpoints with them, gate by gate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<GateCheckpoints>,
     /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts, by the key that signed the report
     /// and whatever it says of itself; `None` before the first verdicts. Earlier versions did not record it: foreign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -470,6 +473,7 @@ impl Default for WaypointState {
             decision: None,
             criteria: Vec::new(),
             guards: Vec::new(),
+            checkpoints: Vec::new(),
             foreign_receipt: None,
             history: Vec::new(),
             entries: Vec::new(),

@@ -9,6 +9,7 @@ use crate::{
     Digest, Timestamp,
     artifact::{Disposition, Verb},
     budget::Amounts,
+    checkpoint::GateCheckpoints,
     facts::{BundleRef, CriterionResult, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     reason::{BlockReason, ReasonCode},
@@ -179,6 +180,9 @@ pub struct WaypointView {
     pub criteria: Vec<CriterionResult>,
     /// The last verdicts on guards.
     pub guards: Vec<CriterionResult>,
+    /// What came of checkpoints with them, gate by gate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<GateCheckpoints>,
     /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts; `None` before the first verdicts.
     #[serde(default)]
     pub foreign_receipt: Option<bool>,

@@ -185,7 +185,8 @@ fn as_on_base(change: &Change) -> Replacement {
 
 fn texts(request: &VerificationRequest) -> RuleTexts {
     let criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
-    let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check));
+    let commands = request.checkpoints.iter().map(|asked| &asked.command.check);
+    let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check)).chain(commands);
     RuleTexts {
         scope: request.scope.clone(),
         protected: request.protected.clone(),

@@ -34,9 +34,6 @@ use crate::{
     steady,
 };
 
-/// Bytes of an expression once compiled: the default of its crate, against expressions that use up the memory.
-const EXPECT_BYTES_MAX: usize = 10 << 20;
-
 /// What is judged, and against what.
 pub(crate) struct Subject<'a> {
     pub(crate) waypoint: &'a WaypointId,
@@ -77,6 +74,17 @@ pub(crate) async fn plain(
     let expect = expect_of(named)?;
     let ran = steady::run(runs, named, expect.as_ref(), Tree::new(subject.base_tree, TreeTested::Base)).await?;
     keep(runs, subject, named, &ran);
+    Ok(report_alone(named, &ran))
+}
+
+/// The verdict of one run on the tree under review, compared with nothing.
+pub(crate) async fn once(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+) -> Result<CriterionReport, VerifyError> {
+    let expect = expect_of(named)?;
+    let ran = steady::run(runs, named, expect.as_ref(), Tree::new(subject.tree, TreeTested::Handoff)).await?;
     Ok(report_alone(named, &ran))
 }
 
@@ -209,9 +217,7 @@ pub(crate) fn not_run(record: &mut Record, id: &CriterionId, check: Option<&Chec
 }
 
 pub(crate) fn expect_of(named: Named<'_>) -> Result<Option<Regex>, VerifyError> {
-    let compile = |text: &String| regex::RegexBuilder::new(text).size_limit(EXPECT_BYTES_MAX).build();
-    let expect = named.check.expect.as_ref().map(compile).transpose();
-    expect.map_err(|source| VerifyError::Expect { id: named.id.clone(), source })
+    checks::expect_of(named.check).map_err(|source| VerifyError::Expect { id: named.id.clone(), source })
 }
 
 /// The run on the base, from an earlier turn if there was one.

@@ -68,7 +68,7 @@ impl JudgedBefore {
 /// What a verdict follows from: all of a request but its name, its time and the commit that has the tree.
 fn key(attempts: Attempts<'_>, request: &VerificationRequest) -> Digest {
     let tree = (&request.base, &request.tree, &request.scope, &request.protected, &request.covenant);
-    let checks = (&request.criteria, &request.guards, &request.prepare, request.purpose);
+    let checks = (&request.criteria, &request.guards, &request.checkpoints, &request.prepare, request.purpose);
     let judge = (&request.clarifications, &request.tests, &request.gate, &request.judged);
     let all = (attempts.flight, attempts.interventions, &request.waypoint_id, tree, checks, judge);
     Digest::of(&serde_json::to_vec(&all).expect("plain data has a JSON form"))
@@ -77,8 +77,10 @@ fn key(attempts: Attempts<'_>, request: &VerificationRequest) -> Digest {
 /// Whether each verdict stands on the tree alone: none is open, no check asked the world outside, and its runs agreed.
 fn is_settled(request: &VerificationRequest, findings: &Findings) -> bool {
     let of_criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
-    let mut checks = of_criteria.chain(request.guards.iter().map(|guard| &guard.check));
-    let mut reports = findings.criteria.iter().chain(&findings.guards);
+    let commands = request.checkpoints.iter().map(|asked| &asked.command.check);
+    let mut checks = of_criteria.chain(request.guards.iter().map(|guard| &guard.check)).chain(commands);
+    let of_checkpoints = findings.checkpoints.iter().map(|one| &one.report);
+    let mut reports = findings.criteria.iter().chain(&findings.guards).chain(of_checkpoints);
     let bytes: usize = findings.evidence.iter().map(|evidence| evidence.bytes.len()).sum();
     request.purpose == VerificationPurpose::Handoff
         && findings.asks.is_none()

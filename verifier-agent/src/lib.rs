@@ -14,6 +14,7 @@ mod by_judge;
 mod canary;
 mod case;
 mod changes;
+mod checkpoint;
 mod criterion;
 pub mod error;
 pub mod evidence;

@@ -4,7 +4,8 @@ use holdpoint_core::handed::DOUBTS_MAX;
 use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX, ledger::TurnLedger};
 use holdpoint_protocol::{
     artifact::{
-        ChecklistReceipt, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose, VerificationRequest,
+        ChecklistReceipt, CheckpointReport, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose,
+        VerificationRequest,
     },
     budget::Allowance,
     facts::{DiffSummary, Oid, Verdict, Violation},
@@ -21,6 +22,7 @@ use crate::{
     by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
     case,
     changes::Changes,
+    checkpoint,
     criterion::{Named, Subject, judged, not_run, plain},
     error::VerifyError,
     evidence::Evidence,
@@ -40,6 +42,8 @@ pub struct Findings {
     pub criteria: Vec<CriterionReport>,
     /// One for each guard asked, in that order.
     pub guards: Vec<CriterionReport>,
+    /// One for each command of a checkpoint asked, in that order.
+    pub checkpoints: Vec<CheckpointReport>,
     /// Broken path rules.
     pub violations: Vec<Violation>,
     /// How much changed.
@@ -120,7 +124,9 @@ impl VerifierWorkbench {
     /// Begins to set up the sandbox of the first check of a request, as long as the result lives.
     pub(crate) async fn stand_by(&self, request: &VerificationRequest) -> Option<Standby<'_>> {
         let of_criteria = asked(request).filter_map(|criterion| criterion.check.as_ref());
-        let first = of_criteria.chain(request.guards.iter().map(|guard| &guard.check)).next()?;
+        let of_guards = request.guards.iter().map(|guard| &guard.check);
+        let of_checkpoints = request.checkpoints.iter().map(|asked| &asked.command.check);
+        let first = of_criteria.chain(of_guards).chain(of_checkpoints).next()?;
         Some(self.sandbox.stand_by(place::network(first.network)).await)
     }
 
@@ -213,7 +219,7 @@ impl VerifierWorkbench {
             verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
             verdicts.doubts.extend(case::doubt(mirror, base_tree, &request.tree).await?);
         }
-        let all = asked(request).count() + request.guards.len();
+        let all = asked(request).count() + request.guards.len() + request.checkpoints.len();
         let mut numbers = 1..;
         let mut told = |kind: &str, id: &CriterionId| {
             let number = numbers.next().unwrap_or_default();
@@ -223,20 +229,23 @@ impl VerifierWorkbench {
             told("criterion", &criterion.id);
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
             if verdicts.asks.is_some() {
-                return Ok(findings(verdicts, Vec::new(), changes, (runs.record, used(&runs.ledger))));
+                return Ok(findings(verdicts, changes, (runs.record, used(&runs.ledger))));
             }
         }
-        let mut guards = Vec::new();
         for guard in &request.guards {
             told("guard", &guard.id);
             let named = Named { id: &guard.id, check: &guard.check, is_guard: true };
-            guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
+            verdicts.guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
+        }
+        for asked in &request.checkpoints {
+            told("checkpoint", &asked.id);
+            verdicts.checkpoints.push(Box::pin(checkpoint::settled(&mut runs, &subject, asked)).await?);
         }
         let is_red = |guard: &CriterionReport| guard.result.verdict != Verdict::Pass;
-        if request.purpose == VerificationPurpose::Baseline && guards.iter().any(is_red) {
+        if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {
             verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
-        Ok(findings(verdicts, guards, changes, (runs.record, used(&runs.ledger))))
+        Ok(findings(verdicts, changes, (runs.record, used(&runs.ledger))))
     }
 
     async fn criterion(
@@ -282,8 +291,13 @@ impl Findings {
         let mut record = Record::default();
         let criteria = asked(request).map(|c| not_run(&mut record, &c.id, c.check.as_ref(), why)).collect();
         let guards = request.guards.iter().map(|g| not_run(&mut record, &g.id, Some(&g.check), why)).collect();
+        let commands = request.checkpoints.iter().map(|asked| CheckpointReport {
+            gate: asked.gate.clone(),
+            report: not_run(&mut record, &asked.id, Some(&asked.command.check), why),
+        });
+        let checkpoints = commands.collect();
         let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
-        findings(Verdicts { criteria, doubts, asks: None }, guards, Changes::default(), (record, None))
+        findings(Verdicts { criteria, guards, checkpoints, doubts, asks: None }, Changes::default(), (record, None))
     }
 }
 
@@ -296,6 +310,8 @@ fn asked(request: &VerificationRequest) -> impl Iterator<Item = &Criterion> {
 #[derive(Default)]
 struct Verdicts {
     criteria: Vec<CriterionReport>,
+    guards: Vec<CriterionReport>,
+    checkpoints: Vec<CheckpointReport>,
     doubts: Vec<Doubt>,
     asks: Option<JudgeAsks>,
 }
@@ -328,13 +344,8 @@ fn used(ledger: &TurnLedger) -> Option<Metered> {
     Some(ledger.used.clone()).filter(|used| *used != Metered::default())
 }
 
-fn findings(
-    verdicts: Verdicts,
-    guards: Vec<CriterionReport>,
-    changes: Changes,
-    (mut record, metered): (Record, Option<Metered>),
-) -> Findings {
-    let Verdicts { criteria, doubts, asks } = verdicts;
+fn findings(verdicts: Verdicts, changes: Changes, (mut record, metered): (Record, Option<Metered>)) -> Findings {
+    let Verdicts { criteria, guards, checkpoints, doubts, asks } = verdicts;
     let flaky = std::mem::take(&mut record.flaky);
     let is_flaky = !flaky.is_empty();
     let mut doubts: Vec<Doubt> = flaky.into_iter().chain(doubts).collect();
@@ -351,6 +362,7 @@ fn findings(
     Findings {
         criteria,
         guards,
+        checkpoints,
         violations,
         diff,
         doubts,
@@ -378,7 +390,8 @@ async fn looked_at(
             }
         }
     };
-    let runs_something = !request.guards.is_empty() || asked(request).any(|criterion| criterion.check.is_some());
+    let has_commands = !request.guards.is_empty() || !request.checkpoints.is_empty();
+    let runs_something = has_commands || asked(request).any(|criterion| criterion.check.is_some());
     let ahead = async { if runs_something { runs.check_out_ahead(&request.tree).await } else { Ok(()) } };
     let (changes, ahead) = tokio::join!(changes, ahead);
     let changes = changes?;

@@ -209,7 +209,11 @@ fn wanted(request: &VerificationRequest) -> Vec<EvidenceWanted> {
         .guards
         .iter()
         .map(|guard| EvidenceWanted { criterion: guard.id.clone(), command: Some(guard.check.command.clone()) });
-    criteria.chain(guards).collect()
+    let commands = request.checkpoints.iter().map(|asked| EvidenceWanted {
+        criterion: asked.id.clone(),
+        command: Some(asked.command.check.command.clone()),
+    });
+    criteria.chain(guards).chain(commands).collect()
 }
 
 fn refused(request: &VerificationRequest, error: &dyn std::error::Error) -> Findings {
@@ -236,6 +240,7 @@ fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> Verif
             tree: request.tree.clone(),
             criteria: findings.criteria,
             guards: findings.guards,
+            checkpoints: findings.checkpoints,
             violations: findings.violations,
             diff: findings.diff,
             doubts: findings.doubts,

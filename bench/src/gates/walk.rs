@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
             }
             TurnRequest::Verify(request) => {
                 let report = passed(hand.clone(), request, Digest::of(b"evidence"));
-                let reported = ReportInput { report, for_build: turn.for_build.clone() };
+                let reported = ReportInput { report, for_build: turn.for_build.clone(), touched: Vec::new() };
                 Input::Reported(self.handoff(turn, &hand, Box::new(reported))?)
             }
             TurnRequest::Complete(_) => {

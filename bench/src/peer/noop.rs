@@ -181,6 +181,7 @@ pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest
             tree: request.tree.clone(),
             criteria,
             guards,
+            checkpoints: Vec::new(),
             violations: Vec::new(),
             diff: DiffSummary::default(),
             doubts: Vec::new(),

@@ -157,6 +157,7 @@ impl Rig {
             bundles: Vec::new(),
             criteria: vec![criterion],
             guards: Vec::new(),
+            checkpoints: Vec::new(),
             evidence: Vec::new(),
             prepare: None,
             scope: Vec::new(),

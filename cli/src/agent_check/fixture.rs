@@ -165,6 +165,7 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
         bundles,
         criteria,
         guards,
+        checkpoints: Vec::new(),
         prepare: None,
         scope: vec!["greeting".to_owned()],
         protected: Vec::new(),

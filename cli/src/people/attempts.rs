@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use holdpoint_core::{shown, telling};
+use holdpoint_core::{checkpoints, shown, telling};
 use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, BuildArtifact, VerificationReport},
+    checkpoint::GateCheckpoints,
     reason::{CriterionReason, ReasonCode},
 };
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ struct Attempt {
     agent: String,
     /// What it did not pass, or why it failed.
     why: Vec<String>,
+    /// What came of checkpoints, line by line.
+    checkpoints: Vec<String>,
     /// What followed.
     ruling: Option<String>,
     /// That is only that it waits for a person, whose word follows.
@@ -56,6 +59,12 @@ pub(crate) fn lines(history: &[HistoryLine]) -> Vec<String> {
         if line.kind == VerificationReport::KIND && attempt.ruling.is_none() {
             attempt.why = red(&line.artifact);
         }
+        // What an entry says of checkpoints follows from the report before it.
+        if attempt.ruling.is_none() {
+            let gates = line.artifact["record"]["state"]["checkpoints"].clone();
+            let gates: Vec<GateCheckpoints> = serde_json::from_value(gates).unwrap_or_default();
+            attempt.checkpoints = gates.iter().flat_map(checkpoints::lines).collect();
+        }
         let decision = &line.artifact["decision"];
         let is_judged = attempt.ruling.is_some() && !attempt.waits;
         if let Some(disposition) = decision["disposition"].as_str().filter(|_| !is_judged) {
@@ -69,14 +78,15 @@ pub(crate) fn lines(history: &[HistoryLine]) -> Vec<String> {
     attempts.iter().enumerate().map(|(at, attempt)| shown_as(number(at, attempt), attempt)).collect()
 }
 
-fn shown_as(number: u64, Attempt { at, agent, why, ruling, .. }: &Attempt) -> String {
+fn shown_as(number: u64, Attempt { at, agent, why, checkpoints, ruling, .. }: &Attempt) -> String {
     let at = at.map(seconds).unwrap_or_default();
     let ruling = ruling.as_deref().unwrap_or("not judged yet");
     let more = why.len().saturating_sub(NAMED_MAX);
     let mut why: Vec<String> = why.iter().take(NAMED_MAX).cloned().collect();
     why.extend((more > 0).then(|| format!("{more} more")));
     let why = if why.is_empty() { String::new() } else { format!("  {}", why.join("; ")) };
-    format!("attempt {number}  {at}  {agent}  {ruling}{why}")
+    let checkpoints: String = checkpoints.iter().map(|line| format!("\n    {line}")).collect();
+    format!("attempt {number}  {at}  {agent}  {ruling}{why}{checkpoints}")
 }
 
 fn handed_off(line: &HistoryLine, late: bool) -> Attempt {
@@ -90,7 +100,7 @@ fn handed_off(line: &HistoryLine, late: bool) -> Attempt {
     let kept = (words.is_some() && line.artifact["bundle"].is_object()).then(|| FILES_KEPT.to_owned());
     let ruling = late.then(|| "not taken".to_owned());
     let why = words.into_iter().chain(kept).collect();
-    Attempt { number: None, at: Some(line.at), agent, why, ruling, waits: false, late }
+    Attempt { at: Some(line.at), agent, why, ruling, late, ..Attempt::default() }
 }
 
 /// The criteria and guards of a report that are not green, each with why.
@@ -152,6 +162,26 @@ mod tests {
                 format!("attempt 3  {at}  builder-1  accept (criteria_met)"),
             ]
         );
+    }
+
+    #[test]
+    fn the_score_of_an_attempt_is_explained_line_by_line() {
+        let taken = Some(Standing::Taken);
+        let result = |name: &str, status: &str, message: &str| json!({"name": name, "by": "command", "status": status, "message": message});
+        let audit = json!([{"gate": "audit", "score": 50, "checkpoints": [
+            result("tests", "pass", ""), result("lint", "fail", ""), result("security", "skip", "`cargo-audit` is missing")]}]);
+        let history = [
+            line("build_artifact", taken, json!({"agent": "builder-1"})),
+            line("verification_report", taken, json!({"criteria": [], "guards": []})),
+            line(
+                "turn",
+                None,
+                json!({"decision": {"disposition": "rework", "reason_code": "checkpoints_unmet"}, "record": {"state": {"checkpoints": audit}}}),
+            ),
+        ];
+        let expected = "attempt 1  1970-01-01T00:00:00Z  builder-1  rework (checkpoints_unmet)\n    score 50 at gate audit: 1 of 2 that ran \
+                        pass\n    pass tests\n    fail lint\n    skip security: `cargo-audit` is missing";
+        assert_eq!(lines(&history), [expected]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) fn flight() -> FlightView {
             evidence: vec![Digest::of(b"x")],
         }],
         guards: Vec::new(),
+        checkpoints: Vec::new(),
         foreign_receipt: None,
         self_checked: false,
         remediation: None,

@@ -172,6 +172,7 @@ fn report_of(of: Of<'_>, report: &VerificationReport) -> Markup {
             @if report.self_checked { " " span.tag { (telling::SELF_CHECKED) } } }
         @for one in &report.criteria { (criterion(Some(of.frame), one, &checks(&one.result.id))) }
         @if !report.guards.is_empty() { h3 { "Guards" } @for one in &report.guards { (criterion(Some(of.frame), one, &checks(&one.result.id))) } }
+        @if !report.checkpoints.is_empty() { h3 { "Commands of checkpoints" } @for one in &report.checkpoints { (criterion(Some(of.frame), &one.report, &checks(&one.report.result.id))) } }
         @if !report.violations.is_empty() { p.warn { "Paths that it may not touch: " @for (at, one) in report.violations.iter().enumerate() { @if at > 0 { ", " } code { (word(&one.path)) } } } }
         @if !report.doubts.is_empty() { h3 { "Doubts" } ul { @for doubt in &report.doubts { li { (word(&doubt.text)) @if doubt.blocking { " " span.tag { "blocking" } } } } } }
     }

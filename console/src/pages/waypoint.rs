@@ -1,6 +1,6 @@
 //! One waypoint.
 
-use holdpoint_core::{cost::By, telling};
+use holdpoint_core::{checkpoints, cost::By, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem},
     artifact::Verb,
@@ -69,6 +69,7 @@ pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
         }
         @if let Some(planned) = planned { (goal(planned)) }
         (criteria(frame, waypoint))
+        (came_of_checkpoints(waypoint))
         (visits(frame, parts))
         @let own: Vec<_> = account.turns.iter().filter(|turn| turn.waypoint == waypoint.id).collect();
         (waterfall(frame, &own, history))
@@ -128,6 +129,19 @@ fn criteria(frame: &Frame, waypoint: &WaypointView) -> Markup {
                     li { (verdict(result.verdict)) " " (result.id) @if let Some(reason) = result.reason { " · " (reason) }
                         @for digest in &result.evidence { " " a href=(frame.href(&View::Evidence(*digest))) { "evidence" } } }
                 } }
+            }
+        }
+    }
+}
+
+/// What came of checkpoints with them, line by line.
+fn came_of_checkpoints(waypoint: &WaypointView) -> Markup {
+    html! {
+        @for gate in &waypoint.checkpoints {
+            @let all = checkpoints::lines(gate);
+            @if let Some((head, each)) = all.split_first() {
+                h2 { (head) }
+                ul.criteria.checkpoints { @for line in each { li { (word(line)) } } }
             }
         }
     }

@@ -114,7 +114,7 @@ impl HandoffLine {
     pub fn evidence(&self) -> Vec<(Digest, bool)> {
         let Ok((_, Handed::Reported(report))) = &self.body else { return Vec::new() };
         let mut named = Vec::new();
-        for judged in report.criteria.iter().chain(&report.guards) {
+        for judged in report.verdicts() {
             let passes = judged.result.verdict == Verdict::Pass;
             named.extend(judged.result.evidence.iter().map(|digest| (*digest, passes)));
         }
@@ -144,6 +144,11 @@ impl HandoffLine {
                 let runs = std::mem::take(&mut report.receipt.checks).into_iter();
                 let runs = runs.filter(|run| report.self_checked && run.tested == TreeTested::Handoff);
                 report.receipt.checks = runs.map(|run| CheckRun { command: String::new(), ..run }).collect();
+                // What is noted of a command goes into decisions.
+                for judged in report.checkpoints.iter_mut().map(|one| &mut one.report) {
+                    judged.output_tail = String::new();
+                    judged.command = None;
+                }
             }
             Ok(_) | Err(_) => {}
         }

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 
 use holdpoint_protocol::{
     artifact::{self, BuildArtifact, BuildStatus, Failure, HandIn, Handed, HandedHead},
+    checkpoint::CheckpointStatus,
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, TurnId, WaypointId, role},
+    ids::{ArtifactId, CriterionId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Record},
     plan::Waypoint,
     reason::ReasonCode,
@@ -128,7 +129,8 @@ impl Seen<'_> {
             Handed::Reported(report) => {
                 let report = known.line.report().unwrap_or_else(|| report.as_ref().clone());
                 let for_build = opened.and_then(|turn| turn.for_build.clone());
-                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build })))
+                let touched = self.touched();
+                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build, touched })))
             }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(handoff.with(Box::new(self.question(body)?))),
             Handed::Act(artifact::Act::Complete(completion)) if self.is_advised() => {
@@ -152,6 +154,15 @@ impl Seen<'_> {
                 return Err(("a handoff that ends a turn".to_owned(), "a record of an exchange".to_owned()));
             }
         })
+    }
+
+    /// The checkpoints of the gate that hold: those on touched paths are among them, and of these git said so.
+    fn touched(&self) -> Vec<CriterionId> {
+        let gate = self.focused.phase.turn().map(|open| &open.gate);
+        let gates = self.after().map(|state| state.checkpoints.as_slice()).unwrap_or_default();
+        let results = gates.iter().filter(|one| Some(&one.gate) == gate).flat_map(|one| &one.checkpoints);
+        let held = results.filter(|result| result.status == CheckpointStatus::Pass);
+        held.map(|result| result.name.clone()).collect()
     }
 
     /// Whether an advisor had the turn.

@@ -435,7 +435,7 @@ impl Orchestrator {
             }
             _ => {
                 let report = sound_report(&turn_of(stream, &open.turn)?);
-                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build: None })))
+                Input::Reported(handoff.with(Box::new(ReportInput { report, for_build: None, touched: Vec::new() })))
             }
         })
     }

@@ -1,12 +1,21 @@
 use holdpoint_protocol::{
-    checkpoint::{DOCUMENT_BYTES_MAX, DocumentSpec},
-    plan::Check,
-    reason::BlockReason,
+    artifact::{CheckpointReport, Doubt, VerificationReport},
+    checkpoint::{DOCUMENT_BYTES_MAX, DocumentSpec, ReportPart},
+    facts::Verdict,
+    ids::GateId,
+    plan::{Check, Criterion, Guard},
+    reason::{BlockReason, CriterionReason},
     time::Millis,
 };
 
 use super::*;
-use crate::{engine::tests::parts::check, plan::PlanError};
+use crate::{
+    engine::tests::{
+        fixture::Fixture,
+        parts::{check, plan, sound_report},
+    },
+    plan::PlanError,
+};
 
 fn named(name: &str, rule: Option<CheckpointRule>) -> CheckpointSpec {
     CheckpointSpec { name: name.parse().unwrap(), rule, required: true }
@@ -80,9 +89,9 @@ fn a_document_matches_what_it_has_to_and_lacks_what_it_must_not_have() {
 #[test]
 fn work_touches_paths_of_a_kind_or_of_a_glob() {
     let touches = |paths: TouchedPaths, touched: &str| {
-        let touched = [touched.to_owned()];
-        let over = HandedOver { touched: &touched, ..HandedOver::default() };
-        validate(&demanding(vec![named("one", Some(CheckpointRule::Touches(paths)))]), &over, 0).handoff_ready
+        let demands = demanding(vec![named("one", Some(CheckpointRule::Touches(paths)))]);
+        let touched = touching(&demands, &[touched.to_owned()]);
+        validate(&demands, &HandedOver { touched: &touched, ..HandedOver::default() }, 0).handoff_ready
     };
     let kind = TouchedPaths::Kind;
     for (paths, path, expected) in [
@@ -120,7 +129,7 @@ fn a_gate_is_ready_exactly_when_each_required_checkpoint_passes() {
 
 #[test]
 fn a_statement_establishes_neither_a_predicate_nor_a_command() {
-    let command = CheckpointRule::Command(CheckpointCommand { run: "make test".to_owned(), timeout: None });
+    let command = CheckpointRule::Command(CheckpointCommand { check: check(false), needs: Vec::new() });
     for rule in [CheckpointRule::Section("Impact".to_owned()), command] {
         let said = [result("one", EstablishedBy::Statement, CheckpointStatus::Pass)];
         let over = HandedOver { said: &said, text: "no heading", ..HandedOver::default() };
@@ -197,7 +206,7 @@ fn the_feedback_names_each_checkpoint_why_it_fails_and_which_try_comes() {
 
 ### Retry Attempt: 2 of 3
 ";
-    assert_eq!(feedback(&demands, &validation.checkpoints, 2), expected);
+    assert_eq!(feedback(&demands, &validation.checkpoints, (2, 3)), expected);
 }
 
 #[test]
@@ -250,11 +259,150 @@ fn a_document_that_cannot_be_read_says_where_and_what_to_do() {
 }
 
 #[test]
-fn a_checkpoint_that_names_a_guard_is_its_command_and_a_statement_without_one() {
+fn a_checkpoint_that_names_a_guard_is_its_check_with_what_it_expects_and_a_statement_without_one() {
     let guard = |name: &str| named(name, Some(CheckpointRule::Guard(name.parse().unwrap())));
     let demands = demanding(vec![guard("suite"), guard("lint"), named("code_complete", None)]);
-    let guards = [Guard { id: "suite".parse().unwrap(), check: Check { timeout: Millis(60_000), ..check(false) } }];
-    let command = CheckpointCommand { run: "true".to_owned(), timeout: Some(Millis(60_000)) };
-    let rules: Vec<_> = in_plan(&demands, &guards).checkpoints.into_iter().map(|spec| spec.rule).collect();
-    assert_eq!(rules, [Some(CheckpointRule::Command(command)), None, None]);
+    let suite = Check { timeout: Millis(60_000), expect: Some("ok".to_owned()), ..check(false) };
+    let guards = vec![Guard { id: "suite".parse().unwrap(), check: suite.clone() }];
+    let of_plan = vec![named("lint-all", None)];
+    let plan = Plan { guards, checks: of_plan, ..plan(Vec::new()) };
+    let command = CheckpointCommand { check: suite, needs: Vec::new() };
+    let rules = |demands: &GateDemands| -> Vec<_> {
+        in_plan(demands, &plan).checkpoints.into_iter().map(|spec| spec.rule).collect()
+    };
+    assert_eq!(rules(&demands), [Some(CheckpointRule::Command(command)), None, None]);
+    let auto = GateDemands { plan_checks: true, ..GateDemands::default() };
+    assert_eq!(in_plan(&auto, &plan).checkpoints, plan.checks, "`checks: auto` is what the plan checks");
+    assert!(!in_plan(&auto, &plan).plan_checks, "once");
+}
+
+fn found(part: ReportPart, judged: Judged<'_>) -> (CheckpointStatus, String) {
+    let demands = demanding(vec![named("one", Some(CheckpointRule::Report(part)))]);
+    let over = HandedOver { judged: Some(judged), ..HandedOver::default() };
+    let result = validate(&demands, &over, 0).checkpoints.remove(0);
+    assert_eq!(result.by, EstablishedBy::Predicate);
+    (result.status, result.message)
+}
+
+#[test]
+fn a_verifiers_report_shows_criteria_guards_doubts_review_and_the_commit() {
+    use CheckpointStatus::{Fail, Pass, Skip};
+    use ReportPart::{Criteria, Guards, NoBlockingDoubts, OneCommit, Review};
+    let mut fixture = Fixture::opened(|plan, _| {
+        plan.guards = vec![Guard { id: "suite".parse().unwrap(), check: check(false) }];
+        let judged = Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None };
+        plan.waypoints[0].criteria.push(judged);
+    });
+    fixture.report("w", |_| {}).turn();
+    fixture.build_ok("w").turn();
+    let sound = sound_report(&fixture.turn("w"));
+    let criteria = fixture.flight.submitted.plan.waypoints[0].criteria.clone();
+    let guards: Vec<CriterionId> = vec!["suite".parse().unwrap()];
+    let table: [(ReportPart, fn(&mut VerificationReport), CheckpointStatus, &str); 8] = [
+        (Criteria, |_| {}, Pass, ""),
+        (Criteria, |r| r.criteria[0].result.verdict = Verdict::Fail, Fail, "criteria that are not shown: unit"),
+        (Criteria, |r| r.criteria[0].result.evidence.clear(), Fail, "criteria that are not shown: unit"),
+        (Criteria, |r| drop(r.criteria.remove(0)), Fail, "criteria that are not shown: unit"),
+        (Guards, |r| r.guards.clear(), Fail, "guards that are not shown: suite"),
+        (
+            NoBlockingDoubts,
+            |r| r.doubts.push(Doubt { blocking: true, text: "two readings".to_owned() }),
+            Fail,
+            "a doubt blocks: two readings",
+        ),
+        (Review, |r| r.criteria[0].result.verdict = Verdict::Fail, Pass, ""),
+        (
+            Review,
+            |r| r.criteria[1].result.verdict = Verdict::Fail,
+            Fail,
+            "judged criteria that are not shown: readable",
+        ),
+    ];
+    for (part, change, status, why) in table {
+        let mut report = sound.clone();
+        change(&mut report);
+        let judged = Judged { report: &report, criteria: &criteria, guards: &guards, has_judge: true, changed: true };
+        assert_eq!(found(part, judged), (status, why.to_owned()), "{part:?}");
+    }
+    let judged = Judged { report: &sound, criteria: &criteria, guards: &guards, has_judge: true, changed: true };
+    assert_eq!(found(OneCommit, judged).0, Pass);
+    assert_eq!(found(OneCommit, Judged { changed: false, ..judged }).0, Fail);
+    assert_eq!(found(Review, Judged { has_judge: false, ..judged }).0, Skip);
+    assert_eq!(found(Review, Judged { criteria: &criteria[..1], ..judged }).0, Skip);
+    let nobody = demanding(vec![named("one", Some(CheckpointRule::Report(Guards)))]);
+    assert!(!validate(&nobody, &HandedOver::default(), 0).handoff_ready, "without a report nothing is shown");
+}
+
+#[test]
+fn a_score_is_of_what_was_tried_and_a_gate_waits_for_it() {
+    use CheckpointStatus::{Fail, Pass, Skip};
+    let score = |statuses: &[CheckpointStatus]| {
+        let results: Vec<_> = statuses.iter().map(|status| result("one", EstablishedBy::Command, *status)).collect();
+        Score::of(&results).of_100()
+    };
+    assert_eq!(score(&[]), 0);
+    assert_eq!(score(&[Skip, Skip]), 0, "nothing was tried");
+    assert_eq!(score(&[Pass, Skip]), 100);
+    assert_eq!(score(&[Pass, Pass, Fail]), 67);
+    assert_eq!(score(&[Pass, Fail, Fail]), 33);
+    assert_eq!(score(&[Pass; 12]), 100);
+    let names = ["syntax", "lint", "docs", "perf"];
+    let optional = |name: &&str| CheckpointSpec { required: *name == "syntax", ..named(name, None) };
+    let demands = GateDemands { threshold: Some(67), ..demanding(names.iter().map(optional).collect()) };
+    let validated = |statuses: [CheckpointStatus; 4]| {
+        let said: Vec<_> =
+            names.iter().zip(statuses).map(|(name, status)| result(name, EstablishedBy::Statement, status)).collect();
+        validate(&demands, &HandedOver { said: &said, ..HandedOver::default() }, 0)
+    };
+    assert!(validated([Pass, Pass, Fail, Skip]).handoff_ready, "67 of 67");
+    let short = validated([Pass, Fail, Fail, Skip]);
+    assert!(!short.handoff_ready);
+    let line = in_one_line(&demands, &short);
+    assert!(
+        line.starts_with("the score is 33 and has to be 67: 1 of 3 checkpoints that ran pass; lint (fail)"),
+        "{line}"
+    );
+    assert!(feedback(&demands, &short, (1, 3)).contains("### Score\nthe score is 33"), "{line}");
+    assert!(!are_untried(&demands, &short));
+    let unmet = validated([Skip, Pass, Pass, Pass]);
+    assert!(!unmet.handoff_ready, "a required one that was skipped, whatever the score");
+    assert!(are_untried(&demands, &unmet));
+    let kept = gate_checkpoints(&"audit".parse().unwrap(), &demands, &short);
+    assert_eq!(lines(&kept)[0], "score 33 at gate audit: 1 of 3 that ran pass");
+    assert_eq!(lines(&kept)[4], "skip perf");
+}
+
+#[test]
+fn what_a_verifier_ran_is_a_pass_only_with_evidence_and_a_missing_tool_a_skip_that_names_it() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.build_ok("w").turn();
+    let mut report = sound_report(&fixture.turn("w"));
+    let sound = report.criteria[0].clone();
+    let ran_as = |verdict, reason, evidence: bool, note: Option<&str>| {
+        let mut one = sound.clone();
+        (one.result.verdict, one.result.reason, one.note) = (verdict, reason, note.map(str::to_owned));
+        one.result.evidence.truncate(usize::from(evidence));
+        one
+    };
+    let gate: GateId = "audit".parse().unwrap();
+    for (one, status, message) in [
+        (ran_as(Verdict::Pass, None, true, None), CheckpointStatus::Pass, ""),
+        (ran_as(Verdict::Pass, None, false, None), CheckpointStatus::Fail, "the verifier brings no evidence for it"),
+        (ran_as(Verdict::Fail, Some(CriterionReason::ExitCode), true, Some("no")), CheckpointStatus::Fail, "no"),
+        (
+            ran_as(Verdict::Inconclusive, Some(CriterionReason::Timeout), true, None),
+            CheckpointStatus::Fail,
+            "its check did not end in time",
+        ),
+        (
+            ran_as(Verdict::Inconclusive, Some(CriterionReason::ToolMissing), true, Some("`ruff` is missing")),
+            CheckpointStatus::Skip,
+            "`ruff` is missing",
+        ),
+    ] {
+        report.checkpoints = vec![CheckpointReport { gate: gate.clone(), report: one }];
+        let result = ran(&report, &gate).remove(0);
+        assert_eq!((result.status, result.message.as_str()), (status, message));
+        assert!(ran(&report, &"other".parse().unwrap()).is_empty());
+    }
 }

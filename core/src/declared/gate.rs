@@ -32,6 +32,8 @@ pub(super) const GATE_KEYS: &[&str] = &[
     "document",
     "checkpoints",
     "checkpointRetries",
+    "checks",
+    "threshold",
     "metadata",
 ];
 /// The type of a gate at which a role that makes work only looks at it.

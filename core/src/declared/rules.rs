@@ -2,7 +2,7 @@
 //! both.
 
 mod chart;
-mod demands;
+pub(crate) mod demands;
 mod escalation;
 mod gate;
 mod order;

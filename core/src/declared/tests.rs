@@ -1,5 +1,6 @@
 //! Reading declarations: what loads, what is kept, and how problems are shown. The rules one by one are in `rules`.
 
+mod checkpoints;
 mod rules;
 
 use std::{fs, path::Path};

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     },
     checkpoint::GateDocument,
     facts::{BundleRef, LeftOut, Oid, Violation},
-    ids::{AgentName, RoleId, TurnId, WaypointId},
+    ids::{AgentName, CriterionId, RoleId, TurnId, WaypointId},
     journal::{Cause, Death},
     reason::BlockReason,
     state::QuestionKind,
@@ -147,6 +147,8 @@ pub struct ReportInput {
     pub report: VerificationReport,
     /// What its turn keeps for the build turn behind it.
     pub for_build: Option<Box<Feedback>>,
+    /// The checkpoints of its gate on touched paths that hold, as git says.
+    pub touched: Vec<CriterionId>,
 }
 
 /// What a person did.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    artifact::{CriterionReport, Disposition, VerificationPurpose, VerificationReport},
+    artifact::{CriterionReport, Disposition, VerificationPurpose},
     facts::Oid,
     ids::WaypointId,
     journal::Cause,
@@ -16,7 +16,8 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Behind, EngineStep, Fresh, MergeResult, Merged, StepContext, opening, replaceable, report,
+    Behind, EngineStep, Fresh, MergeResult, Merged, StepContext, opening, replaceable,
+    report::{self, Found},
     stacking::{alone, stacks, unmerged},
     transition::{Ruled, Transition},
     turns::{self, Opening},
@@ -122,14 +123,9 @@ fn verify(mut transition: Transition<'_>, merged: Work) -> EngineStep {
 }
 
 /// A verifier judged the merge.
-pub(super) fn merge_judged(
-    transition: Transition<'_>,
-    open: &OpenTurn,
-    judged: &VerificationReport,
-    cause: Cause,
-) -> EngineStep {
+pub(super) fn merge_judged(transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
-    let ruling = report::rule(state, judged, cx);
+    let ruling = report::rule(state, found, cx);
     let accepted = ruling.disposition == Disposition::Accept;
     let landed = state.stacked.as_ref().map(|stacked| (stacked, cx.flight.rooted(stacked)));
     if let Some((stacked, None)) = landed.filter(|_| !accepted) {
@@ -137,9 +133,9 @@ pub(super) fn merge_judged(
     }
     let outcome = if accepted { Outcome::Complete } else { Outcome::NeedsReview };
     let mut transition = transition.answered(cause.clone(), outcome);
-    report::remember(&mut transition.next, judged);
+    report::remember(&mut transition.next, found);
     if accepted {
-        report::verified(&mut transition.next, judged, &cause);
+        report::verified(&mut transition.next, found.report, &cause);
         return transition.leave(&open.gate, outcome, ruling);
     }
     if let Some((_, Some(landed))) = landed {
@@ -154,7 +150,7 @@ pub(super) fn merge_judged(
     let head = &head;
     let since = state.work.as_ref().and_then(|work| work.made_on.as_ref()).unwrap_or(head);
     let collision = collision(CollisionKind::RedMerge, since, head, &BTreeMap::new(), cx);
-    let Feedback { failing, mut notes, .. } = report::feedback(&ruling, judged, state);
+    let Feedback { failing, mut notes, .. } = report::feedback(&ruling, found, state, cx);
     notes.push(
         "green alone, but not together with what landed meanwhile: the tree you start from is the merge of both"
             .to_owned(),

@@ -5,13 +5,14 @@ use holdpoint_protocol::{
     facts::{CriterionResult, LeftOut, Verdict, Violation},
     ids::CriterionId,
     journal::Cause,
-    reason::ReasonCode,
+    reason::{CriterionReason, ReasonCode},
     state::{OpenTurn, Outcome, Purpose, Resume, Verified, WaypointState},
     turn::Feedback,
 };
 
 use super::{
     EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext,
+    checkpoints::{self, Settled},
     handoff::{self, open_turn},
     landing, requests,
     transition::{Ruled, Transition, reworks_left},
@@ -34,17 +35,26 @@ pub(super) fn reported(
     let Purpose::Verify(purpose) = open.purpose else {
         return EngineStep::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: handoff::wanted(open.purpose) });
     };
-    let ReportInput { report, for_build } = *handoff.body;
+    let ReportInput { report, for_build, touched } = *handoff.body;
     let report = &report;
     if let Some(what) = mismatch(state, purpose, report, cx).or_else(|| verdicts::contradicted(open, report)) {
         return EngineStep::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent).metered(handoff.metered);
+    let settled = checkpoints::settle(state, &open.gate, (report, &touched), cx);
+    let found = Found { report, settled: &settled };
     match purpose {
-        VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause, for_build),
-        VerificationPurpose::Handoff => judged(transition, open, report, handoff.cause),
-        VerificationPurpose::Merge => landing::merge_judged(transition, open, report, handoff.cause),
+        VerificationPurpose::Baseline => baseline(transition, open, found, handoff.cause, for_build),
+        VerificationPurpose::Handoff => judged(transition, open, found, handoff.cause),
+        VerificationPurpose::Merge => landing::merge_judged(transition, open, found, handoff.cause),
     }
+}
+
+/// What was found: a report, with the checkpoints that it settles.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pub(super) report: &'a VerificationReport,
+    settled: &'a [Settled],
 }
 
 /// Where a report is not about what was asked.
@@ -134,15 +144,15 @@ fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
 fn baseline(
     transition: Transition<'_>,
     open: &OpenTurn,
-    report: &VerificationReport,
+    found: Found<'_>,
     cause: Cause,
     for_build: Option<Box<Feedback>>,
 ) -> EngineStep {
     let (cx, feedback) = (transition.cx, for_build.map(|feedback| *feedback));
-    match rule_base(report, cx) {
+    match rule_base(found.report, cx) {
         Some(ruling) => {
             let mut transition = transition.answered(cause, Outcome::Blocked);
-            remember(&mut transition.next, report);
+            remember(&mut transition.next, found);
             let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
             transition.hold(resume, Ruled { ruling, feedback })
         }
@@ -157,9 +167,10 @@ fn baseline(
 }
 
 /// The last verdicts.
-pub(super) fn remember(next: &mut WaypointState, report: &VerificationReport) {
+pub(super) fn remember(next: &mut WaypointState, Found { report, settled }: Found<'_>) {
     next.criteria = results(&report.criteria);
     next.guards = results(&report.guards);
+    next.checkpoints = settled.iter().map(Settled::kept).collect();
     next.foreign_receipt = Some(report.receipt.foreign);
 }
 
@@ -202,7 +213,7 @@ fn left_out(state: &WaypointState) -> &[LeftOut] {
 }
 
 /// The ruling on a report, by the policy table.
-pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &StepContext<'_>) -> Ruling {
+pub(super) fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, cx: &StepContext<'_>) -> Ruling {
     policy::rule(&Facts {
         clarification: None,
         asked: &asked(report.purpose, cx),
@@ -216,13 +227,14 @@ pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Step
         blocking_doubt: report.doubts.iter().any(|d| d.blocking),
         receipt_lacks: is_single(cx)
             && !is_all_pass(report, asked(report.purpose, cx).into_iter().chain(guards_asked(cx))),
+        unmet: checkpoints::unmet(settled).as_ref(),
         budget_left: reworks_left(state, cx),
     })
 }
 
-fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> EngineStep {
+fn judged(transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
-    let ruling = rule(state, report, cx);
+    let ruling = rule(state, found, cx);
     let outcome = match ruling.disposition {
         Disposition::Accept => Outcome::Complete,
         Disposition::Rework | Disposition::Rollback => Outcome::NeedsReview,
@@ -230,11 +242,11 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
     };
     let mut transition = transition.answered(cause.clone(), outcome);
     transition.count_attempt();
-    remember(&mut transition.next, report);
-    let feedback = Some(feedback(&ruling, report, state));
+    remember(&mut transition.next, found);
+    let feedback = Some(feedback(&ruling, found, state, cx));
     match ruling.disposition {
         Disposition::Accept => {
-            verified(&mut transition.next, report, &cause);
+            verified(&mut transition.next, found.report, &cause);
             transition.leave(&open.gate, outcome, ruling)
         }
         // Used up: what a person grants goes into another build turn, not into judging the same once more.
@@ -254,13 +266,21 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
     }
 }
 
-/// What the next build turn says: failing verdicts whole, and broken rules in words.
-pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &WaypointState) -> Feedback {
-    let failing = report.criteria.iter().chain(&report.guards);
+/// What the next build turn says: failing verdicts whole, and broken rules and checkpoints that are not met in words.
+pub(super) fn feedback(
+    ruling: &Ruling,
+    Found { report, settled }: Found<'_>,
+    state: &WaypointState,
+    cx: &StepContext<'_>,
+) -> Feedback {
+    let unmet = checkpoints::feedback(settled, state, cx);
+    let run = report.checkpoints.iter().map(|one| &one.report).filter(|_| !unmet.is_empty());
+    let run = run.filter(|r| r.result.reason != Some(CriterionReason::ToolMissing));
+    let failing = report.criteria.iter().chain(&report.guards).chain(run);
     let failing = failing.filter(|r| r.result.verdict != Verdict::Pass).cloned().collect();
     let notes = words::notes(&violations(state, report)).into_iter().chain(words::left_out_notes(left_out(state)));
     let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
-    let notes = notes.chain(doubts).collect();
+    let notes = notes.chain(doubts).chain(unmet).collect();
     Feedback {
         disposition: ruling.disposition,
         reason_code: ruling.reason,

@@ -9,14 +9,14 @@ use holdpoint_protocol::{
         VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, CriterionId, role},
+    ids::{ArtifactId, CriterionId, GateId, role},
     plan::{Check, Criterion, Guard, Plan, TurnBudget},
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
     workflow::{GateBrief, GateContext},
 };
 
-use super::{Fresh, StepContext, turns};
+use super::{Fresh, StepContext, checkpoints as settled, turns};
 use crate::{
     checkpoints,
     gates::{Duty, Gate},
@@ -71,7 +71,7 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
     let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let mut constraints = words(constraints);
     if let Purpose::Verify(purpose) = open.purpose {
-        constraints.push(network(purpose, cx));
+        constraints.push(network(&open.gate, purpose, cx));
     }
     let most = cx.flight.submitted.plan.policy.ask_before_removing.filter(|_| open.purpose == Purpose::Build);
     constraints.extend(most.map(|most| format!("ask before you remove more than {most} files")));
@@ -98,9 +98,11 @@ fn looked_at<'a>(
 }
 
 /// Which checks of a verification may use the network.
-fn network(purpose: VerificationPurpose, cx: &StepContext<'_>) -> String {
+fn network(gate: &GateId, purpose: VerificationPurpose, cx: &StepContext<'_>) -> String {
     let criteria = criteria(purpose, cx);
-    let may = looked_at(&criteria, &cx.flight.submitted.plan.guards);
+    let commands = cx.workflow.gate(gate).map(|gate| settled::might_be_run(gate, purpose, cx)).unwrap_or_default();
+    let commands = commands.iter().map(|asked| (&asked.id, Some(&asked.command.check)));
+    let may = looked_at(&criteria, &cx.flight.submitted.plan.guards).chain(commands);
     let may = may.filter(|(_, check)| check.is_some_and(|check| check.network));
     let may: Vec<&str> = may.map(|(id, _)| id.as_str()).collect();
     if may.is_empty() {
@@ -163,7 +165,7 @@ pub(super) fn build_request(
         description: gate.description.clone(),
         role_description: gate.role_description.clone(),
         context: GateContext {
-            demands: checkpoints::in_plan(&gate.context.demands, &cx.flight.submitted.plan.guards),
+            demands: checkpoints::in_plan(&gate.context.demands, &cx.flight.submitted.plan),
             ..gate.context.clone()
         },
         dependencies: dependencies(cx),
@@ -253,6 +255,7 @@ pub(super) fn verify_request(
             evidence: evidence_expected(&criteria, &guards),
             criteria,
             guards,
+            checkpoints: settled::asked(&settled::demanded(next, gate, purpose, cx)),
             prepare: cx.flight.submitted.plan.prepare.clone(),
             scope: cx.waypoint.scope.clone(),
             protected: protected(cx),

@@ -6,6 +6,7 @@ mod agents;
 mod alone;
 mod arrivals;
 mod building;
+mod checkpoints;
 mod courses;
 mod dead;
 pub(crate) mod desk;

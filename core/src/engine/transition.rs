@@ -432,8 +432,12 @@ pub(super) fn met() -> Ruling {
 
 /// Whether a rework is left: the plan's, and what people granted.
 pub(super) fn reworks_left(state: &WaypointState, cx: &StepContext<'_>) -> bool {
-    let granted = cx.flight.submitted.plan.policy.max_reworks.saturating_add(state.counters.granted);
-    state.counters.reworks < granted
+    state.counters.reworks < reworks_granted(state, cx)
+}
+
+/// How many reworks there are: the plan's, and what people granted.
+pub(super) fn reworks_granted(state: &WaypointState, cx: &StepContext<'_>) -> u32 {
+    cx.flight.submitted.plan.policy.max_reworks.saturating_add(state.counters.granted)
 }
 
 /// The status of a waypoint as far as its own journal shows: landing is the flight's.

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    EngineStep, Fresh, StepContext,
+    EngineStep, Fresh, StepContext, checkpoints,
     funding::{self, Funded},
     listing, opening,
     requests::{build_request, completion_request, guidance, start, verify_request},
@@ -272,7 +272,7 @@ fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &StepContext<'_>) -
     let work = match purpose {
         Purpose::Build if people => return cx.now.after(gate.timeout.map_or(taking::TAKEN_TIME, Millis::duration)),
         Purpose::Build => build_wall(gate, cx).duration(),
-        Purpose::Verify(_) => verification_time(cx),
+        Purpose::Verify(purpose) => verification_time(gate, purpose, cx),
         Purpose::Complete if people => return cx.now.after(completion_wall(gate).duration()),
         Purpose::Complete | Purpose::Advise => completion_wall(gate).duration(),
     };
@@ -290,7 +290,7 @@ pub(super) fn completion_wall(gate: &Gate) -> Millis {
 }
 
 /// The longest that preparing, checks and judge of a verification may take together.
-fn verification_time(cx: &StepContext<'_>) -> Duration {
+fn verification_time(gate: &Gate, purpose: VerificationPurpose, cx: &StepContext<'_>) -> Duration {
     // No mutant begins after so many times the check's time as there are mutants, and the last one may take its own.
     let mutants = |check: &Check| check.mutants.map_or(0, |mutants| mutants.saturating_add(1));
     let strict = |check: &Check| if check.evidence == EvidenceLevel::Strict { RUNS_MORE_IF_STRICT } else { 0 };
@@ -298,6 +298,8 @@ fn verification_time(cx: &StepContext<'_>) -> Duration {
     let run = |check: &Check| check.timeout.duration().saturating_mul(runs(check));
     let criteria = cx.waypoint.criteria.iter().map(|c| c.check.as_ref().map_or(JUDGE_WALL, run));
     let guards = cx.flight.submitted.plan.guards.iter().map(|g| run(&g.check));
+    let commands = checkpoints::might_be_run(gate, purpose, cx);
+    let commands = commands.iter().map(|asked| run(&asked.command.check));
     let prepare = cx.flight.submitted.plan.prepare.as_ref().map(|_| PREPARE_WALL * RUNS_PER_CHECK);
-    criteria.chain(guards).chain(prepare).sum()
+    criteria.chain(guards).chain(commands).chain(prepare).sum()
 }

@@ -6,15 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
+    checkpoint::CheckpointRule,
     ids::{AgentName, GateId, RoleId},
     journal::{Cause, Steered, Submitted},
-    plan::{Mode, Waypoint},
+    plan::{Check, Mode, Waypoint},
     state::{Phase, Resume, WaypointState},
     workflow::{GateOrFork, RecordedWorkflow, WorkflowSpec},
 };
 
 use super::FlightState;
 use crate::{
+    checkpoints,
     gates::{Duty, ENTRIES_MAX, Workflow},
     workflows::{self, ONE_GATE},
 };
@@ -152,6 +154,19 @@ impl FlightState {
             Some(began) => self.configured.flown(began)?.get(self.workflow_name(waypoint)),
             None => self.workflow(waypoint),
         }
+    }
+
+    /// The checks that checkpoints at any of a waypoint's gates run.
+    #[must_use]
+    pub fn checkpoint_checks(&self, waypoint: &Waypoint) -> Vec<Check> {
+        let gates = self.workflow(waypoint).into_iter().flat_map(Workflow::gates);
+        let demands = gates.map(|gate| checkpoints::in_plan(&gate.context.demands, &self.submitted.plan));
+        let rules = demands.flat_map(|demands| demands.checkpoints).filter_map(|spec| spec.rule);
+        let checks = rules.filter_map(|rule| match rule {
+            CheckpointRule::Command(command) => Some(command.check),
+            _ => None,
+        });
+        checks.collect()
     }
 
     /// The agents to whom the org chart of this configuration binds a role's turns at a waypoint; `None`: it binds the role to nobody.

@@ -173,6 +173,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         commit: flight.landing(&waypoint.id).map(|l| l.commit.clone()),
         criteria: state.criteria,
         guards: state.guards,
+        checkpoints: state.checkpoints,
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
         self_checked: judged && flight.submitted.plan.policy.mode.is_single(),
         depends_on: waypoint.depends_on.clone(),

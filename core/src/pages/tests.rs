@@ -41,6 +41,7 @@ fn waypoint(number: usize, title: String) -> WaypointView {
         commit: None,
         criteria: vec![result; number % 3],
         guards: Vec::new(),
+        checkpoints: Vec::new(),
         foreign_receipt: None,
         self_checked: false,
         remediation: None,

@@ -15,6 +15,7 @@ mod tests;
 use std::collections::{BTreeMap, HashSet};
 
 use holdpoint_protocol::{
+    checkpoint::{CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec},
     ids::WaypointId,
     plan::{Answer, Guard, Plan, Policy, Waypoint},
 };
@@ -28,7 +29,7 @@ use super::{
     path::At,
     words::{not_an_id, quoted},
 };
-use crate::shown;
+use crate::{declared::rules::demands, shown};
 
 /// Holds a plan against every rule. `workflows` are those that it may name.
 #[must_use]
@@ -37,6 +38,7 @@ pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let at = At::ROOT;
     head(plan, &mut found);
     guards(at.key("guards"), &plan.guards, &mut found);
+    checks(at.key("checks"), &plan.checks, &mut found);
     answers(at.key("answers"), &plan.answers, &mut found);
     if let Some(service) = &plan.service {
         over_http::check_service(at.key("service"), service, &mut found);
@@ -133,6 +135,23 @@ fn guards(at: At<'_>, guards: &[Guard], found: &mut PlanProblems) {
         if guard.check.mutants.is_some() {
             let hint = "a guard is tried after every waypoint: remove `mutants`, or make it a criterion";
             found.add(at.key("mutants"), "a guard cannot have `mutants`", hint);
+        }
+    }
+}
+
+/// What gates with `checks: auto` check: commands, and what a report shows.
+fn checks(at: At<'_>, checks: &[CheckpointSpec], found: &mut PlanProblems) {
+    if !found.length(at, "`checks`", checks.len(), CHECKPOINTS_MAX) {
+        return;
+    }
+    let mut seen = HashSet::new();
+    for one in checks {
+        let at = at.key(one.name.as_str());
+        unique(at, &one.name, "checks", &mut seen, found);
+        match &one.rule {
+            Some(CheckpointRule::Command(command)) => demands::command(at, command, found),
+            Some(CheckpointRule::Report(_)) => {}
+            _ => found.add(at, "a check is a command, or what a report shows", "make it a checkpoint of a gate"),
         }
     }
 }

@@ -32,6 +32,7 @@ pub fn schema() -> Value {
             "prepare": text("A command that runs once per tree, with a network, before its checks."),
             "protected": texts("Globs of paths that nobody changes."),
             "guards": {"type": "array", "items": guard()},
+            "checks": {"anyOf": [one_of(&["auto", "rust", "python", "node"]), {"type": "object", "additionalProperties": {"type": ["string", "boolean"]}}]},
             "answers": {"type": "array", "items": object(json!({
                 "match": text("A regular expression."), "option": text("The answer."), "rationale": text("Why."),
             }))},

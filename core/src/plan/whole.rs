@@ -15,6 +15,7 @@ use super::{
     tree::Node,
     waypoint::{self, CHECK_KEYS},
 };
+use crate::declared::demands::{self, Checks};
 
 /// The keys of a plan.
 pub(super) const PLAN_KEYS: &[&str] = &[
@@ -28,6 +29,7 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "prepare",
     "protected",
     "guards",
+    "checks",
     "answers",
     "answer_within",
     "ask_below",
@@ -59,6 +61,11 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         prepare: fields.text("prepare", problems),
         protected: fields.texts("protected", problems),
         guards: guards(&fields, evidence, problems),
+        checks: match demands::checks(&fields, problems) {
+            Some(Checks::These(checks)) => checks,
+            // Nothing else is found where nothing is said.
+            Some(Checks::OfPlan) | None => Vec::new(),
+        },
         answers: answers(&fields, problems),
         answer_within: fields.duration("answer_within", problems),
         ask_below: ask_below(&fields, problems),

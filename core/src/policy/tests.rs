@@ -13,6 +13,7 @@ struct Case {
     changed: bool,
     blocking_doubt: bool,
     receipt_lacks: bool,
+    unmet: Option<UnmetCheckpoints>,
     budget_left: bool,
 }
 
@@ -30,6 +31,7 @@ fn sound() -> Case {
         changed: true,
         blocking_doubt: false,
         receipt_lacks: false,
+        unmet: None,
         budget_left: true,
     }
 }
@@ -56,6 +58,7 @@ impl Case {
             changed: self.changed,
             blocking_doubt: self.blocking_doubt,
             receipt_lacks: self.receipt_lacks,
+            unmet: self.unmet.as_ref(),
             budget_left: self.budget_left,
         })
     }
@@ -119,7 +122,23 @@ const ROWS: &[(&str, Change, &str, &str)] = &[
         "rework evidence_missing",
         "escalate attempts_exhausted exhausted",
     ),
+    (
+        "6 nobody could try a checkpoint",
+        |c| c.unmet = unmet(true),
+        "escalate checkpoints_unmet",
+        "escalate checkpoints_unmet",
+    ),
+    (
+        "6 a checkpoint is not met",
+        |c| c.unmet = unmet(false),
+        "rework checkpoints_unmet",
+        "escalate attempts_exhausted exhausted",
+    ),
 ];
+
+fn unmet(only_untried: bool) -> Option<UnmetCheckpoints> {
+    Some(UnmetCheckpoints { words: "gate qa: lint (fail)".to_owned(), only_untried })
+}
 
 #[test]
 fn each_row_decides_with_and_without_budget() {
@@ -214,9 +233,14 @@ fn codes_of(disposition: Disposition) -> &'static [ReasonCode] {
     use ReasonCode as R;
     match disposition {
         Disposition::Accept => &[R::CriteriaMet],
-        Disposition::Rework => {
-            &[R::ScopeViolation, R::ProtectedChanged, R::CriteriaFailed, R::EvidenceMissing, R::NoChange]
-        }
+        Disposition::Rework => &[
+            R::ScopeViolation,
+            R::ProtectedChanged,
+            R::CriteriaFailed,
+            R::EvidenceMissing,
+            R::NoChange,
+            R::CheckpointsUnmet,
+        ],
         Disposition::Rollback => &[R::Regression, R::Safety],
         Disposition::Escalate => &[
             R::ClarificationOpen,
@@ -225,6 +249,7 @@ fn codes_of(disposition: Disposition) -> &'static [ReasonCode] {
             R::Safety,
             R::ScopeViolation,
             R::ProtectedChanged,
+            R::CheckpointsUnmet,
             R::AttemptsExhausted,
         ],
     }

@@ -97,7 +97,7 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
         }
         Some(Reason::Timeout) => "give the check a longer `timeout`, or have it run less",
         Some(Reason::Limit) => "have the check use up less: it came to a limit of memory, processes or output",
-        Some(Reason::NotExecutable) => {
+        Some(Reason::NotExecutable | Reason::ToolMissing) => {
             "if a program of the check is not found where it runs, install it or correct the command; a check that judges exits \
              with 0 to 125"
         }

@@ -32,6 +32,33 @@ const PLAIN: [&str; 22] = [
 ];
 /// Commands of cargo that run no tests.
 const CARGO: [&str; 8] = ["audit", "build", "check", "clippy", "deny", "doc", "fmt", "tree"];
+/// Words behind a program with which it runs no tests.
+const WITH: [(&str, &[&[&str]]); 4] = [
+    (
+        "python3",
+        &[
+            &["-m", "bandit"],
+            &["-m", "build"],
+            &["-m", "compileall"],
+            &["-m", "griffe"],
+            &["-m", "interrogate"],
+            &["-m", "pip"],
+            &["-m", "pip_audit"],
+            &["-m", "ruff"],
+        ],
+    ),
+    ("npm", &[&["audit"], &["ls"]]),
+    (
+        "npx",
+        &[
+            &["--no-install", "api-extractor"],
+            &["--no-install", "eslint"],
+            &["--no-install", "tsc"],
+            &["--no-install", "typedoc"],
+        ],
+    ),
+    ("node", &[&["--check"]]),
+];
 /// Characters by which a shell line can run more than the words at the beginnings of its parts.
 const HIDING: [char; 4] = ['$', '`', '<', '('];
 
@@ -49,7 +76,11 @@ pub fn may_run_tests(command: &str) -> bool {
         match words.next() {
             None => false,
             Some("cargo") => !words.next().is_some_and(|sub| CARGO.contains(&sub)),
-            Some(program) => !PLAIN.contains(&program),
+            Some(program) => {
+                let behind: Vec<&str> = words.collect();
+                let with = WITH.iter().find(|(of, _)| *of == program).map_or(&[][..], |(_, with)| with);
+                !PLAIN.contains(&program) && !with.iter().any(|with| behind.starts_with(with))
+            }
         }
     })
 }
@@ -65,6 +96,11 @@ mod tests {
             "cargo clippy --locked -- -D warnings",
             "test -f a && ! grep -q b a",
             "cargo fmt --check",
+            "python3 -m ruff check --no-cache .",
+            "python3 -m bandit -q -r . && python3 -m pip_audit",
+            "npm ls",
+            "npx --no-install eslint .",
+            "node --check a.js",
             "holdpoint-http '{\"run\":\"./serve $PORT\"}'",
         ] {
             assert!(!may_run_tests(command), "{command}");
@@ -79,6 +115,11 @@ mod tests {
             "python3 -m unittest",
             "make check",
             "./run.sh",
+            "python3 -m coverage run -m pytest",
+            "python3 -m pytest -m build",
+            "npm run build",
+            "npx --no-install c8 npm test",
+            "node --test",
             "grep -q x a && pytest",
             "echo $(cargo test)",
             "FOO=1 cargo test",

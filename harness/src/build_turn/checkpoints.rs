@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use holdpoint_core::{
     checkpoints::{self, Block, HandedOver, MESSAGE_BYTES_MAX, WrittenDocument},
-    telling,
+    checks, telling,
 };
 use holdpoint_protocol::{
     artifact::{Confidence, ExchangeErrorKind},
@@ -14,7 +14,7 @@ use holdpoint_protocol::{
     },
     facts::PathChange,
     ids::CriterionId,
-    plan::CHECK_TIMEOUT_DEFAULT,
+    plan::Check,
 };
 use holdpoint_sandbox::Ended;
 
@@ -73,8 +73,9 @@ impl<B: Backend> Checkpoints<'_, B> {
                 said.push(self.run(&spec.name, command).await?);
             }
         }
-        let touched: Vec<String> = touched.iter().map(|change| change.path.clone()).collect();
-        let over = HandedOver { text: &text, touched: &touched, said: &said };
+        let paths: Vec<String> = touched.iter().map(|change| change.path.clone()).collect();
+        let touched = checkpoints::touching(self.demands, &paths);
+        let over = HandedOver { text: &text, touched: &touched, said: &said, judged: None };
         let validation = checkpoints::validate(self.demands, &over, 0);
         let (ready, checkpoints) = (validation.handoff_ready, validation.checkpoints);
         let document = GateDocument { text, title, checkpoints, ..GateDocument::default() };
@@ -87,19 +88,30 @@ impl<B: Backend> Checkpoints<'_, B> {
     }
 
     async fn run(&self, name: &CriterionId, command: &CheckpointCommand) -> Result<CheckpointResult, BuildError> {
-        let wall = command.timeout.unwrap_or(CHECK_TIMEOUT_DEFAULT).duration().min(self.backend.limits(self.task).0);
-        let ran = self.backend.check(self.task, &command.run, wall).await?;
-        let wrong = unmet(&ran, wall);
-        let status = if wrong.is_none() { CheckpointStatus::Pass } else { CheckpointStatus::Fail };
-        let message = wrong.unwrap_or_default();
-        Ok(CheckpointResult { name: name.clone(), by: EstablishedBy::Command, status, message })
+        let CheckpointCommand { check, needs } = command;
+        let wall = check.timeout.duration().min(self.backend.limits(self.task).0);
+        let came_to =
+            |status, message| CheckpointResult { name: name.clone(), by: EstablishedBy::Command, status, message };
+        for need in needs {
+            let probed = self.backend.check(self.task, &need.probe, wall).await?;
+            if probed.ended != Ended::Exited(0) {
+                let why = format!("`{}` is missing: `{}` does not end well", need.tool, need.probe);
+                return Ok(came_to(CheckpointStatus::Skip, why));
+            }
+        }
+        let ran = self.backend.check(self.task, &check.command, wall).await?;
+        Ok(match unmet(&ran, check, wall) {
+            None => came_to(CheckpointStatus::Pass, String::new()),
+            Some(wrong) => came_to(CheckpointStatus::Fail, wrong),
+        })
     }
 }
 
 /// Why a command does not hold, with the last lines that it printed.
-fn unmet(ran: &CheckedCommand, wall: Duration) -> Option<String> {
+fn unmet(ran: &CheckedCommand, check: &Check, wall: Duration) -> Option<String> {
     let how = match ran.ended {
-        Ended::Exited(0) => return None,
+        Ended::Exited(0) if checks::is_expected(check, &String::from_utf8_lossy(&ran.output)) => return None,
+        Ended::Exited(0) => format!("its output does not match `{}`", check.expect.as_deref().unwrap_or_default()),
         Ended::Exited(code) => format!("it {}", telling::exited(code)),
         Ended::Signalled(signal) => format!("{} ended it", telling::signal(signal)),
         Ended::TimedOut => format!("it took longer than {} s", wall.as_secs()),

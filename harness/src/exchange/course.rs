@@ -189,7 +189,8 @@ impl ExchangeCourse {
             return Next::End(ExchangeEnd::CheckpointsUnmet);
         }
         self.unready.retries += 1;
-        let feedback = checkpoints::feedback(&self.demands, results, self.unready.retries);
+        let tries = (self.unready.retries, self.demands.retries());
+        let feedback = checkpoints::feedback(&self.demands, results, tries);
         let prompt = prompt::for_checkpoints(&feedback, ask);
         Next::Ask { prompt, delay: Duration::ZERO, same_conversation: true }
     }

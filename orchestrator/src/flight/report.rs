@@ -1,18 +1,26 @@
-//! Taking a report: what it passes has to have its evidence stored. The core decides what the verdicts lead to.
+//! Taking a report: what it passes has to have its evidence stored, and what its gate demands of touched paths is looked up in the
+//! work. The core decides what follows.
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::engine::{Handoff, Input, ReportInput};
+use holdpoint_core::{
+    checkpoints,
+    engine::{Handoff, Input, ReportInput},
+};
 use holdpoint_protocol::{
     Digest,
-    artifact::{VerificationPurpose, VerificationReport},
+    artifact::{VerificationPurpose, VerificationReport, VerificationRequest},
+    checkpoint::{CheckpointRule, GateDemands},
     facts::Verdict,
-    ids::RoleId,
+    ids::{CriterionId, FlightId, RoleId},
     refusal::RefusalCode,
     subjects::HandoffSubject,
+    turn::{Turn, TurnRequest},
 };
+use holdpoint_runtime::mirror::{MirrorError, from_wire, path_changes};
+use holdpoint_workspace::WorkspaceError;
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, State, handoff::give_back};
+use super::{ApplyError, Msg, State, handoff::give_back, planned};
 use crate::{books::BooksError, intake::Taken, shell::Shell};
 
 /// Why a report does not count yet.
@@ -24,6 +32,19 @@ pub(super) enum EvidenceError {
     /// The broker did not answer.
     #[error("cannot look for the evidence")]
     Unknown(#[source] BlobError),
+    /// The work is not here, and cannot be fetched now.
+    #[error("cannot fetch the work that was judged")]
+    Work(#[source] MirrorError),
+    /// Git failed.
+    #[error("cannot see which paths the work touches")]
+    Git(#[source] WorkspaceError),
+}
+
+/// What a gate demands of the paths of the work that was judged.
+struct Touches {
+    flight: FlightId,
+    demands: GateDemands,
+    request: Box<VerificationRequest>,
 }
 
 /// The evidence of a report was looked for.
@@ -31,7 +52,7 @@ pub(crate) struct Weighed {
     received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<Box<VerificationReport>>,
-    outcome: Result<(), EvidenceError>,
+    outcome: Result<Vec<CriterionId>, EvidenceError>,
 }
 
 impl State {
@@ -46,14 +67,18 @@ impl State {
         let is_current = self.is_current(&subject.waypoint, &handoff.turn).await?;
         let state = self.books().await?.state(&subject.waypoint);
         if !is_current || state.open_turn(&handoff.turn).is_some_and(|open| open.role != subject.role) {
-            let input = self.reported(&subject, handoff).await?;
+            let input = self.reported(&subject, handoff, Vec::new()).await?;
             self.settle(myself, &received, &subject, input).await;
             return Ok(());
         }
+        let touches = self.touches(&subject, &handoff).await?;
         let (shell, role, evidence) = (self.shell.clone(), subject.role.clone(), needed(&handoff.body));
         self.slow += 1;
         self.tasks.run(myself, "weigh", async move {
-            let outcome = all_stored(&shell, &role, evidence).await;
+            let outcome = match all_stored(&shell, &role, evidence).await {
+                Ok(()) => touched(&shell, touches).await,
+                Err(error) => Err(error),
+            };
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
             Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome }))
         });
@@ -64,7 +89,7 @@ impl State {
         self.slow = self.slow.saturating_sub(1);
         let Weighed { received, subject, handoff, outcome } = weighed;
         match outcome {
-            Ok(()) => match self.reported(&subject, handoff).await {
+            Ok(touched) => match self.reported(&subject, handoff, touched).await {
                 Ok(input) => {
                     self.settle(myself, &received, &subject, input).await;
                 }
@@ -76,7 +101,7 @@ impl State {
             Err(error @ EvidenceError::Missing(_)) => {
                 self.lacks(&received, &subject, RefusalCode::EvidenceMissing, "cannot take the report", &error).await;
             }
-            // A broker that does not answer is no fault of the sender.
+            // A broker that does not answer is no fault of the sender, nor is a disk that is full.
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
                 give_back(&received, &subject).await;
@@ -89,21 +114,68 @@ impl State {
         &mut self,
         subject: &HandoffSubject,
         handoff: Handoff<Box<VerificationReport>>,
+        touched: Vec<CriterionId>,
     ) -> Result<Input, BooksError> {
         let mut for_build = None;
         if handoff.body.purpose == VerificationPurpose::Baseline {
-            let shell = self.shell.clone();
-            let opened = self.books().await?.open_turn(&shell, &subject.waypoint, &handoff.turn).await?;
+            let opened = self.opened(subject, &handoff).await?;
             for_build = opened.and_then(|opened| opened.for_build);
         }
         let report = (*handoff.body).clone();
-        Ok(Input::Reported(handoff.with(Box::new(ReportInput { report, for_build }))))
+        Ok(Input::Reported(handoff.with(Box::new(ReportInput { report, for_build, touched }))))
     }
+
+    /// The turn that a report answers.
+    async fn opened(
+        &mut self,
+        subject: &HandoffSubject,
+        handoff: &Handoff<Box<VerificationReport>>,
+    ) -> Result<Option<Turn>, BooksError> {
+        let shell = self.shell.clone();
+        self.books().await?.open_turn(&shell, &subject.waypoint, &handoff.turn).await
+    }
+
+    /// What the gate demands of the paths of the work that was judged, if anything.
+    async fn touches(
+        &mut self,
+        subject: &HandoffSubject,
+        handoff: &Handoff<Box<VerificationReport>>,
+    ) -> Result<Option<Touches>, ApplyError> {
+        let books = self.books().await?;
+        let flight = books.id().clone();
+        let planned = planned(books, &subject.waypoint)?;
+        let state = books.state(&subject.waypoint);
+        let open = state.open_turn(&handoff.turn);
+        let workflow = books.flight.workflow_of(&planned, &state);
+        let gate = workflow.zip(open).and_then(|(workflow, open)| workflow.gate(&open.gate));
+        let is_of_paths = |demands: &&GateDemands| {
+            demands.checkpoints.iter().any(|spec| matches!(spec.rule, Some(CheckpointRule::Touches(_))))
+        };
+        let Some(demands) = gate.map(|gate| &gate.context.demands).filter(is_of_paths).cloned() else {
+            return Ok(None);
+        };
+        Ok(match self.opened(subject, handoff).await?.map(|turn| turn.request) {
+            Some(TurnRequest::Verify(request)) if request.purpose != VerificationPurpose::Baseline => {
+                Some(Touches { flight, demands, request })
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Which of these checkpoints hold, as git says.
+async fn touched(shell: &Shell, touches: Option<Touches>) -> Result<Vec<CriterionId>, EvidenceError> {
+    let Some(Touches { flight, demands, request }) = touches else { return Ok(Vec::new()) };
+    let mirror = shell.mirrors.ensure(&shell.bus, &flight, &request.bundles).await.map_err(EvidenceError::Work)?;
+    let base = mirror.tree_of(&from_wire(&request.base)).await.map_err(EvidenceError::Git)?;
+    let changes = mirror.diff(&base, &from_wire(&request.tree)).await.map_err(EvidenceError::Git)?;
+    let paths: Vec<String> = path_changes(&changes).into_iter().map(|change| change.path).collect();
+    Ok(checkpoints::touching(&demands, &paths))
 }
 
 /// The evidence that has to be there: of everything that the report passes.
 fn needed(report: &VerificationReport) -> Vec<Digest> {
-    let passed = report.criteria.iter().chain(&report.guards).filter(|r| r.result.verdict == Verdict::Pass);
+    let passed = report.verdicts().filter(|r| r.result.verdict == Verdict::Pass);
     let mut evidence: Vec<Digest> = passed.flat_map(|r| r.result.evidence.iter().copied()).collect();
     evidence.sort_unstable();
     evidence.dedup();

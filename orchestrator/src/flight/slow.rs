@@ -49,7 +49,7 @@ fn demands(books: &Books, planned: &Waypoint) -> Option<GateDemands> {
     let workflow = books.flight.workflow_of(planned, &state)?;
     let open = state.open_turns().find(|open| open.purpose == Purpose::Build)?;
     let demands = &workflow.gate(&open.gate)?.context.demands;
-    Some(checkpoints::in_plan(demands, &books.flight.submitted.plan.guards))
+    Some(checkpoints::in_plan(demands, &books.flight.submitted.plan))
 }
 
 /// How the commit of the open turn's work is written.

@@ -56,7 +56,7 @@ async fn an_agent_of_somebody_elses_hands_its_document_over_once_the_checkpoints
     let demands = GateDemands {
         document: Some(DocumentSpec { sections: vec!["Impact".to_owned()] }),
         checkpoints: vec![checkpoint("requirements_addressed", None)],
-        checkpoint_retries: None,
+        ..GateDemands::default()
     };
     let gate = |id: &str| GateSpec::new(id.parse().unwrap(), writer.clone());
     submit(&world, vec![GateSpec { demands, ..gate("draft") }, gate("look")]).await;

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest,
     artifact::{Clarified, IgnoredMarker, Metered, artifact},
+    checkpoint::CheckpointCommand,
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
-    ids::{AgentName, CriterionId, TurnId},
+    ids::{AgentName, CriterionId, GateId, TurnId},
     plan::{Criterion, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
@@ -43,6 +44,9 @@ artifact! {
         criteria: Vec<Criterion>,
         /// Guards, which hold on the base.
         guards: Vec<Guard>,
+        /// Commands of checkpoints: of the gates before this one that made the work, and of this one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checkpoints: Vec<CheckpointAsked>,
         /// The evidence that is expected, a line for each criterion and guard. Earlier versions did not say so.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<EvidenceExpected>,
@@ -67,6 +71,28 @@ artifact! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         judged: Vec<PersonVerdict>,
     }
+}
+
+/// A checkpoint that the verifier's run of its command settles, whatever its maker says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointAsked {
+    /// The gate.
+    pub gate: GateId,
+    /// The checkpoint, unique in its gate.
+    pub id: CriterionId,
+    /// What is run.
+    #[serde(flatten)]
+    pub command: CheckpointCommand,
+}
+
+/// What came of the command of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckpointReport {
+    /// The gate.
+    pub gate: GateId,
+    /// The verdict, under the checkpoint's name.
+    #[serde(flatten)]
+    pub report: CriterionReport,
 }
 
 /// What has to show a criterion or a guard.
@@ -146,6 +172,9 @@ artifact! {
         criteria: Vec<CriterionReport>,
         /// One for each guard asked, in that order.
         guards: Vec<CriterionReport>,
+        /// One for each command of a checkpoint asked, in that order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checkpoints: Vec<CheckpointReport>,
         /// Broken path rules, from a diff the verifier computed itself.
         violations: Vec<Violation>,
         /// How much changed, from that diff.
@@ -162,6 +191,13 @@ artifact! {
         /// Markers in its judge's output that say nothing where they are (FLY-25).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         markers_ignored: Vec<IgnoredMarker>,
+    }
+}
+
+impl VerificationReport {
+    /// Every verdict: on criteria, on guards and on commands of checkpoints.
+    pub fn verdicts(&self) -> impl Iterator<Item = &CriterionReport> {
+        self.criteria.iter().chain(&self.guards).chain(self.checkpoints.iter().map(|one| &one.report))
     }
 }
 

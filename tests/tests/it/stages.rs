@@ -30,11 +30,17 @@ grep -q '"error":"checkpoints_unmet"' "$TMPDIR/wrong" && grep -q requirements_ad
 holdpoint-ask complete --summary 'Planned.' --checkpoint requirements_addressed=pass:all
 "#;
 
-/// Forgets the test at first, and what it makes is wrong.
+/// Forgets the test at first, and what it makes is wrong. Its first attempt leaves the documents for readers as they are.
 const BUILDER: &str = r#"
 prompt=$(cat)
 test -f "$HOLDPOINT_DOCUMENTS_DIR/architecture.md" || exit 3
-if [ "${HOLDPOINT_RETRY:-0}" = 0 ]; then
+if [ -n "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then
+  grep -q 'Checkpoint: docs_updated' "$HOLDPOINT_FEEDBACK_FILE" || exit 5
+  grep -q 'touches no document for readers' "$HOLDPOINT_FEEDBACK_FILE" || exit 6
+  echo 'Says hello.' > README.md
+  printf -- '---\ncheckpoints:\n- {name: code_complete, status: pass}\n- {name: no_lint_errors, status: pass}\n---\nDone.\n' \
+    > "$HOLDPOINT_DOCUMENT_FILE"
+elif [ "${HOLDPOINT_RETRY:-0}" = 0 ]; then
   echo hallo > greeting
   printf -- '---\ncheckpoints:\n- {name: code_complete, status: pass}\n- {name: no_lint_errors, status: pass}\n---\nDone.\n' \
     > "$HOLDPOINT_DOCUMENT_FILE"
@@ -111,11 +117,15 @@ impl Staged {
 fn a_request_goes_through_four_stages_and_each_agent_is_asked_again_until_its_checkpoints_hold() {
     let (staged, run) = Staged::fly((ANALYST, ARCHITECT, BUILDER));
     assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
-    assert_eq!(run.json()["waypoints"][0]["attempts"], 1, "checkpoints are met in the turn: {run}");
+    let waypoint = &run.json()["waypoints"][0];
+    assert_eq!(waypoint["attempts"], 2, "the verifier's gate sends it back once, and no maker's does: {run}");
+    let qa = waypoint["checkpoints"].as_array().unwrap().iter().find(|one| one["gate"] == "qa").unwrap();
+    let held: Vec<_> = qa["checkpoints"].as_array().unwrap().iter().map(|one| &one["status"]).collect();
+    assert_eq!(held, ["pass"; 4], "{qa:#}");
     let documents = staged.documents();
     let of = |key: &str| documents.iter().map(|document| document[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("retry_count"), [2, 0, 1], "{documents:#?}");
-    assert_eq!(of("title"), [Value::from("Requirements"), "Design".into(), Value::Null], "{documents:#?}");
+    assert_eq!(of("retry_count"), [2, 0, 1, 0], "{documents:#?}");
+    assert_eq!(of("title"), [Value::from("Requirements"), "Design".into(), Value::Null, Value::Null], "{documents:#?}");
     let last = documents[0]["last_failure"].as_str().unwrap();
     assert!(last.contains("acceptance_criteria_defined (fail)"), "{last}");
     let built = documents[2]["checkpoints"].as_array().unwrap();
@@ -130,6 +140,37 @@ fn a_request_goes_through_four_stages_and_each_agent_is_asked_again_until_its_ch
     let tries = staged.history().iter().filter(|line| line["kind"] == "exchange_record").count();
     assert!(tries >= 2, "each failed try is a record");
     staged.is_sound();
+}
+
+#[test]
+fn a_command_that_is_green_for_its_maker_alone_does_not_get_the_work_past_the_verifier() {
+    let world = World::new(&[
+        (".gitignore", "cache/\n"),
+        (
+            "project.yaml",
+            "workflow:\n  name: run-again\n  gates:\n    - {id: build, role: builder, checkpoints: [{name: tested, run: test -f cache/tested || test -f \
+             tested}]}\n    - {id: verify, role: verifier, canReject: true}\n",
+        ),
+    ]);
+    world.plan("plan: p\nworkflow: run-again\nwaypoints:\n  - {id: w, goal: Greet, criteria: [{id: c, check: test -f greeting}]}\n");
+    // What git ignores is in its clone alone.
+    let builder = world.program(
+        "builder.sh",
+        r#"cat > /dev/null
+echo hello > greeting
+if [ -n "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then
+  grep -q 'Checkpoint: tested' "$HOLDPOINT_FEEDBACK_FILE" || exit 5
+  touch tested
+else mkdir cache; touch cache/tested; fi"#,
+    );
+    let run = world.holdpoint(&["run", "../plan/plan.yaml", "--json", "--builder", &builder]);
+    let waypoint = run.expect(0).waypoint("w");
+    assert_eq!((&waypoint["attempts"], &waypoint["sent_back"]), (&2.into(), &1.into()), "{waypoint:#}");
+    let again = &waypoint["checkpoints"][0];
+    assert_eq!((&again["gate"], &again["checkpoints"][0]["status"]), (&"build".into(), &"pass".into()), "{waypoint:#}");
+    let flight = run.json()["flight"].as_str().unwrap().to_owned();
+    world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
+    world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
 }
 
 #[test]

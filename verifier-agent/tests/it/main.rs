@@ -4,6 +4,7 @@
 
 mod base_product;
 mod canaries;
+mod checkpoints;
 mod compared;
 mod imports;
 mod judges;

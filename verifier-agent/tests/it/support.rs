@@ -131,6 +131,7 @@ impl Rig {
                 bundles: Vec::new(),
                 criteria,
                 guards: Vec::new(),
+                checkpoints: Vec::new(),
                 evidence: Vec::new(),
                 prepare: None,
                 scope: Vec::new(),

@@ -3,34 +3,51 @@
 use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
-    checkpoint::{CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec, TouchedPaths},
+    checkpoint::{
+        CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, NEEDS_MAX,
+        SCORE_MAX, TouchedPaths,
+    },
     workflow::GateSpec,
 };
 
 use super::{Findings, Roster, duty};
-use crate::{checkpoints::DOCUMENT, gates::Duty, plan::path::At};
+use crate::{
+    checkpoints::DOCUMENT,
+    gates::Duty,
+    plan::{PlanProblems, path::At},
+};
+
+/// Bytes of the name of a tool.
+const TOOL_BYTES_MAX: usize = 100;
 
 /// Holds the demands of a gate against every rule.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, found: &mut Findings) {
     let demands = &gate.demands;
     let checkpoints = at.key("checkpoints");
     if demands.is_empty() {
-        if demands.checkpoint_retries.is_some() {
-            let message = "`checkpointRetries` says nothing without checkpoints";
-            found.errors.add(at.key("checkpointRetries"), message, "add `checkpoints:`, or remove it");
+        let alone =
+            [("checkpointRetries", demands.checkpoint_retries.is_some()), ("threshold", demands.threshold.is_some())];
+        for (key, _) in alone.into_iter().filter(|(_, is_there)| *is_there) {
+            let message = format!("`{key}` says nothing without checkpoints");
+            found.errors.add(at.key(key), message, "add `checkpoints:`, or remove it");
         }
         return;
     }
-    let duty = duty(gate, roster);
-    if gate.require_human || duty == Duty::Judge {
-        let (whose, hint) = if gate.require_human {
-            ("people complete it", "write what they look at as `expectations`")
-        } else {
-            ("a verifier judges criteria and guards there", "write what has to hold as criteria or guards of the plan")
-        };
+    if gate.require_human {
         let key = if demands.checkpoints.is_empty() { at.key("document") } else { checkpoints };
-        found.errors.add(key, format!("gate `{}` has no checkpoints: {whose}", gate.id), hint);
+        let message = format!("gate `{}` has no checkpoints: people complete it", gate.id);
+        found.errors.add(key, message, "write what they look at as `expectations`");
         return;
+    }
+    let duty = duty(gate, roster);
+    if duty == Duty::Judge {
+        of_judge(at, gate, found);
+    } else {
+        let of_score = [("threshold", demands.threshold.is_some()), ("checks", demands.plan_checks)];
+        for (key, _) in of_score.into_iter().filter(|(_, is_there)| *is_there) {
+            let message = format!("`{key}` is a verifier's, and gate `{}` is none's", gate.id);
+            found.errors.add(at.key(key), message, "move it to the gate that judges the work");
+        }
     }
     if let Some(document) = &demands.document {
         found.sentences(at.key("document").key("sections"), "sections", &document.sections);
@@ -60,11 +77,27 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, fou
     }
 }
 
+/// What a gate says that a verifier does not do.
+fn of_judge(at: At<'_>, gate: &GateSpec, found: &mut Findings) {
+    if gate.demands.document.is_some() {
+        let message = format!("gate `{}` has no document: a verifier hands over its report", gate.id);
+        found.errors.add(at.key("document"), message, "remove it");
+    }
+    if gate.demands.checkpoint_retries.is_some() {
+        let message = "`checkpointRetries` says nothing of a verifier: the work goes back to who makes it";
+        found.errors.add(at.key("checkpointRetries"), message, "remove it: `max_reworks` of the plan bounds it");
+    }
+    if gate.demands.threshold.is_some_and(|threshold| threshold > SCORE_MAX) {
+        let message = format!("`threshold` is more than {SCORE_MAX}");
+        found.errors.add(at.key("threshold"), message, "a score is of 100");
+    }
+}
+
 fn rule(at: At<'_>, gate: &GateSpec, one: &CheckpointSpec, duty: Duty, found: &mut Findings) {
     let of_work = |key: &str, found: &mut Findings| {
-        if duty != Duty::Make {
-            let message = format!("`{key}` looks at work, and none is made at gate `{}`", gate.id);
-            found.errors.add(at.key(key), message, "move it to the gate that makes the work");
+        if duty == Duty::Complete {
+            let message = format!("`{key}` looks at work, and none is made or judged at gate `{}`", gate.id);
+            found.errors.add(at.key(key), message, "move it to the gate that makes the work, or to one that judges it");
         }
     };
     let of_document = |key: &str, found: &mut Findings| {
@@ -74,6 +107,14 @@ fn rule(at: At<'_>, gate: &GateSpec, one: &CheckpointSpec, duty: Duty, found: &m
         }
     };
     match &one.rule {
+        None if duty == Duty::Judge => {
+            let message = format!("a verifier states nothing, and `{}` says not how it is established", one.name);
+            found.errors.add(
+                at.key("name"),
+                message,
+                "add `report:`, `touches:` or `run:`, or make it a criterion of the plan",
+            );
+        }
         None => {}
         Some(CheckpointRule::Section(title)) => {
             of_document("section", found);
@@ -96,13 +137,38 @@ fn rule(at: At<'_>, gate: &GateSpec, one: &CheckpointSpec, duty: Duty, found: &m
                 found.errors.globs(at.key("touches"), "touches", globs);
             }
         }
+        Some(CheckpointRule::Guard(_)) if duty == Duty::Judge => {
+            let message = "a verifier judges every guard of the plan".to_owned();
+            found.errors.add(at.key("guard"), message, "write `report: guards`");
+        }
         Some(CheckpointRule::Guard(_)) => of_work("guard", found),
+        Some(CheckpointRule::Report(_)) if duty != Duty::Judge => {
+            let message = format!("`report` looks at a verifier's report, and gate `{}` has none", gate.id);
+            found.errors.add(at.key("report"), message, "move it to the gate that judges the work");
+        }
+        Some(CheckpointRule::Report(_)) => {}
         Some(CheckpointRule::Command(command)) => {
             of_work("run", found);
-            found.errors.command(at.key("run"), "`run`", &command.run);
-            if let Some(timeout) = command.timeout {
-                found.errors.duration(at.key("timeout"), "timeout", timeout);
-            }
+            self::command(at, command, &mut found.errors);
         }
+    }
+}
+
+/// Holds a command against every rule.
+pub(crate) fn command(at: At<'_>, CheckpointCommand { check, needs }: &CheckpointCommand, errors: &mut PlanProblems) {
+    errors.command(at.key("run"), "`run`", &check.command);
+    errors.duration(at.key("timeout"), "timeout", check.timeout);
+    if let Some(expect) = &check.expect {
+        errors.regex(at.key("expect"), "`expect`", expect);
+    }
+    let here = at.key("needs");
+    if needs.len() > NEEDS_MAX {
+        let message = format!("a command needs {} programs, more than {NEEDS_MAX}", needs.len());
+        errors.add(here.item(NEEDS_MAX), message, "name those that may be missing");
+        return;
+    }
+    for (i, need) in needs.iter().enumerate() {
+        errors.name(here.item(i).key("tool"), "`tool`", &need.tool, TOOL_BYTES_MAX);
+        errors.command(here.item(i).key("probe"), "`probe`", &need.probe);
     }
 }

@@ -6,14 +6,14 @@ use super::{ORG, checked, told};
 use crate::gates::GATES_MAX;
 
 /// A sound workflow whose second gate is put in, on line 7 from column 7.
-fn with(gate: &str) -> String {
+pub(super) fn with(gate: &str) -> String {
     format!(
         "workflow:\n  name: x\n  gates:\n    - id: draft\n      role: writer\n    - id: edit\n{}",
         gate.lines().map(|line| format!("      {line}\n")).collect::<String>()
     )
 }
 
-fn refused(project: &str, org: &str) -> Vec<String> {
+pub(super) fn refused(project: &str, org: &str) -> Vec<String> {
     told(&checked(project, Some(org)).errors)
 }
 
@@ -425,66 +425,4 @@ fn a_chain_of_escalations_has_a_bound() {
         refused(&chain(ESCALATIONS_MAX + 1), &org),
         [format!("4:75: gate `a` escalates to 9 roles, more than {ESCALATIONS_MAX} | {hint}")]
     );
-}
-
-#[test]
-fn each_rule_of_checkpoints_has_its_place_and_its_hint() {
-    let table: &[(&str, &str)] = &[
-        (
-            "role: editor\ncheckpointRetries: 2",
-            "8:26: `checkpointRetries` says nothing without checkpoints | add `checkpoints:`, or remove it",
-        ),
-        (
-            "role: editor\ncheckpoints: [{name: a}, {name: a}]",
-            "8:39: gate `edit` has two checkpoints with the name `a` | give each its own name; `document` is that of the document itself",
-        ),
-        (
-            "role: editor\ncheckpoints: [{name: a, section: Impact}]",
-            "8:40: `section` looks at a document, and gate `edit` has none | add `document: {sections: […]}` to the gate",
-        ),
-        (
-            "role: editor\ndocument: {sections: [A]}\ncheckpoints: [{name: a, matches: '('}]",
-            "9:40: `matches` is not a regular expression: unclosed group | the syntax is that of Rust's `regex`; put `\\` before (, [, { and . that are meant as they stand",
-        ),
-        (
-            "role: editor\ncheckpoints: [{name: a, touches: tests}]",
-            "8:40: `touches` looks at work, and none is made at gate `edit` | move it to the gate that makes the work",
-        ),
-        (
-            "role: editor\ncheckpoints: [{name: a, run: make}]",
-            "8:36: `run` looks at work, and none is made at gate `edit` | move it to the gate that makes the work",
-        ),
-        (
-            "role: lead\nrequireHuman: true\ntimeout: 1h\ncheckpoints: [{name: a}]",
-            "10:20: gate `edit` has no checkpoints: people complete it | write what they look at as `expectations`",
-        ),
-        (
-            "role: editor\ndocument: {sections: [A]}\ncheckpoints: [{name: a, section: A, lacks: x}]",
-            "9:21: a checkpoint is established in one way, not by `section` or `lacks` | make one checkpoint of each",
-        ),
-        (
-            "role: editor\ncheckpoints: [{name: a, rule: x}]",
-            "8:31: unknown key `rule` in a checkpoint | the keys of a checkpoint are `name`, `section`, `matches`, `lacks`, `touches`, `guard`, `run`, `timeout`, `required`",
-        ),
-        (
-            "role: editor\ncheckpoints: [{section: A}]",
-            "8:21: a checkpoint has no `name` | name it, such as `name: design_complete`",
-        ),
-    ];
-    let found: Vec<Vec<String>> = table.iter().map(|(gate, _)| refused(&with(gate), ORG)).collect();
-    let expected: Vec<Vec<String>> = table.iter().map(|(_, expected)| vec![(*expected).to_owned()]).collect();
-    assert_eq!(found, expected);
-}
-
-#[test]
-fn a_verifiers_gate_has_no_checkpoints_and_a_makers_has_those_on_work() {
-    let of = |gate: &str| {
-        let text = format!("workflow:\n  name: x\n  gates:\n    - id: build\n      role: builder\n{gate}");
-        told(&checked(&text, None).errors)
-    };
-    let verify = "    - id: verify\n      role: verifier\n      canReject: true\n";
-    let work = "      checkpoints: [{name: a, touches: [src/**]}, {name: b, run: make, timeout: 1m}, {name: c, guard: suite}]\n";
-    assert_eq!(of(&format!("{work}{verify}")), [""; 0]);
-    let judged = of(&format!("{verify}      checkpoints: [{{name: a}}]\n"));
-    assert!(judged[0].contains("a verifier judges criteria and guards there"), "{judged:?}");
 }

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     artifact::{Metered, VerificationReport},
     codec::{self, Encoding},
     facts::{LeftOut, Violation},
-    ids::{ArtifactId, RoleId, TurnId, WaypointId},
+    ids::{ArtifactId, CriterionId, RoleId, TurnId, WaypointId},
     journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
@@ -118,6 +118,8 @@ pub(crate) struct Fixture {
     journals: BTreeMap<WaypointId, Vec<Stored>>,
     /// All journals together, in the order of their stream.
     pub(crate) log: Vec<Logged>,
+    /// The checkpoints on touched paths that hold, as git says of reports.
+    pub(crate) touched: Vec<CriterionId>,
     counter: u64,
 }
 
@@ -217,6 +219,7 @@ impl Fixture {
             folds: BTreeMap::new(),
             journals: BTreeMap::new(),
             log: Vec::new(),
+            touched: Vec::new(),
             counter: 0x1000,
         };
         fixture.log_own(Entry::Submitted(Box::new(submitted)));
@@ -471,7 +474,7 @@ impl Fixture {
     /// A report on the open turn, as the orchestrator gives it to the machine.
     pub(crate) fn reported(&mut self, name: &str, report: VerificationReport) -> Input {
         let for_build = self.turn(name).for_build;
-        Input::Reported(self.handoff(name, Box::new(ReportInput { report, for_build })))
+        Input::Reported(self.handoff(name, Box::new(ReportInput { report, for_build, touched: self.touched.clone() })))
     }
 
     /// Opens, builds and verifies a waypoint; it is accepted and not landed.

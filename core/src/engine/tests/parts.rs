@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        ChecklistReceipt, CriterionReport, Failure, Origin, VerificationPurpose, VerificationReport,
+        ChecklistReceipt, CheckpointReport, CriterionReport, Failure, Origin, VerificationPurpose, VerificationReport,
         VerificationReportBody,
     },
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
@@ -81,6 +81,7 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
         prepare: None,
         protected: vec!["golden/**".to_owned()],
         guards: Vec::new(),
+        checks: Vec::new(),
         answers: Vec::new(),
         answer_within: None,
         ask_below: None,
@@ -179,6 +180,14 @@ pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
             tree: request.tree.clone(),
             criteria: request.criteria.iter().map(|c| verdict(c.id.as_str(), said(&c.id).unwrap_or(wanted))).collect(),
             guards: request.guards.iter().map(|g| verdict(g.id.as_str(), Verdict::Pass)).collect(),
+            checkpoints: request
+                .checkpoints
+                .iter()
+                .map(|asked| CheckpointReport {
+                    gate: asked.gate.clone(),
+                    report: verdict(asked.id.as_str(), Verdict::Pass),
+                })
+                .collect(),
             violations: Vec::new(),
             diff: DiffSummary::default(),
             doubts: Vec::new(),

@@ -37,7 +37,7 @@ impl PlanProblems {
 
     /// A text of one line in which everything can be seen: it appears in commits, lists and prompts, and people go by
     /// it. Answers as [`PlanProblems::text`] does.
-    pub(super) fn name(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
+    pub(crate) fn name(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
         if !self.text(at, what, text, bytes_max) {
             return false;
         }

@@ -107,7 +107,13 @@ pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_complete
             }
             Some(CheckpointRule::Touches(paths)) => format!("the work touches {}", touched(paths)),
             Some(CheckpointRule::Guard(guard)) => format!("the plan's guard `{guard}` is green"),
-            Some(CheckpointRule::Command(command)) => format!("{} ends with exit code 0", code_span(&command.run)),
+            Some(CheckpointRule::Command(command)) => {
+                let expect = command.check.expect.as_deref();
+                let prints = expect.map(|expect| format!(", and its output matches {}", code_span(expect)));
+                format!("{} ends with exit code 0{}", code_span(&command.check.command), prints.unwrap_or_default())
+            }
+            // Nobody but a verifier has one.
+            Some(CheckpointRule::Report(_)) => continue,
         };
         let optional = if one.required { "" } else { " (optional)" };
         let _ = writeln!(text, "- `{}`{optional}: {how}", one.name);

@@ -456,6 +456,7 @@ impl Agent {
                 tree: request.tree.clone(),
                 criteria: criteria.collect(),
                 guards: vec![],
+                checkpoints: vec![],
                 violations: vec![],
                 diff: DiffSummary::default(),
                 doubts: vec![],

@@ -3,15 +3,15 @@
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
-        ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
-        Confidence, Conversation, CoverageClaim, Disposition, Doubt, EvidenceExpected, EvidenceSource, EvidenceWanted,
-        ExchangeAttempt, ExchangeError, ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure,
-        GivenBack, GivenBackBody, GuidancePacket, GuidancePacketBody, HelpEvent, HelpRequest, HelpRequestBody,
-        IgnoredBecause, IgnoredMarker, LedgerSource, Metered, OrchestratorDecision, OrchestratorDecisionBody,
-        PersonVerdict, StatusMutation, StatusUpdate, StatusUpdateBody, TokenUsage, VerificationPlan,
-        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
-        VerificationRequestBody,
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CheckpointAsked, CheckpointReport,
+        ClarificationRequest, ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan,
+        CompletionPlanBody, Confidence, Conversation, CoverageClaim, Disposition, Doubt, EvidenceExpected,
+        EvidenceSource, EvidenceWanted, ExchangeAttempt, ExchangeError, ExchangeErrorKind, ExchangeRecord,
+        ExchangeRecordBody, ExchangeStatus, Failure, GivenBack, GivenBackBody, GuidancePacket, GuidancePacketBody,
+        HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker, LedgerSource, Metered,
+        OrchestratorDecision, OrchestratorDecisionBody, PersonVerdict, StatusMutation, StatusUpdate, StatusUpdateBody,
+        TokenUsage, VerificationPlan, VerificationPlanBody, VerificationPurpose, VerificationReport,
+        VerificationReportBody, VerificationRequest, VerificationRequestBody,
     },
     facts::{BlobRef, DiffSummary, Verdict},
     ids::{AgentName, TurnId, role},
@@ -73,6 +73,11 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             bundles: vec![bundle('a'), bundle('b')],
             criteria: criteria(),
             guards: guards(),
+            checkpoints: vec![CheckpointAsked {
+                gate: "build".parse().unwrap(),
+                id: "tests_passing".parse().unwrap(),
+                command: checkpoint_command(),
+            }],
             evidence: vec![EvidenceExpected {
                 criterion: "unit".parse().unwrap(),
                 by: EvidenceSource::Check,
@@ -188,6 +193,10 @@ fn report() -> VerificationReport {
             tree: oid('c'),
             criteria: reports(),
             guards: reports(),
+            checkpoints: reports()
+                .into_iter()
+                .map(|report| CheckpointReport { gate: "build".parse().unwrap(), report })
+                .collect(),
             violations: violations(),
             diff: diff(),
             doubts: vec![Doubt { blocking: true, text: "two readings of the goal".to_owned() }],

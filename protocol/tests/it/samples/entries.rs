@@ -61,6 +61,7 @@ fn state(phase: Phase) -> WaypointState {
         }),
         criteria: results(),
         guards: results(),
+        checkpoints: gate_checkpoints(),
         foreign_receipt: Some(false),
         entries: vec![GateEntries { gate: "build".parse().unwrap(), count: 2 }],
         earlier_visits: None,

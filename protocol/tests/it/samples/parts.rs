@@ -9,7 +9,8 @@ use holdpoint_protocol::{
     budget::{Limits, OnExceeded, Unmetered},
     checkpoint::{
         CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatus, DocumentRef,
-        DocumentSpec, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
+        DocumentSpec, EstablishedBy, GateCheckpoints, GateDemands, GateDocument, Need, PathKind, ReportPart,
+        TouchedPaths,
     },
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, LeftOut, LeftOutKind, Oid, PathChange, Verdict,
@@ -80,7 +81,6 @@ pub(super) fn work_in_progress() -> WorkInProgress {
 /// A gate with a checkpoint of every kind.
 fn demands() -> GateDemands {
     let checkpoint = |name: &str, rule| CheckpointSpec { name: name.parse().unwrap(), rule, required: true };
-    let command = CheckpointCommand { run: "make test".to_owned(), timeout: Some(Millis(60_000)) };
     let rules = [
         CheckpointRule::Section("Impact".to_owned()),
         CheckpointRule::Matches("AC-1".to_owned()),
@@ -88,13 +88,25 @@ fn demands() -> GateDemands {
         CheckpointRule::Touches(TouchedPaths::Kind(PathKind::Tests)),
         CheckpointRule::Touches(TouchedPaths::Globs(vec!["api/**".to_owned()])),
         CheckpointRule::Guard("suite".parse().unwrap()),
-        CheckpointRule::Command(command),
+        CheckpointRule::Command(checkpoint_command()),
+        CheckpointRule::Report(ReportPart::NoBlockingDoubts),
     ];
     let mut checkpoints = vec![CheckpointSpec { required: false, ..checkpoint("design_complete", None) }];
     let ruled = rules.into_iter().enumerate();
     checkpoints.extend(ruled.map(|(n, rule)| checkpoint(&format!("rule-{n}"), Some(rule))));
     let document = Some(DocumentSpec { sections: vec!["Impact".to_owned()] });
-    GateDemands { document, checkpoints, checkpoint_retries: Some(2) }
+    GateDemands { document, checkpoints, checkpoint_retries: Some(2), plan_checks: true, threshold: Some(80) }
+}
+
+/// A command of a checkpoint that says everything.
+pub(super) fn checkpoint_command() -> CheckpointCommand {
+    let need = Need { tool: "make".to_owned(), probe: "command -v make".to_owned() };
+    CheckpointCommand { check: check("make test"), needs: vec![need] }
+}
+
+/// What came of the checkpoints of a gate.
+pub(super) fn gate_checkpoints() -> Vec<GateCheckpoints> {
+    vec![GateCheckpoints { gate: "verify".parse().unwrap(), score: Some(89), checkpoints: gate_document().checkpoints }]
 }
 
 /// Documents of earlier gates.
@@ -255,6 +267,7 @@ pub(super) fn plan() -> Plan {
         prepare: Some("cargo fetch --locked".to_owned()),
         protected: vec!["tests/golden/**".to_owned()],
         guards: guards(),
+        checks: demands().checkpoints,
         answers: vec![Answer {
             matches: "(?i)which error type".to_owned(),
             option: "anyhow".to_owned(),

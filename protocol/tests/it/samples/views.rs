@@ -46,6 +46,7 @@ fn waypoint_view() -> WaypointView {
         commit: Some(oid('e')),
         criteria: results(),
         guards: results(),
+        checkpoints: gate_checkpoints(),
         foreign_receipt: Some(false),
         self_checked: true,
         remediation: Some("read the failing criteria".to_owned()),

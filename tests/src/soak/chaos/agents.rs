@@ -235,6 +235,7 @@ fn report(
         tree: request.tree.clone(),
         criteria: criteria.collect(),
         guards: Vec::new(),
+        checkpoints: Vec::new(),
         violations: Vec::new(),
         diff: DiffSummary::default(),
         doubts: Vec::new(),

@@ -1,0 +1,114 @@
+//! What `checks: NAME` stands for: the twelve checks with the tools of an ecosystem, YAML in `core/checks/` (SDLC-3).
+
+use std::sync::LazyLock;
+
+use holdpoint_protocol::checkpoint::CheckpointSpec;
+
+use super::demands;
+use crate::plan::{
+    error::Problems,
+    fields::{Fields, one_of},
+    tree::{self, FileKind, Node},
+};
+
+/// The name of each, and the file that it stands in.
+const PRESETS: [(&str, &str); 3] = [
+    ("rust", include_str!("../../checks/rust.yaml")),
+    ("python", include_str!("../../checks/python.yaml")),
+    ("node", include_str!("../../checks/node.yaml")),
+];
+const KIND: FileKind =
+    FileKind { name: "preset", least: "a preset has `found_by` and `checks`", depth: "a preset needs six levels" };
+
+/// The checks of an ecosystem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// The files of which one in the root of a repository shows that it is the ecosystem's.
+    pub found_by: Vec<String>,
+    /// The twelve checks.
+    pub checks: Vec<CheckpointSpec>,
+}
+
+/// Each as its file has it: read once.
+static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+    PRESETS.into_iter().map(|(name, text)| parse(name, text).expect("the presets can be read: a test does")).collect()
+});
+
+fn parse(name: &'static str, text: &str) -> Result<Preset, Problems> {
+    let mut problems = Problems::default();
+    let root = tree::load(text, &KIND, &mut problems);
+    let preset = root.as_ref().and_then(|root| read(name, root, &mut problems));
+    preset.filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+fn read(name: &'static str, root: &Node, problems: &mut Problems) -> Option<Preset> {
+    let fields = Fields::open(root, "the preset", &["found_by", "checks"], problems)?;
+    let found_by = fields.texts("found_by", problems);
+    Some(Preset { name, found_by, checks: demands::checkpoints("checks", &fields, problems) })
+}
+
+/// The preset of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Preset> {
+    ALL.iter().find(|preset| preset.name == name)
+}
+
+/// Why no preset follows from a repository.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoPreset {
+    /// None of the files is there.
+    #[error("its root has none of the files by which a preset of checks is found")]
+    None,
+    /// Files of several are.
+    #[error("its root has files of several presets of checks: {}", one_of(.0.iter().copied()))]
+    Several(Vec<&'static str>),
+}
+
+/// The preset for a repository with these files in its root.
+///
+/// # Errors
+/// [`NoPreset`]: none is found, or more than one.
+pub fn found_in(root: &[&str]) -> Result<&'static Preset, NoPreset> {
+    let is_found = |preset: &&Preset| preset.found_by.iter().any(|file| root.contains(&file.as_str()));
+    match ALL.iter().filter(is_found).collect::<Vec<_>>()[..] {
+        [] => Err(NoPreset::None),
+        [only] => Ok(only),
+        ref several => Err(NoPreset::Several(several.iter().map(|preset| preset.name).collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWELVE: [&str; 12] = [
+        "syntax", "tests", "coverage", "lint", "security", "build", "deps", "breaking", "review", "perf", "docs",
+        "commit",
+    ];
+
+    #[test]
+    fn each_preset_has_the_twelve_checks_of_which_three_are_required() {
+        for (name, text) in PRESETS {
+            let preset =
+                parse(name, text).unwrap_or_else(|problems| panic!("{}", problems.finish(name, text).render()));
+            let names: Vec<&str> = preset.checks.iter().map(|check| check.name.as_str()).collect();
+            assert_eq!(names, TWELVE, "{name}");
+            let required: Vec<&str> =
+                preset.checks.iter().filter(|check| check.required).map(|check| check.name.as_str()).collect();
+            assert_eq!(required, ["syntax", "tests", "build"], "{name}");
+            assert!(preset.checks.iter().all(|check| check.rule.is_some()), "{name}: nobody states a check");
+        }
+    }
+
+    #[test]
+    fn a_repository_shows_its_preset_by_the_files_in_its_root() {
+        let found = |root: &[&str]| found_in(root).map(|preset| preset.name);
+        assert_eq!(found(&["README.md", "Cargo.toml"]), Ok("rust"));
+        assert_eq!(found(&["package.json"]), Ok("node"));
+        assert_eq!(found(&["setup.py", "requirements.txt"]), Ok("python"));
+        assert_eq!(found(&["src"]), Err(NoPreset::None));
+        assert_eq!(found(&["Cargo.toml", "package.json"]), Err(NoPreset::Several(vec!["rust", "node"])));
+    }
+}

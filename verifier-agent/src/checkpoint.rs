@@ -1,0 +1,79 @@
+//! Commands of checkpoints: of gates that made the work, whose makers' own word does not settle them, and of the verifier's own gate.
+//!
+//! A command that may run tests is compared as a criterion's check is. Others run once, on the tree under review. Whether what a command needs
+//! is there is asked on the base, where no work can hide a tool to have its check skipped.
+
+use std::time::Duration;
+
+use holdpoint_core::runners;
+use holdpoint_protocol::{
+    artifact::{CheckpointAsked, CheckpointReport, CriterionReport},
+    checkpoint::{CheckpointCommand, Need},
+    facts::{CriterionResult, Verdict},
+    plan::{Check, EvidenceLevel},
+    reason::CriterionReason,
+    time::Millis,
+};
+
+use crate::{
+    criterion::{Named, Subject, judged, once, plain},
+    error::VerifyError,
+    runs::Runs,
+};
+
+/// How long a tool may take to say that it is there.
+const PROBE_WALL: Duration = Duration::from_secs(60);
+
+/// Settles one of them.
+pub(crate) async fn settled(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    asked: &CheckpointAsked,
+) -> Result<CheckpointReport, VerifyError> {
+    let CheckpointAsked { gate, id, command: CheckpointCommand { check, needs } } = asked;
+    let named = Named { id, check, is_guard: false };
+    for need in needs {
+        if let Some(report) = missing(runs, subject, named, need).await? {
+            return Ok(CheckpointReport { gate: gate.clone(), report });
+        }
+    }
+    let report = if runners::may_run_tests(&check.command) {
+        judged(runs, subject, named).await?.report
+    } else {
+        once(runs, subject, named).await?
+    };
+    Ok(CheckpointReport { gate: gate.clone(), report })
+}
+
+/// The report on a command that needs something which is not there.
+async fn missing(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+    need: &Need,
+) -> Result<Option<CriterionReport>, VerifyError> {
+    let probe = Check {
+        command: need.probe.clone(),
+        expect: None,
+        red_first: false,
+        timeout: Millis::from(PROBE_WALL),
+        network: named.check.network,
+        writes_tree: named.check.writes_tree,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
+    };
+    // As a guard: a green one of an earlier turn stands, and a red one may have met what is not so now.
+    let report = plain(runs, subject, Named { check: &probe, is_guard: true, ..named }).await?;
+    // Where `prepare` failed nothing is known of it, and the command will say the same.
+    let is_missing = report.result.verdict != Verdict::Pass && report.result.reason.is_some();
+    Ok(is_missing.then(|| CriterionReport {
+        result: CriterionResult {
+            verdict: Verdict::Inconclusive,
+            reason: Some(CriterionReason::ToolMissing),
+            ..report.result
+        },
+        command: Some(named.check.command.clone()),
+        note: Some(format!("`{}` is missing: `{}` does not end well on the base", need.tool, need.probe)),
+        ..report
+    }))
+}
