@@ -19,7 +19,10 @@ use holdpoint_protocol::{
         Artifact as _, BuildArtifact, Cancel, ClarificationRequest, ClarificationResponse, Completion, GivenBack,
         HelpRequest, OrchestratorDecision, Retry, Revise, StatusUpdate, VerificationReport,
     },
+    checkpoint::CheckpointResult,
+    ids::GateId,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use differ::unified_diff;
@@ -38,7 +41,7 @@ const DEPTH_MAX: usize = holdpoint_protocol::codec::DEPTH_MAX;
 const NODES_MAX: usize = tree::NODES_MAX - 100;
 
 /// The keys that every handoff document has, in order, then those that make it whole.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "id",
     "stage",
     "title",
@@ -47,6 +50,7 @@ const KEYS: [&str; 18] = [
     "status",
     "handoff_ready",
     "checkpoints",
+    "score",
     "retry_count",
     "last_failure",
     "block_reason",
@@ -91,6 +95,29 @@ pub struct TurnPast {
     pub last_failure: Option<String>,
     /// The checkpoints that its gate waits for; `None`: that is not known, or it waits for none and there are none.
     pub required: Option<Vec<String>>,
+    /// Of a verifier's report: what the decision on it says of checkpoints.
+    pub settled: Option<SettledCheckpoints>,
+}
+
+/// What a decision on a report says of the checkpoints of its gate, and of those before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettledCheckpoints {
+    /// Each of them.
+    pub checkpoints: Vec<SettledCheckpoint>,
+    /// Of 100, where the gate waits for a score.
+    pub score: Option<u8>,
+    /// Whether they let the work on.
+    pub let_on: bool,
+}
+
+/// What came of a checkpoint of a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettledCheckpoint {
+    /// The gate.
+    pub gate: GateId,
+    /// What came of it.
+    #[serde(flatten)]
+    pub result: CheckpointResult,
 }
 
 /// An artifact or journal entry, with what a reader has to know of its turn.
@@ -137,9 +164,15 @@ impl ArtifactDocument {
             retry_count: past.retry_count.filter(|_| !own("retry_count")),
             last_failure: past.last_failure.filter(|_| !own("last_failure")),
             required: past.required.filter(|names| !names.is_empty() || artifact["document"].is_object()),
+            settled: past.settled.filter(|settled| !own("checkpoints") && !settled.checkpoints.is_empty()),
             ..past
         };
-        Self { reference, kind, standing, past, artifact }
+        let mut document = Self { reference, kind, standing, past, artifact };
+        let is_ready = document.is_ready();
+        if let Some(settled) = &mut document.past.settled {
+            settled.let_on = is_ready;
+        }
+        document
     }
 
     /// The artifact, whole.
@@ -168,7 +201,8 @@ impl ArtifactDocument {
             .contains(&self.kind.as_str());
         let refused = matches!(self.standing, Some(Standing::Conflict | Standing::Unsigned));
         let whole = self.status() == ArtifactStatus::Complete;
-        hands_on && whole && !refused && status::are_passed(&self.artifact, self.past.required.as_deref())
+        let kept_back = self.past.settled.as_ref().is_some_and(|settled| !settled.let_on);
+        hands_on && whole && !refused && !kept_back && status::are_passed(&self.artifact, self.past.required.as_deref())
     }
 
     /// The document. [`parse`] reads it back whole.
@@ -211,7 +245,7 @@ impl ArtifactDocument {
 
     /// The value of a key that is no field of the artifact.
     fn derived(&self, key: &str) -> Option<Value> {
-        let TurnPast { waypoint, gate, title, started_at, retry_count, last_failure, required } = &self.past;
+        let TurnPast { waypoint, gate, title, started_at, retry_count, last_failure, required, settled } = &self.past;
         let text = |text: &Option<String>| text.clone().map(Value::String);
         let status = self.status();
         match key {
@@ -223,6 +257,8 @@ impl ArtifactDocument {
             "completed_at" => status::made_at(&self.artifact).map(|at| Value::String(at.to_string())),
             "status" => Some(status.as_str().into()),
             "handoff_ready" => Some(self.is_ready().into()),
+            "checkpoints" => settled.as_ref().and_then(|settled| serde_json::to_value(&settled.checkpoints).ok()),
+            "score" => settled.as_ref().and_then(|settled| settled.score).map(Value::from),
             "retry_count" => retry_count.map(Value::from),
             "last_failure" => text(last_failure),
             "block_reason" => status::block_reason(&self.kind, &self.artifact, status).map(Value::from),

@@ -357,16 +357,16 @@ fn a_score_is_of_what_was_tried_and_a_gate_waits_for_it() {
     assert!(validated([Pass, Pass, Fail, Skip]).handoff_ready, "67 of 67");
     let short = validated([Pass, Fail, Fail, Skip]);
     assert!(!short.handoff_ready);
-    let line = in_one_line(&demands, &short);
+    let line = in_one_line(&demands, &short.checkpoints);
     assert!(
         line.starts_with("the score is 33 and has to be 67: 1 of 3 checkpoints that ran pass; lint (fail)"),
         "{line}"
     );
-    assert!(feedback(&demands, &short, (1, 3)).contains("### Score\nthe score is 33"), "{line}");
-    assert!(!are_untried(&demands, &short));
+    assert!(feedback(&demands, &short.checkpoints, (1, 3)).contains("### Score\nthe score is 33"), "{line}");
+    assert!(!are_untried(&demands, &short.checkpoints));
     let unmet = validated([Skip, Pass, Pass, Pass]);
     assert!(!unmet.handoff_ready, "a required one that was skipped, whatever the score");
-    assert!(are_untried(&demands, &unmet));
+    assert!(are_untried(&demands, &unmet.checkpoints));
     let kept = gate_checkpoints(&"audit".parse().unwrap(), &demands, &short);
     assert_eq!(lines(&kept)[0], "score 33 at gate audit: 1 of 3 that ran pass");
     assert_eq!(lines(&kept)[4], "skip perf");

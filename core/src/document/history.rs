@@ -6,13 +6,14 @@ use std::collections::HashMap;
 use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
-    artifact::{Artifact as _, CriterionReport, Revise},
-    checkpoint::GateDemands,
+    artifact::{Artifact as _, CriterionReport, Revise, VerificationReport},
+    checkpoint::{GateCheckpoints, GateDemands},
     ids::GateId,
+    reason::ReasonCode,
 };
 use serde_json::Value;
 
-use super::{ArtifactDocument, TurnPast};
+use super::{ArtifactDocument, SettledCheckpoint, SettledCheckpoints, TurnPast};
 use crate::checkpoints;
 
 /// Criteria that a failure names.
@@ -24,7 +25,34 @@ const KIND_CHARS_MAX: usize = 40;
 #[must_use]
 pub fn pasts(history: &[HistoryLine]) -> Vec<TurnPast> {
     let mut gatherer = Gatherer::default();
-    history.iter().map(|line| gatherer.take(line)).collect()
+    let settled = settled(history);
+    let past = |line: &HistoryLine| {
+        let past = gatherer.take(line);
+        let id = Some(&line.artifact["artifact_id"]).filter(|_| line.kind == VerificationReport::KIND);
+        let settled = id.and_then(Value::as_str).and_then(|id| settled.get(id).cloned());
+        TurnPast { settled, ..past }
+    };
+    history.iter().map(past).collect()
+}
+
+/// What the decision on each report says of checkpoints, by the id of the report.
+fn settled(history: &[HistoryLine]) -> HashMap<&str, SettledCheckpoints> {
+    let of = |line: &'_ HistoryLine| -> Option<SettledCheckpoints> {
+        let gates: Vec<GateCheckpoints> =
+            serde_json::from_value(line.artifact["record"]["state"]["checkpoints"].clone()).ok()?;
+        let score = gates.iter().find_map(|gate| gate.score);
+        let each = gates.into_iter().flat_map(|GateCheckpoints { gate, checkpoints, .. }| {
+            checkpoints.into_iter().map(move |result| SettledCheckpoint { gate: gate.clone(), result })
+        });
+        let let_on = line.artifact["decision"]["reason_code"] != ReasonCode::CheckpointsUnmet.as_str();
+        Some(SettledCheckpoints { checkpoints: each.collect(), score, let_on })
+    };
+    let entries = history.iter().filter(|line| line.standing != Some(Standing::Unsigned));
+    let decided = entries.filter_map(|line| {
+        let report = line.artifact["record"]["cause"]["artifact"].as_str()?;
+        Some((report, of(line)?))
+    });
+    decided.collect()
 }
 
 /// The name of the file that a document at this place of a history has, from 1: `NNN-GATE-KIND.md`.
@@ -114,6 +142,7 @@ impl Gatherer {
             retry_count: retries,
             last_failure: self.failure.clone().filter(|_| retries > Some(0)),
             required: Some(required(&request["context"])),
+            settled: None,
         };
         if let Some(id) = turn["turn_id"].as_str() {
             self.turns.insert(id.to_owned(), past.clone());

@@ -4,7 +4,10 @@ use holdpoint_protocol::{Timestamp, api::Standing};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-use super::{ArtifactDocument, ArtifactStatus, DEPTH_MAX, KEYS, RENDERED_BYTES_MAX, TurnPast, bodies, home, parent};
+use super::{
+    ArtifactDocument, ArtifactStatus, DEPTH_MAX, KEYS, RENDERED_BYTES_MAX, SettledCheckpoints, TurnPast, bodies, home,
+    parent,
+};
 use crate::plan::{
     PlanErrors,
     error::Problems,
@@ -143,7 +146,15 @@ fn past(fields: &Fields<'_>, kind: &str, artifact: &Value, problems: &mut Proble
     let retry_count = if own_count { None } else { typed(fields, "retry_count", "a whole number from 0", problems) };
     let started_at = typed(fields, "started_at", "a time, as 2026-01-16T10:00:00Z", problems);
     let required = typed(fields, "required", "a list of names", problems);
-    TurnPast { waypoint, gate, title, started_at, retry_count, last_failure, required }
+    let is_own = home("checkpoints", kind, artifact).is_some();
+    let checkpoints = if is_own { None } else { typed(fields, "checkpoints", "a list of results", problems) };
+    let settled = checkpoints.map(|checkpoints| SettledCheckpoints {
+        checkpoints,
+        score: typed(fields, "score", "a whole number up to 100", problems),
+        // It only takes away: what is not ready by itself is not by this word.
+        let_on: typed(fields, "handoff_ready", "true or false", problems).unwrap_or(false),
+    });
+    TurnPast { waypoint, gate, title, started_at, retry_count, last_failure, required, settled }
 }
 
 fn find<'t>(fields: &Fields<'t>, key: &str) -> Option<&'t Node> {

@@ -3,7 +3,10 @@
 mod derived;
 mod revised;
 
-use holdpoint_protocol::api::{HistoryLine, Standing};
+use holdpoint_protocol::{
+    api::{HistoryLine, Standing},
+    checkpoint::{CheckpointStatus, EstablishedBy},
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -53,7 +56,20 @@ fn full_past() -> TurnPast {
         retry_count: Some(2),
         last_failure: Some("criteria_failed: \u{202e}unit".to_owned()),
         required: Some(vec!["tests_passing".to_owned(), "true".to_owned()]),
+        settled: Some(settled("\u{202e}`ruff` is missing: ---")),
     }
+}
+
+/// What a decision says of checkpoints.
+fn settled(message: &str) -> SettledCheckpoints {
+    let result = CheckpointResult {
+        name: "lint".parse().unwrap(),
+        by: EstablishedBy::Command,
+        status: CheckpointStatus::Skip,
+        message: message.to_owned(),
+    };
+    let checkpoints = vec![SettledCheckpoint { gate: "qa".parse().unwrap(), result }];
+    SettledCheckpoints { checkpoints, score: Some(67), let_on: false }
 }
 
 /// Renders and reads a document; both are the same.

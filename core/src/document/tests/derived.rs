@@ -136,6 +136,26 @@ fn turn(id: &str, gate: &str, attempt: u32, decision: Value, failing: &[&str]) -
 }
 
 #[test]
+fn a_report_shows_what_the_decision_on_it_says_of_checkpoints() {
+    let report =
+        line("verification_report", json!({"artifact_id": "r1", "criteria": [{"result": {"verdict": "pass"}}]}));
+    let decided = |reason: &str| {
+        let gates =
+            json!([{"gate": "qa", "score": 67, "checkpoints": [{"name": "lint", "by": "command", "status": "fail"}]}]);
+        let record = json!({"cause": {"artifact": "r1"}, "state": {"checkpoints": gates}});
+        line("turn", json!({"turn_id": "t2", "decision": {"reason_code": reason}, "record": record}))
+    };
+    for (reason, ready) in [("checkpoints_unmet", false), ("criteria_met", true)] {
+        let history = [report.clone(), decided(reason)];
+        let document = ArtifactDocument::of(&history[0], pasts(&history)[0].clone());
+        assert_eq!(document.is_ready(), ready, "{reason}");
+        let shown = returns(&document);
+        assert!(shown.contains("score: 67") && shown.contains("lint"), "{shown}");
+        assert!(shown.contains(&format!("handoff_ready: {ready}")), "{shown}");
+    }
+}
+
+#[test]
 fn the_history_says_how_often_a_gate_was_tried_and_why_it_failed_last() {
     let rework = |why: &str| json!({"disposition": "rework", "reason_code": why});
     let built = |turn: &str| line("build_artifact", json!({"turn": turn, "waypoint_id": "w"}));
