@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ActCode, Reconfigure, Verb},
+    checkpoint::{CheckpointCommand, CheckpointRule},
     ids::{GateId, RoleId, role},
     journal::{Cause, Record, Steered},
     plan::Mode,
@@ -166,6 +167,11 @@ fn check_plan(flight: &FlightState, sent: &[WorkflowSpec]) -> Result<(), Refusal
     let built_in = plan::BUILT_IN_WORKFLOWS.iter().copied();
     let built_in = built_in.filter(|known| one_gate.is_none() || known.name != ONE_GATE);
     let known: Vec<_> = built_in.chain(one_gate).chain(known).collect();
+    let specs = workflows::specs(&flight.submitted.plan, sent);
+    if let Some(gate) = workflows::check_by_plan(&specs).next().filter(|_| flight.submitted.plan.checks.is_empty()) {
+        let message = format!("gate {gate} has `checks: auto`, and the flight was submitted without checks");
+        return refuse(ActCode::Invalid, message, "name the preset at the gate, such as `checks: rust`");
+    }
     let found = plan::validate(&flight.submitted.plan, &known);
     if found.is_empty() {
         return Ok(());
@@ -210,6 +216,9 @@ pub fn loosened(old: &WorkflowSpec, new: &WorkflowSpec) -> Option<String> {
             return Some(format!("the reload changes who looks at gate {} of workflow {}, or when", gate.id, old.name));
         }
     }
+    if run_again(old).any(|command| !run_again(new).any(|kept| kept == command)) {
+        return Some(format!("the reload takes a command away that a verifier runs again in workflow {}", old.name));
+    }
     if let Some(agent) = judge_added(old, new) {
         return Some(format!("the reload lets {agent} verify in workflow {}, which the org chart did not", old.name));
     }
@@ -249,7 +258,16 @@ fn shared<'a>(spec: &'a WorkflowSpec, gate: &GateSpec) -> Option<(JoinStrategy, 
 /// What it takes to pass a guarded gate.
 fn watch(gate: &GateSpec) -> impl PartialEq + '_ {
     let people = (gate.require_human, &gate.people, &gate.escalations);
-    (people, Duty::of_gate(gate) == Duty::Judge, gate.can_reject, &gate.when)
+    (people, Duty::of_gate(gate) == Duty::Judge, gate.can_reject, &gate.when, &gate.demands)
+}
+
+/// The commands at gates that make work, each of which a verifier runs again.
+fn run_again(spec: &WorkflowSpec) -> impl Iterator<Item = &CheckpointCommand> {
+    let makes = spec.all_gates().filter(|gate| Duty::of_gate(gate) == Duty::Make);
+    makes.flat_map(|gate| &gate.demands.checkpoints).filter_map(|spec| match &spec.rule {
+        Some(CheckpointRule::Command(command)) if spec.required => Some(command),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

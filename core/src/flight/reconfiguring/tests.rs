@@ -1,4 +1,5 @@
 use holdpoint_protocol::{
+    checkpoint::CheckpointSpec,
     ids::role,
     journal::Entry,
     time::Millis,
@@ -12,7 +13,7 @@ use crate::{
         tests::{
             desk::{ADA, WATCH, person},
             fixture::Fixture,
-            parts::{fleet, plan as plan_of, to_people, waypoint},
+            parts::{check, fleet, plan as plan_of, to_people, waypoint},
         },
     },
     flight::{Course, takes},
@@ -41,6 +42,12 @@ fn declared(change: impl FnOnce(&mut Vec<GateSpec>)) -> WorkflowSpec {
     let mut gates = gates().to_vec();
     change(&mut gates);
     WorkflowSpec::new("own", gates)
+}
+
+/// A command as a required checkpoint.
+fn command(name: &str) -> CheckpointSpec {
+    let command = CheckpointCommand { check: check(false), needs: Vec::new() };
+    CheckpointSpec { name: name.parse().unwrap(), rule: Some(CheckpointRule::Command(command)), required: true }
 }
 
 fn fixture() -> Fixture {
@@ -78,6 +85,7 @@ fn what_takes_a_guard_away_needs_a_person_and_everything_else_does_not() {
         declared(|gates| gates[1].tips.push("look twice".to_owned())),
         declared(|gates| gates[0].id = "make".parse().unwrap()),
         declared(|gates| gates[0].escalations.push(to_people("lead", &[ADA]))),
+        declared(|gates| gates[0].demands.checkpoints.push(command("tested"))),
     ];
     for spec in free {
         assert_eq!(code(SCRIPT, std::slice::from_ref(&spec)), None, "{spec:?}");
@@ -90,6 +98,7 @@ fn what_takes_a_guard_away_needs_a_person_and_everything_else_does_not() {
         declared(|gates| gates[3].escalations.push(to_people("lead", &["human-bob"]))),
         declared(|gates| gates[1].escalations.push(to_people("lead", &["human-bob"]))),
         declared(|gates| gates[3].can_reject = false),
+        declared(|gates| gates[1].demands.checkpoints.push(command("tested"))),
         declared(|gates| gates[1].when = Some("false".to_owned())),
         declared(|gates| gates[3].when = Some("false".to_owned())),
         declared(|gates| {
@@ -110,6 +119,19 @@ fn what_takes_a_guard_away_needs_a_person_and_everything_else_does_not() {
         }
         assert_eq!(code(ADA, std::slice::from_ref(&spec)), None, "{spec:?}");
     }
+}
+
+#[test]
+fn only_a_person_takes_a_command_away_that_verifiers_run_again() {
+    let with = declared(|gates| gates[0].demands.checkpoints.push(command("tested")));
+    let renamed = declared(|gates| {
+        gates[0].id = "make".parse().unwrap();
+        gates[0].demands.checkpoints.push(command("all-tested"));
+    });
+    assert_eq!(loosened(&with, &renamed), None, "the same command is run again");
+    assert_eq!(loosened(&declared(|_| {}), &with), None);
+    let taken = loosened(&with, &declared(|_| {})).unwrap();
+    assert!(taken.contains("takes a command away"), "{taken}");
 }
 
 trait WithTimeout {
@@ -138,6 +160,7 @@ fn what_could_not_be_submitted_is_refused_and_changes_nothing() {
         vec![declared(|gates| gates[0].can_reject = true)],
         vec![declared(|_| {}), declared(|gates| drop(gates.remove(2)))],
         vec![WorkflowSpec::new("fly", gates()), declared(|gates| drop(gates.remove(2)))],
+        vec![declared(|gates| gates[1].demands.plan_checks = true)],
         vec![declared(|gates| gates[2].tips.push("x".repeat(RELOAD_BYTES_MAX)))],
     ];
     for sent in unsound {
