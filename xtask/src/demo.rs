@@ -21,7 +21,7 @@ struct Example {
     accepted: bool,
 }
 
-const EXAMPLES: [Example; 5] = [
+const EXAMPLES: [Example; 6] = [
     Example {
         name: "first-flight",
         about: "two waypoints; the builder's first try at the second is wrong, and a repair fixes it",
@@ -43,6 +43,12 @@ const EXAMPLES: [Example; 5] = [
     Example {
         name: "alone",
         about: "one agent checks its own work; its first try is wrong and says that it is right",
+        builders: "1",
+        accepted: true,
+    },
+    Example {
+        name: "twelve-checks",
+        about: "a verifier's gate runs the twelve checks of a Rust crate and waits for a score",
         builders: "1",
         accepted: true,
     },

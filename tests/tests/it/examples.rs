@@ -80,6 +80,32 @@ fn one_agent_alone_is_reworked_by_its_own_red_check_and_lands_self_checked() {
 }
 
 #[test]
+fn a_score_below_the_threshold_is_reworked_and_explained_line_by_line() {
+    let (world, run) = fly("twelve-checks", "1");
+    run.expect(0);
+    let waypoint = run.waypoint("day-ticket");
+    assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &2.into()), "{waypoint:#}");
+    let audit = &waypoint["checkpoints"][0];
+    assert_eq!((&audit["gate"], &audit["score"]), (&"audit".into(), &100.into()), "{audit:#}");
+    let of = |status: &str| -> Vec<&str> {
+        let all = audit["checkpoints"].as_array().unwrap().iter().filter(|one| one["status"] == status);
+        all.map(|one| one["name"].as_str().unwrap()).collect()
+    };
+    let pass = ["syntax", "tests", "lint", "build", "perf", "docs", "commit"];
+    assert!(pass.iter().all(|name| of("pass").contains(name)), "{audit:#}");
+    assert_eq!((of("fail"), of("pass").len() + of("skip").len()), (vec![], 12), "{audit:#}");
+    // What is not installed here is named; nothing else is skipped.
+    for one in audit["checkpoints"].as_array().unwrap().iter().filter(|one| one["status"] == "skip") {
+        let message = one["message"].as_str().unwrap();
+        assert!(message.contains("is missing") || one["name"] == "review", "{one}");
+    }
+    let history = world.holdpoint(&["history", "day-ticket", "--flight", run.json()["flight"].as_str().unwrap()]);
+    let history = history.expect(0).stdout.clone();
+    assert!(history.contains("rework (checkpoints_unmet)") && history.contains("fail lint"), "{history}");
+    assert!(history.contains("score 100 at gate audit"), "{history}");
+}
+
+#[test]
 fn of_false_done_only_the_honest_one_is_accepted() {
     let (_world, run) = fly("false-done", "2");
     run.expect(1);

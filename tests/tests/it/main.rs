@@ -49,4 +49,5 @@ mod surroundings;
 mod taking;
 mod tasks;
 mod traces;
+mod twelve_checks;
 mod unfinished;
