@@ -9,7 +9,16 @@ use holdpoint_bus::{
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
 
-use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, ground, people::key, state::writable};
+use crate::{
+    args::Place,
+    client::Client,
+    failure::{Exit, Failure},
+    fleet::Fleet,
+    ground,
+    interrupt::Interrupts,
+    people::key,
+    state::writable,
+};
 
 /// The variable that names a fleet elsewhere, as `--nats` does.
 pub(crate) const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
@@ -180,8 +189,23 @@ impl Target {
         Self::find(place).await?.ok_or_else(|| nothing_flown(place))
     }
 
-    /// Runs `work` while the fleet is kept running, then ends what this command started of it.
-    pub(crate) async fn serve<T>(
+    /// Runs `work` while the fleet is kept running, then ends what this command started of it, also when it is interrupted.
+    pub(crate) async fn serve<T>(self, work: impl AsyncFnOnce(&Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.fleet.is_none() {
+            return self.serve_to_the_end(work).await;
+        }
+        let mut interrupts = Interrupts::listen()?;
+        let work = async |client: &Client| {
+            tokio::select! {
+                result = Box::pin(work(client)) => result,
+                () = interrupts.next() => Err(interrupted()),
+            }
+        };
+        self.serve_to_the_end(work).await
+    }
+
+    /// As [`Target::serve`], for work that sees to interruptions itself.
+    pub(crate) async fn serve_to_the_end<T>(
         mut self,
         work: impl AsyncFnOnce(&Client) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
@@ -198,6 +222,11 @@ impl Target {
         }
         result
     }
+}
+
+fn interrupted() -> Failure {
+    let message = "interrupted: the flight goes on without this command".to_owned();
+    Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: String::new() }
 }
 
 fn nothing_flown(place: &Place) -> Failure {

@@ -59,7 +59,9 @@ pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
         }
     };
     let target = Target::for_archivist(&args.place).await?;
-    let report = target.serve(async |client| Run { args: &args, client, dir: &dir, trust, state }.run().await).await?;
+    let report = target
+        .serve_to_the_end(async |client| Run { args: &args, client, dir: &dir, trust, state }.run().await)
+        .await?;
     if args.json {
         output::json(&report);
     }

@@ -26,7 +26,7 @@ pub(super) async fn console(args: ConsoleArgs) -> Result<Exit, Failure> {
             () = interrupts.next() => Ok(()),
         }
     };
-    target.serve(work).await?;
+    target.serve_to_the_end(work).await?;
     Ok(Exit::Success)
 }
 

@@ -119,6 +119,11 @@ fn an_interrupted_flight_is_resumed_where_it_was() {
     let hint =
         stopped.stderr.lines().find(|l| l.contains("run --resume")).unwrap_or_else(|| panic!("{}", stopped.stderr));
     let flight = hint.split_whitespace().skip_while(|w| *w != "--resume").nth(1).unwrap();
+    let mut logs = world.start(&["logs", "w", "--flight", flight, "--follow"]);
+    logs.until_said("not stored");
+    logs.signal(Signal::SIGINT);
+    logs.finish().expect(130);
+    assert_eq!(world.broker(), None, "it takes the broker that it started with it");
     let mut watch = world.start(&["watch", flight]);
     watch.until_said("interrupted: nobody flies it at the moment");
     world.write("plan/go", "");
