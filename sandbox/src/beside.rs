@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, killpg, raise};
+use nix::sys::signal::{Signal, kill, killpg, raise};
 use nix::unistd::Pid;
 
 /// How often it is looked whether the program has ended.
@@ -60,6 +60,17 @@ impl Beside {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         Ok((Self { child, apart }, Pipes { stdin, stdout }))
+    }
+
+    /// Asks it to end, with its group if it has one of its own, and says how it ended if it does within this time.
+    #[must_use]
+    pub fn asked_to_end(&mut self, time: Duration) -> Option<ExitStatus> {
+        if let Ok(own) = self.child.id().try_into() {
+            let own = Pid::from_raw(own);
+            // One that has just ended needs no signal.
+            let _ = if self.apart { killpg(own, Signal::SIGTERM) } else { kill(own, Signal::SIGTERM) };
+        }
+        self.ended_within(time)
     }
 
     /// How it ended, if it does within this time.
@@ -152,6 +163,20 @@ mod tests {
         drop(apart);
         pipes.stdout.read_to_end(&mut nothing).unwrap();
         assert!(nothing.is_empty(), "the end of both closes the pipe");
+    }
+
+    #[test]
+    fn a_program_that_is_asked_to_end_may_put_its_things_away() {
+        let (mut apart, mut pipes) = Beside::start_apart(
+            "trap 'echo ended; exit 4' TERM; echo begun; while :; do sleep 600 >/dev/null & wait; done",
+        )
+        .unwrap();
+        let mut begun = [0; 6];
+        pipes.stdout.read_exact(&mut begun).unwrap();
+        let status = apart.asked_to_end(Duration::from_secs(30)).unwrap();
+        let mut said = String::new();
+        pipes.stdout.read_to_string(&mut said).unwrap();
+        assert_eq!((status.code(), said.as_str()), (Some(4), "ended\n"));
     }
 
     #[test]

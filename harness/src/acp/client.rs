@@ -33,7 +33,9 @@ const PROMPT_BYTES_MAX: u64 = 32 << 20;
 /// Lines of the agent that wait to be heard, and messages that wait to be read by it.
 const HEARD_MAX: usize = 16;
 const SENT_MAX: usize = 64;
-/// How long an agent may take to end once nothing more is wanted of it.
+/// How long an agent may take to end with its input. Some never do, and each of their turns would last as much longer.
+const INPUT_END_TIME: Duration = Duration::from_millis(300);
+/// How long it may take to end when it is asked to.
 const LEAVE_TIME: Duration = Duration::from_secs(5);
 /// What can be typed.
 const USAGE: &str = "\
@@ -112,7 +114,7 @@ fn conversation(typed: Typed) -> io::Result<u8> {
     let mut prompt = String::new();
     io::stdin().take(PROMPT_BYTES_MAX).read_to_string(&mut prompt)?;
     let tree = std::env::current_dir()?;
-    let (mut agent, pipes) = Beside::start(&typed.command)?;
+    let (mut agent, pipes) = Beside::start_apart(&typed.command)?;
     let ways = ways(pipes);
     let settings = AcpSettings { prompt, tree: tree.clone(), session: typed.session, asks: typed.asks };
     let well = converse(settings, &tree, &ways)?;
@@ -120,7 +122,8 @@ fn conversation(typed: Typed) -> io::Result<u8> {
     // The end of its input tells the agent to end.
     drop(sent);
     let _ = written.recv_timeout(LEAVE_TIME);
-    match agent.ended_within(LEAVE_TIME) {
+    let ended = agent.ended_within(INPUT_END_TIME);
+    match ended.or_else(|| agent.asked_to_end(LEAVE_TIME)) {
         _ if well => Ok(0),
         Some(status) => end_like(status, 1),
         None => Ok(1),
