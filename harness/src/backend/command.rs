@@ -224,9 +224,9 @@ impl CommandBackend {
     /// What must not go along with a conversation: the login, as it was copied and as its program left it, and keys in variables.
     fn secrets(&self, copied: &Path) -> Vec<String> {
         let ProgramConfig { settings_dir, pass_env, env, .. } = &self.settings.program;
-        let folders = [settings_dir.as_deref(), Some(copied)];
-        let login = self.settings_folder().map_or(&[][..], |folder| folder.login);
-        let files = folders.into_iter().flatten().flat_map(|folder| login.iter().map(|name| folder.join(name)));
+        let (login, within) = self.settings_folder().map_or((&[][..], ""), |folder| (folder.login, folder.within));
+        let folders = [settings_dir.clone(), Some(copied.join(within))];
+        let files = folders.into_iter().flatten().flat_map(|folder| login.iter().map(move |name| folder.join(name)));
         let own = pass_env.iter().filter_map(|name| self.settings.own_env.get_key_value(name));
         let keys = own.chain(&env.0).filter(|(name, _)| SECRET_NAMES.iter().any(|part| name.contains(part)));
         files.flat_map(|file| transcript::secrets_of(&file)).chain(keys.map(|(_, value)| value.clone())).collect()

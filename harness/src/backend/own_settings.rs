@@ -39,6 +39,8 @@ pub fn lay_out(wanted: SettingsCopy<'_>, to: &Path) -> io::Result<()> {
         made => made?,
     }
     let SettingsCopy { folder, from, with_login, sessions } = wanted;
+    let to = &to.join(folder.within);
+    DirBuilder::new().recursive(true).mode(0o700).create(to)?;
     if let Some(sessions) = sessions {
         let link = to.join(folder.sessions);
         link.parent().map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
@@ -74,6 +76,19 @@ mod tests {
 
     use super::*;
     use holdpoint_runtime::config::presets::PresetName;
+
+    #[test]
+    fn the_files_are_where_the_program_looks_in_the_folder_that_its_variable_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, turn) = (dir.path().join("own"), dir.path().join("turn"));
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("oauth_creds.json"), "{}").unwrap();
+        let folder = PresetName::Gemini.preset().settings.as_ref().unwrap();
+        let wanted = SettingsCopy { folder, from: Some(&own), with_login: true, sessions: Some(dir.path()) };
+        lay_out(wanted, &turn).unwrap();
+        assert_eq!(fs::read(turn.join(".gemini/oauth_creds.json")).unwrap(), b"{}");
+        assert!(turn.join(".gemini/tmp").is_symlink());
+    }
 
     #[test]
     fn a_turn_gets_named_files_only_and_the_login_if_it_is_asked_for() {

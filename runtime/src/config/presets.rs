@@ -28,6 +28,18 @@ pub enum PresetName {
     /// Mistral Vibe, over the Agent Client Protocol.
     #[serde(rename = "vibe-acp")]
     VibeAcp,
+    /// The adapter that took the place of `claude-code-acp`.
+    #[serde(rename = "claude-agent-acp")]
+    ClaudeAgentAcp,
+    /// Codex behind an adapter to the Agent Client Protocol.
+    #[serde(rename = "codex-acp")]
+    CodexAcp,
+    /// Qwen Code, over the Agent Client Protocol.
+    Qwen,
+    /// OpenCode, over the Agent Client Protocol.
+    Opencode,
+    /// mini-swe-agent.
+    Mini,
 }
 
 /// How it is run.
@@ -66,6 +78,8 @@ pub struct SettingsFolder {
     pub variable: &'static str,
     /// Where it is otherwise, in the user's home.
     pub default: &'static str,
+    /// The folder in that of the variable in which the files are; empty where they are in that itself.
+    pub within: &'static str,
     /// Files that a turn gets.
     pub files: &'static [&'static str],
     /// Files with a login, which a turn gets only if it is asked for: a token that is refreshed in a copy can end the login.
@@ -78,16 +92,44 @@ pub struct SettingsFolder {
 const CLAUDE_SETTINGS: SettingsFolder = SettingsFolder {
     variable: "CLAUDE_CONFIG_DIR",
     default: ".claude",
+    within: "",
     files: &["settings.json", "CLAUDE.md"],
     login: &[".credentials.json"],
     sessions: "projects",
 };
 
+/// Where Codex has them, likewise.
+const CODEX_SETTINGS: SettingsFolder = SettingsFolder {
+    variable: "CODEX_HOME",
+    default: ".codex",
+    within: "",
+    files: &["config.toml", "AGENTS.md"],
+    login: &["auth.json"],
+    sessions: "sessions",
+};
+
+/// Variables that programs around Claude Code are given, and those of the user that they get.
+const CLAUDE_ENV: &[(&str, &str)] =
+    // It refuses to go without questions as root unless it hears that it is in a sandbox.
+    &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")];
+const CLAUDE_PASSES: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+/// The same of Codex.
+const CODEX_PASSES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY"];
+
 /// What Claude Code leaves in a repository: worktrees of its own, and permissions that it was given there.
 const CLAUDE_LEAVES: &[&str] = &["/.claude/worktrees/", "/.claude/settings.local.json"];
 
 /// All presets.
-pub const PRESETS: [Preset; 6] = [
+pub const PRESETS: [Preset; 11] = [
     Preset {
         name: PresetName::Claude,
         program: "claude",
@@ -106,18 +148,8 @@ pub const PRESETS: [Preset; 6] = [
         ),
         version: "--version",
         ignore: CLAUDE_LEAVES,
-        // It refuses to go without questions as root unless it hears that it is in a sandbox.
-        env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
-        pass_env: &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_MODEL",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_MAX_RETRIES",
-            "HTTPS_PROXY",
-            "NO_PROXY",
-        ],
+        env: CLAUDE_ENV,
+        pass_env: CLAUDE_PASSES,
         settings: Some(CLAUDE_SETTINGS),
     },
     Preset {
@@ -140,14 +172,8 @@ pub const PRESETS: [Preset; 6] = [
         version: "--version",
         ignore: &[],
         env: &[],
-        pass_env: &["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY"],
-        settings: Some(SettingsFolder {
-            variable: "CODEX_HOME",
-            default: ".codex",
-            files: &["config.toml", "AGENTS.md"],
-            login: &["auth.json"],
-            sessions: "sessions",
-        }),
+        pass_env: CODEX_PASSES,
+        settings: Some(CODEX_SETTINGS),
     },
     Preset {
         name: PresetName::Aider,
@@ -187,7 +213,8 @@ pub const PRESETS: [Preset; 6] = [
         judge_resume: None,
         version: "--version",
         ignore: &[],
-        env: &[],
+        // It reads the guidance of the repository, and gets no further than its own first question otherwise.
+        env: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         pass_env: &[
             "GEMINI_API_KEY",
             "GEMINI_MODEL",
@@ -196,7 +223,14 @@ pub const PRESETS: [Preset; 6] = [
             "HTTPS_PROXY",
             "NO_PROXY",
         ],
-        settings: None,
+        settings: Some(SettingsFolder {
+            variable: "GEMINI_CLI_HOME",
+            default: ".gemini",
+            within: ".gemini",
+            files: &["settings.json", "GEMINI.md"],
+            login: &["oauth_creds.json", "google_accounts.json"],
+            sessions: "tmp",
+        }),
     },
     Preset {
         name: PresetName::ClaudeCodeAcp,
@@ -208,16 +242,8 @@ pub const PRESETS: [Preset; 6] = [
         judge_resume: None,
         version: "--version",
         ignore: CLAUDE_LEAVES,
-        env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
-        pass_env: &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_MODEL",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "HTTPS_PROXY",
-            "NO_PROXY",
-        ],
+        env: CLAUDE_ENV,
+        pass_env: CLAUDE_PASSES,
         settings: Some(CLAUDE_SETTINGS),
     },
     Preset {
@@ -235,10 +261,113 @@ pub const PRESETS: [Preset; 6] = [
         settings: Some(SettingsFolder {
             variable: "VIBE_HOME",
             default: ".vibe",
+            within: "",
             files: &["config.toml", "AGENTS.md"],
             login: &[".env"],
             sessions: "logs/session",
         }),
+    },
+    Preset {
+        name: PresetName::ClaudeAgentAcp,
+        program: "claude-agent-acp",
+        dialect: Dialect::Acp,
+        command: "claude-agent-acp",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--version",
+        ignore: CLAUDE_LEAVES,
+        env: CLAUDE_ENV,
+        pass_env: CLAUDE_PASSES,
+        settings: Some(CLAUDE_SETTINGS),
+    },
+    Preset {
+        name: PresetName::CodexAcp,
+        program: "codex-acp",
+        dialect: Dialect::Acp,
+        // Its own sandbox cannot start inside ours, and ours is the fence.
+        command: "codex-acp -c sandbox_mode=danger-full-access -c approval_policy=never",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--version",
+        ignore: &[],
+        env: &[],
+        pass_env: CODEX_PASSES,
+        settings: Some(CODEX_SETTINGS),
+    },
+    Preset {
+        name: PresetName::Qwen,
+        program: "qwen",
+        dialect: Dialect::Acp,
+        command: "qwen --acp",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--version",
+        ignore: &[],
+        env: &[],
+        pass_env: &[
+            "DASHSCOPE_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_MODEL",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+        settings: Some(SettingsFolder {
+            variable: "QWEN_HOME",
+            default: ".qwen",
+            within: "",
+            files: &["settings.json", "QWEN.md"],
+            login: &["oauth_creds.json"],
+            sessions: "projects",
+        }),
+    },
+    Preset {
+        name: PresetName::Opencode,
+        program: "opencode",
+        dialect: Dialect::Acp,
+        command: "opencode acp",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--version",
+        ignore: &[],
+        env: &[("OPENCODE_DISABLE_AUTOUPDATE", "true")],
+        pass_env: &[
+            "OPENCODE_CONFIG_CONTENT",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+        settings: None,
+    },
+    Preset {
+        name: PresetName::Mini,
+        program: "mini",
+        dialect: Dialect::Plain,
+        // It takes its task as an argument, and asks in a terminal if it finds one.
+        command: "mini -y --exit-immediately -t \"$(cat)\" </dev/null",
+        resume: None,
+        judge: None,
+        judge_resume: None,
+        version: "--help",
+        ignore: &[],
+        env: &[("MSWEA_CONFIGURED", "true"), ("MSWEA_COST_TRACKING", "ignore_errors")],
+        pass_env: &[
+            "MSWEA_MODEL_NAME",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_BASE",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+        settings: None,
     },
 ];
 
@@ -246,7 +375,19 @@ impl PresetName {
     /// What is known of it.
     #[must_use]
     pub fn preset(self) -> &'static Preset {
-        let [claude, codex, aider, gemini, claude_code_acp, vibe_acp] = &PRESETS;
+        let [
+            claude,
+            codex,
+            aider,
+            gemini,
+            claude_code_acp,
+            vibe_acp,
+            claude_agent_acp,
+            codex_acp,
+            qwen,
+            opencode,
+            mini,
+        ] = &PRESETS;
         match self {
             Self::Claude => claude,
             Self::Codex => codex,
@@ -254,6 +395,11 @@ impl PresetName {
             Self::Gemini => gemini,
             Self::ClaudeCodeAcp => claude_code_acp,
             Self::VibeAcp => vibe_acp,
+            Self::ClaudeAgentAcp => claude_agent_acp,
+            Self::CodexAcp => codex_acp,
+            Self::Qwen => qwen,
+            Self::Opencode => opencode,
+            Self::Mini => mini,
         }
     }
 
@@ -295,7 +441,8 @@ fn fill(program: &mut ProgramConfig, variable: &impl Fn(&str) -> Option<String>)
     add(&mut program.ignore, preset.ignore.iter().map(|pattern| (*pattern).to_owned()));
     add(&mut program.pass_env, preset.passed());
     if let (None, Some(folder)) = (&program.settings_dir, &preset.settings) {
-        let named = variable(folder.variable).filter(|path| path.starts_with('/')).map(PathBuf::from);
+        let named = variable(folder.variable).filter(|path| path.starts_with('/'));
+        let named = named.map(|path| PathBuf::from(path).join(folder.within));
         let home = || {
             variable("HOME").filter(|home| home.starts_with('/')).map(|home| PathBuf::from(home).join(folder.default))
         };
@@ -325,101 +472,4 @@ fn add(list: &mut Vec<String>, names: impl Iterator<Item = String>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn filled(adjust: impl FnOnce(&mut ProgramConfig)) -> ProgramConfig {
-        let mut agents = AgentsConfig::default();
-        adjust(&mut agents.builder);
-        apply(&mut agents, |name| match name {
-            "HOME" => Some("/home/u".to_owned()),
-            "CODEX_HOME" => Some("/srv/codex".to_owned()),
-            _ => None,
-        });
-        agents.builder
-    }
-
-    fn command(line: &str) -> ProgramConfig {
-        filled(|program| program.command = Some(line.to_owned()))
-    }
-
-    #[test]
-    fn every_preset_is_found_by_its_name_and_is_whole() {
-        for preset in &PRESETS {
-            assert_eq!(preset.name.preset(), preset);
-            assert_eq!(PresetName::of_command(preset.program), Some(preset.name));
-            assert!(preset.command.starts_with(preset.program) && !preset.command.contains("  "));
-            let resumes =
-                preset.resume.is_none_or(|resume| resume.contains("{session}") && resume.starts_with(preset.program));
-            assert!(resumes && preset.resume.is_none_or(|_| preset.settings.is_some()));
-            let files = preset.settings.iter().flat_map(|folder| folder.files.iter().chain(folder.login));
-            assert!(files.into_iter().all(|file| !file.contains('/')), "names of files, and no paths");
-        }
-    }
-
-    #[test]
-    fn a_bare_name_is_a_preset_and_everything_else_stays_a_command_line() {
-        let claude = command(" claude ");
-        assert_eq!(claude.command.as_deref(), Some(PRESETS[0].command));
-        assert_eq!((claude.dialect, claude.preset), (Dialect::Claude, Some(PresetName::Claude)));
-        assert_eq!(claude.settings_dir.as_deref(), Some(std::path::Path::new("/home/u/.claude")));
-        assert_eq!(command("aider").ignore, ["/.aider.tags.cache.v*"]);
-        assert_eq!(command("codex").settings_dir.as_deref(), Some(std::path::Path::new("/srv/codex")));
-        for other in ["./claude", "claude -p", "/usr/bin/claude", "sh -c claude"] {
-            let program = command(other);
-            assert_eq!(
-                (program.command.as_deref(), program.dialect, program.preset),
-                (Some(other), Dialect::Plain, None)
-            );
-        }
-    }
-
-    #[test]
-    fn what_the_configuration_says_goes_before_the_preset() {
-        let program = filled(|program| {
-            program.preset = Some(PresetName::Claude);
-            program.command = Some("claude -p --model x".to_owned());
-            program.env.0.insert("IS_SANDBOX".to_owned(), "0".to_owned());
-            program.pass_env = vec!["MINE".to_owned(), "ANTHROPIC_API_KEY".to_owned()];
-        });
-        assert_eq!((program.command.as_deref(), program.resume), (Some("claude -p --model x"), None));
-        assert_eq!((program.env.0["IS_SANDBOX"].as_str(), program.dialect), ("0", Dialect::Claude));
-        assert_eq!(program.pass_env.iter().filter(|name| *name == "ANTHROPIC_API_KEY").count(), 1);
-        assert!(program.pass_env.contains(&"MINE".to_owned()));
-    }
-
-    #[test]
-    fn another_program_of_the_role_gets_nothing_of_the_first_ones_preset() {
-        let mut agents = AgentsConfig { builder: command("claude"), ..AgentsConfig::default() };
-        agents.builder.pass_env.push("MINE".to_owned());
-        agents.builder.network = false;
-        agents.builder.leave();
-        assert_eq!((agents.builder.pass_env.as_slice(), agents.builder.network), (&["MINE".to_owned()][..], false));
-        agents.builder.command = Some("codex".to_owned());
-        apply(&mut agents, |_| None);
-        let codex = PresetName::Codex.preset();
-        assert_eq!((agents.builder.dialect, agents.builder.resume.as_deref()), (codex.dialect, codex.resume));
-        assert!(!agents.builder.pass_env.contains(&"ANTHROPIC_API_KEY".to_owned()));
-    }
-
-    #[test]
-    fn filling_in_twice_changes_nothing() {
-        for preset in &PRESETS {
-            let once = command(preset.program);
-            assert_eq!(filled(|program| *program = once.clone()), once);
-        }
-    }
-
-    #[test]
-    fn a_judge_does_without_the_settings_of_the_tree() {
-        let mut agents = AgentsConfig::default();
-        agents.verifier.judge = Some("claude".to_owned());
-        apply(&mut agents, |_| None);
-        let VerifierConfig { judge, judge_resume, judge_dialect, judge_pass_env, pass_env, .. } = agents.verifier;
-        let (judge, resume) = (judge.unwrap(), judge_resume.unwrap());
-        assert!(judge.starts_with("IS_SANDBOX=1 DISABLE_AUTOUPDATER=1 "));
-        assert_eq!(resume, format!("{judge} --resume {{session}}"), "the same walls in the same conversation");
-        assert_eq!(judge_dialect, Dialect::Claude);
-        assert!(judge_pass_env.contains(&"ANTHROPIC_API_KEY".to_owned()) && pass_env.is_empty());
-    }
-}
+mod tests;
