@@ -16,6 +16,7 @@ pub mod chunks;
 pub mod client;
 pub mod event;
 pub mod files;
+pub mod mode;
 pub mod permission;
 pub mod talk;
 pub mod wire;

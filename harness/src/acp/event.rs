@@ -44,6 +44,11 @@ pub enum AcpEvent {
         /// Whether it got it.
         allowed: bool,
     },
+    /// It works in a mode in which it only reads.
+    Reads {
+        /// The mode, or why it does not leave it.
+        mode: String,
+    },
     /// It asked for a file and did not get it.
     Refused {
         /// What it asked for.
@@ -70,7 +75,7 @@ pub enum AcpEvent {
     End {
         /// Why it stopped.
         stop_reason: String,
-        /// Tokens of the whole conversation, where the agent says.
+        /// Tokens of its answer, where the agent says.
         #[serde(default)]
         usage: Option<Value>,
     },

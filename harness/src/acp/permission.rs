@@ -51,6 +51,12 @@ impl ToolCalls {
         }
     }
 
+    /// Whether the call that this is about was reported before.
+    #[must_use]
+    pub fn knows(&self, call: &Value) -> bool {
+        call.get("toolCallId").and_then(Value::as_str).is_none_or(|id| self.of(id).is_some())
+    }
+
     fn of(&self, id: &str) -> Option<&ToolCall> {
         self.0.iter().find(|call| call.id == beginning(id, OPTION_BYTES_MAX))
     }

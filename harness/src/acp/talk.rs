@@ -1,7 +1,7 @@
 //! The course of one conversation: what is done when the agent says something. Pure; bounded whatever it says.
 //!
 //! ```text
-//! initialize → session/load, session/resume or session/new → session/prompt → its answer
+//! initialize → session/load, session/resume or session/new (→ session/set_mode) → session/prompt → its answer
 //! ```
 //!
 //! One request of ours is open at a time. What an agent reports before it is asked is the past of a conversation that it loads,
@@ -15,6 +15,7 @@ use super::{
     chunks::{ChunkKind, Chunks},
     event::{self, AcpEvent, beginning},
     files,
+    mode::{self, ModeChoice},
     permission::{PermissionDecision, PermissionRequest, ToolCalls, outcome},
     wire::{self, BAD_PARAMS, NO_METHOD, WireMessage},
 };
@@ -34,6 +35,8 @@ const PASSED_MAX: u32 = 20;
 const PASSED_BYTES: usize = 200;
 /// Permissions that wait for a person at once.
 const ASKED_MAX: usize = 8;
+/// Where agents say in their answer to a prompt how many tokens it took.
+const USAGE_PLACES: [&str; 3] = ["/usage", "/_meta/usage", "/_meta/quota/token_count"];
 /// Goes before the prompt of a conversation that takes the place of a lost one.
 const LOST: &str = "This conversation is new: an earlier one about the same work could not be gone on with. What this is about is in the JSON \
                     file that `$HOLDPOINT_TURN_FILE` names; the files as they are now are in the current directory.\n\n";
@@ -84,6 +87,10 @@ enum Stage {
     /// The agent goes on with a conversation; whether it can begin a new one instead.
     Loading,
     Opening,
+    /// It only reads, and is to write; whether its conversation is the one to go on with.
+    SettingMode {
+        continued: bool,
+    },
     Prompted,
     Cancelled,
     Over,
@@ -137,7 +144,7 @@ impl AcpConversation {
         let time = match self.stage {
             Stage::Hello => HELLO_TIME,
             Stage::Loading => LOAD_TIME,
-            Stage::Opening => OPEN_TIME,
+            Stage::Opening | Stage::SettingMode { .. } => OPEN_TIME,
             Stage::Cancelled => CANCEL_TIME,
             Stage::Prompted | Stage::Over => return None,
         };
@@ -227,7 +234,7 @@ impl AcpConversation {
             WireMessage::Notice { method, params } if method == "session/update" => self.update(params, bytes),
             // What else is reported, now or in later versions of the protocol, is nothing to us.
             WireMessage::Notice { .. } => Vec::new(),
-            WireMessage::Request { id, method, params } => self.wanted(id, &method, &params),
+            WireMessage::Request { id, method, params } => self.wanted(id, (&method, &params), bytes),
         }
     }
 
@@ -235,19 +242,21 @@ impl AcpConversation {
     fn granted(&mut self, result: Value) -> Vec<Do> {
         match self.stage {
             Stage::Hello => self.hello(&result),
-            Stage::Loading => self.prompt(true),
+            Stage::Loading => self.opened(&result, true),
+            Stage::SettingMode { continued } => self.prompt(continued),
             Stage::Opening => {
                 let Some(session) = result.get("sessionId").and_then(Value::as_str) else {
                     return self.fail("the agent opened a conversation without an id".to_owned(), None);
                 };
                 self.session = Some(session.to_owned());
-                self.prompt(false)
+                self.opened(&result, false)
             }
             Stage::Prompted | Stage::Cancelled => {
                 let stop_reason = result.get("stopReason").and_then(Value::as_str).unwrap_or("unknown");
                 let well = stop_reason == "end_turn" || self.stage == Stage::Cancelled;
-                let usage = result.get("usage").filter(|usage| usage.is_object()).cloned();
-                let end = AcpEvent::End { stop_reason: beginning(stop_reason, 64), usage };
+                let usage =
+                    USAGE_PLACES.iter().filter_map(|place| result.pointer(place)).find(|usage| usage.is_object());
+                let end = AcpEvent::End { stop_reason: beginning(stop_reason, 64), usage: usage.cloned() };
                 let mut done = self.end_of_message();
                 done.push(Do::Print(end));
                 done.extend(self.over(well));
@@ -261,6 +270,7 @@ impl AcpConversation {
         match self.stage {
             // It no longer knows the conversation.
             Stage::Loading => self.open(),
+            Stage::SettingMode { continued } => self.only_reads(&message, continued),
             Stage::Cancelled => self.over(true),
             _ => self.fail(message, Some(code)),
         }
@@ -297,6 +307,26 @@ impl AcpConversation {
         vec![self.request("session/new", &params)]
     }
 
+    /// The conversation is open. One in which the agent only reads is set to another mode first.
+    fn opened(&mut self, result: &Value, continued: bool) -> Vec<Do> {
+        match mode::choice(result, self.settings.asks) {
+            ModeChoice::Stays => self.prompt(continued),
+            ModeChoice::Becomes(mode) => {
+                self.stage = Stage::SettingMode { continued };
+                let params = json!({"sessionId": self.session, "modeId": mode});
+                vec![self.request("session/set_mode", &params)]
+            }
+            ModeChoice::Reads(mode) => self.only_reads(&mode, continued),
+        }
+    }
+
+    /// Which may be what its role wants.
+    fn only_reads(&mut self, mode: &str, continued: bool) -> Vec<Do> {
+        let mut done = vec![Do::Print(AcpEvent::Reads { mode: beginning(mode, 256) })];
+        done.extend(self.prompt(continued));
+        done
+    }
+
     fn prompt(&mut self, continued: bool) -> Vec<Do> {
         let Some(session) = self.session.clone() else { return self.open() };
         self.stage = Stage::Prompted;
@@ -325,12 +355,17 @@ impl AcpConversation {
                 return done;
             }
         };
-        let Some(piece) = text("/content/text") else { return Vec::new() };
-        self.chunks.push(kind, text("/messageId"), piece).into_iter().map(Do::Print).collect()
+        let used = update.pointer("/_meta/usage").filter(|usage| usage.is_object());
+        let used = used.map(|usage| json!({"sessionUpdate": "request_usage", "usage": usage}));
+        let mut done: Vec<Do> = used.map(|used| Do::Print(event::of_update(used, bytes))).into_iter().collect();
+        if let Some(piece) = text("/content/text") {
+            done.extend(self.chunks.push(kind, text("/messageId"), piece).into_iter().map(Do::Print));
+        }
+        done
     }
 
     /// The agent wants something of its client.
-    fn wanted(&mut self, id: Value, method: &str, params: &Value) -> Vec<Do> {
+    fn wanted(&mut self, id: Value, (method, params): (&str, &Value), bytes: usize) -> Vec<Do> {
         let refuse = |id: &Value, why: (i64, String)| Do::Send(wire::answer(id, Err(why)));
         if params.get("sessionId").and_then(Value::as_str) != self.session.as_deref() || self.session.is_none() {
             return vec![refuse(&id, (BAD_PARAMS, "there is no such conversation".to_owned()))];
@@ -341,18 +376,19 @@ impl AcpConversation {
                 Ok(wanted) => done.push(Do::File(id, wanted)),
                 Err(why) => done.push(refuse(&id, why)),
             },
-            "session/request_permission" => done.extend(self.permission(id, params)),
+            "session/request_permission" => done.extend(self.permission(id, params, bytes)),
             _ => done.push(refuse(&id, (NO_METHOD, format!("this client has no {}", beginning(method, 64))))),
         }
         done
     }
 
-    fn permission(&mut self, id: Value, params: &Value) -> Vec<Do> {
+    fn permission(&mut self, id: Value, params: &Value, bytes: usize) -> Vec<Do> {
         let Some(asked) = PermissionRequest::of(params, &self.calls) else {
             let why = (BAD_PARAMS, "`options` has to have answers with `optionId` and `name`".to_owned());
             return vec![Do::Send(wire::answer(&id, Err(why)))];
         };
-        match asked.decide(self.settings.asks) {
+        let mut done: Vec<Do> = self.first_heard(params, bytes).map(Do::Print).into_iter().collect();
+        done.extend(match asked.decide(self.settings.asks) {
             PermissionDecision::Choose(choice) => vec![
                 Do::Print(AcpEvent::Permission { tool: asked.tool, allowed: true }),
                 Do::Send(wire::answer(&id, Ok(outcome(Some(&choice))))),
@@ -362,7 +398,20 @@ impl AcpConversation {
                 vec![Do::Ask(id, asked)]
             }
             PermissionDecision::Ask => self.answered(&id, &asked, None, false),
+        });
+        done
+    }
+
+    /// The tool call that a request for a permission is the first to name: some agents report it afterwards, or never.
+    fn first_heard(&mut self, params: &Value, bytes: usize) -> Option<AcpEvent> {
+        let mut call = params.get("toolCall")?.as_object()?.clone();
+        call.insert("sessionUpdate".to_owned(), "tool_call".into());
+        let call = Value::Object(call);
+        if self.calls.knows(&call) {
+            return None;
         }
+        self.calls.note(&call);
+        Some(event::of_update(call, bytes))
     }
 
     fn end_of_message(&mut self) -> Vec<Do> {

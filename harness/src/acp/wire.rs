@@ -12,6 +12,9 @@ pub const BAD_PARAMS: i64 = -32_602;
 /// The request failed here.
 pub const FAILED: i64 = -32_603;
 
+/// Where agents say what their error's message does not.
+const DETAILS: [&str; 5] = ["/data/details", "/data/message", "/data/error/message", "/data/error", "/data"];
+
 /// What an agent sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WireMessage {
@@ -74,8 +77,8 @@ pub fn read(line: &[u8]) -> Result<WireMessage, &'static str> {
 fn failure(error: &Value) -> (i64, String) {
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(FAILED);
     let message = error.get("message").and_then(Value::as_str).unwrap_or("it says no more");
-    let details = error.pointer("/data/details").or_else(|| error.get("data"));
-    match details.and_then(Value::as_str).filter(|details| *details != message) {
+    let details = DETAILS.iter().find_map(|place| error.pointer(place)?.as_str());
+    match details.filter(|details| *details != message) {
         Some(details) => (code, format!("{message}: {details}")),
         None => (code, message.to_owned()),
     }
@@ -115,6 +118,20 @@ mod tests {
         let answer =
             read(br#"{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"no","data":{"details":"log in"}}}"#);
         assert_eq!(answer, Ok(WireMessage::Answer { id: json!(3), result: Err((-32_000, "no: log in".to_owned())) }));
+    }
+
+    #[test]
+    fn the_reason_of_an_error_is_found_wherever_an_agent_puts_it() {
+        for data in [
+            json!("slow down"),
+            json!({"details": "slow down"}),
+            json!({"message": "slow down"}),
+            json!({"error": {"message": "slow down"}}),
+        ] {
+            let error = json!({"code": -32_603, "message": "Internal error", "data": data});
+            assert_eq!(failure(&error), (FAILED, "Internal error: slow down".to_owned()));
+        }
+        assert_eq!(failure(&json!({"message": "no", "data": {"retry": 3}})), (FAILED, "no".to_owned()));
     }
 
     #[test]

@@ -1,34 +1,39 @@
 //! The JSON lines of `holdpoint-acp`: what an agent says over the Agent Client Protocol.
 //!
-//! Words come in pieces. Tokens (the protocol has them as unstable) and cost count the whole conversation, so those of one that is
-//! gone on with are what is more than before. Only costs in US dollars count.
+//! Words come in pieces. Agents count tokens (the protocol has them as unstable) for one prompt, for each request to the model, or for
+//! the last one: the highest sum counts. Costs are the conversation's by the protocol, and the process's with most agents: only of agents
+//! known to keep to it those of earlier turns are taken off. Only costs in US dollars count.
+
+use std::collections::VecDeque;
 
 use serde_json::Value;
 
 use super::{AgentUsage, Continuation, Said, count, failure, micro_usd, text, words};
 use crate::acp::event::AcpEvent;
 
-/// Tool calls that are remembered, so that what is reported of one twice is no second call.
+/// Tool calls that are remembered, the last ones, so that what is reported of one twice is no second call.
 const CALLS_MAX: usize = 64;
+/// Agents whose costs are those of the whole conversation, also where another process began it, by the names they give themselves.
+const COUNT_CONVERSATIONS: [&str; 1] = ["OpenCode"];
 
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// What the conversation had used up before.
-    before: AgentUsage,
+    /// What the conversation had cost before.
     cost_before: u64,
+    /// Tokens of the requests that were reported one by one.
+    requests: AgentUsage,
     /// The conversation that is open.
     session: String,
     /// A message goes on.
     open: bool,
-    calls: Vec<String>,
+    calls: VecDeque<String>,
 }
 
 impl State {
     pub(super) fn new(before: Option<&Continuation>) -> Self {
-        let Some(before) = before else { return Self::default() };
-        let cost_before = before.cost_micro_usd.unwrap_or_default();
-        Self { before: before.used.unwrap_or_default(), cost_before, ..Self::default() }
+        let cost_before = before.and_then(|before| before.cost_micro_usd).unwrap_or_default();
+        Self { cost_before, ..Self::default() }
     }
 
     pub(super) fn take(&mut self, event: &Value, said: &mut Said) {
@@ -37,17 +42,19 @@ impl State {
             words::close(&mut said.text, said.last);
         }
         match event {
-            AcpEvent::Session { session, continued, .. } => {
+            AcpEvent::Session { session, agent, continued } => {
                 self.session = session;
                 said.tool_calls.get_or_insert(0);
-                if !continued {
-                    (self.before, self.cost_before) = (AgentUsage::default(), 0);
+                let counts = |name: &&str| agent.as_deref().is_some_and(|agent| agent.split(' ').next() == Some(name));
+                if !continued || !COUNT_CONVERSATIONS.iter().any(counts) {
+                    self.cost_before = 0;
                 }
             }
             AcpEvent::Message { text, begins } => self.message(&text, begins, said),
             AcpEvent::Update { update } => self.update(&update, said),
             AcpEvent::Permission { tool, allowed: false } => said.deny(&tool),
             AcpEvent::Refused { request, .. } => said.deny(&request),
+            AcpEvent::Reads { mode } => said.deny(&format!("any tool that writes: its mode is {mode}")),
             AcpEvent::Passed { .. } => said.unread = said.unread.saturating_add(1),
             AcpEvent::Error { message, .. } => {
                 said.finished = true;
@@ -73,17 +80,10 @@ impl State {
 
     fn update(&mut self, update: &Value, said: &mut Said) {
         match text(update, "/sessionUpdate") {
-            Some("tool_call") => {
-                let id = text(update, "/toolCallId").unwrap_or_default();
-                if self.calls.iter().any(|call| call == id) {
-                    return;
-                }
-                if self.calls.len() < CALLS_MAX {
-                    self.calls.push(id.chars().take(64).collect());
-                }
-                let tool = text(update, "/name").or_else(|| text(update, "/kind")).unwrap_or("tool");
-                said.answered = true;
-                said.call(tool, text(update, "/title").unwrap_or_default());
+            Some("tool_call" | "tool_call_update") => self.call(update, said),
+            Some("request_usage") => {
+                self.requests = self.requests.plus(of_usage(update.get("usage").unwrap_or(&Value::Null)));
+                said.usage = Some(self.requests);
             }
             Some("usage_update") => {
                 let (used, size) = (count(update, "used"), count(update, "size"));
@@ -99,16 +99,28 @@ impl State {
         }
     }
 
+    /// A tool call, or what becomes of one: what is known of it first is often no more than that there is one.
+    fn call(&mut self, update: &Value, said: &mut Said) {
+        let id: String = text(update, "/toolCallId").unwrap_or_default().chars().take(64).collect();
+        let detail = text(update, "/title").or_else(|| text(update, "/rawInput/command"));
+        let tool = text(update, "/name").or_else(|| text(update, "/kind")).unwrap_or("tool");
+        if !self.calls.contains(&id) {
+            self.calls.push_back(id);
+            self.calls.drain(..self.calls.len().saturating_sub(CALLS_MAX));
+            said.answered = true;
+            said.call(tool, detail.unwrap_or_default());
+        } else if let Some(detail) = detail {
+            said.does(tool, detail);
+        }
+    }
+
     fn end(&self, stop_reason: &str, usage: Option<&Value>, said: &mut Said) {
         (said.finished, said.answered) = (true, true);
         // One that was ended before it had answered is not gone on with: some agents go on with its last turn while they load it.
         said.set_session(&self.session);
         if let Some(usage) = usage {
-            let total = of_usage(usage);
-            said.session_usage = Some(total);
-            // An agent that counts the last prompt alone names less than the conversation had before.
-            let less = total.total() < self.before.total();
-            said.usage = Some(if less { total } else { total.beyond(self.before) });
+            let whole = of_usage(usage);
+            said.usage = Some(if whole.total() < self.requests.total() { self.requests } else { whole });
         }
         if stop_reason == "end_turn" {
             (said.error, said.refused) = (None, None);
@@ -124,10 +136,11 @@ fn beyond(total: u64, before: u64) -> u64 {
 }
 
 fn of_usage(usage: &Value) -> AgentUsage {
+    let count = |name, other| count(usage, name).max(count(usage, other));
     AgentUsage {
-        input: count(usage, "inputTokens"),
-        output: count(usage, "outputTokens").saturating_add(count(usage, "thoughtTokens")),
-        cache_read: count(usage, "cachedReadTokens"),
-        cache_write: count(usage, "cachedWriteTokens"),
+        input: count("inputTokens", "input_tokens"),
+        output: count("outputTokens", "output_tokens").saturating_add(count("thoughtTokens", "thought_tokens")),
+        cache_read: count("cachedReadTokens", "cached_read_tokens"),
+        cache_write: count("cachedWriteTokens", "cached_write_tokens"),
     }
 }

@@ -4,7 +4,7 @@ use holdpoint_core::live;
 use holdpoint_protocol::live::LiveKind;
 
 use super::{
-    Dialect, DialectReader,
+    Dialect, DialectReader, Said,
     lines::{Line, Lines},
 };
 
@@ -39,7 +39,8 @@ impl DialectListener {
 
 /// Reports what an event says: an agent's message line by line, and the tool call that it ends with.
 fn of_event(reader: &mut DialectReader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
-    let calls = reader.said().tool_calls;
+    let Said { tool_calls: calls, doing: before, .. } = reader.said();
+    let (calls, before) = (*calls, before.clone());
     reader.push(event);
     reader.push(b"\n");
     let said = reader.said();
@@ -47,7 +48,7 @@ fn of_event(reader: &mut DialectReader, event: &[u8], tell: &mut impl FnMut(Live
         let words = live::beginning(&said.text);
         words.lines().filter(|line| !line.trim().is_empty()).for_each(|line| tell(LiveKind::Said, line));
     }
-    if said.tool_calls > calls
+    if (said.tool_calls > calls || said.doing != before)
         && let Some(doing) = &said.doing
     {
         tell(LiveKind::Tool, doing);
@@ -88,6 +89,17 @@ mod tests {
         }
         let codex = json!({"type": "item.started", "item": {"id": "1", "type": "command_execution", "command": "ls"}});
         assert_eq!(heard(Dialect::Codex, &format!("{codex}\n"), 5), ["tool command_execution ls"]);
+    }
+
+    #[test]
+    fn what_a_call_runs_is_told_once_it_is_known() {
+        let update = |update| format!("{}\n", json!({"type": "update", "update": update}));
+        let output = [
+            update(json!({"sessionUpdate": "tool_call", "toolCallId": "1", "kind": "execute", "title": "Terminal"})),
+            update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "kind": "execute", "title": "make"})),
+            update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})),
+        ];
+        assert_eq!(heard(Dialect::Acp, &output.concat(), 9), ["tool execute Terminal", "tool execute make"]);
     }
 
     #[test]

@@ -184,6 +184,11 @@ impl Said {
     pub(super) fn call(&mut self, tool: &str, detail: &str) {
         let calls = self.tool_calls.get_or_insert(0);
         *calls = calls.saturating_add(1);
+        self.does(tool, detail);
+    }
+
+    /// More is known of the last tool call.
+    pub(super) fn does(&mut self, tool: &str, detail: &str) {
         self.doing = Some(bounded(&shown::line(format!("{tool} {detail}").trim_end()), DOING_BYTES_MAX));
     }
 

@@ -233,13 +233,12 @@ fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
         json!({"type": "end", "stop_reason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 4, "thoughtTokens": 1, "cachedReadTokens": 7}}),
     ];
     let output: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let used = Some(AgentUsage { input: 20, output: 2, cache_read: 7, cache_write: 0 });
-    let before = Continuation { session: "s-1".to_owned(), used, cost_micro_usd: Some(200_000) };
+    let before = Continuation { session: "s-1".to_owned(), used: None, cost_micro_usd: Some(200_000) };
     let whole = read(Dialect::Acp, output.as_bytes(), Some(&before));
     assert_eq!(String::from_utf8_lossy(&whole.text), "I look.\n```sh\nls\n```\n\nDone.\n");
     assert_eq!(whole.answer(), b"Done.\n");
-    assert_eq!(whole.usage, Some(AgentUsage { input: 10, output: 3, ..AgentUsage::default() }));
-    assert_eq!((whole.cost_micro_usd, whole.tool_calls), (Some(300_000), Some(1)));
+    assert_eq!(whole.usage, Some(AgentUsage { input: 30, output: 5, cache_read: 7, cache_write: 0 }));
+    assert_eq!((whole.cost_micro_usd, whole.tool_calls), (Some(500_000), Some(1)));
     assert_eq!(whole.doing.as_deref(), Some("execute Run ls"));
     assert_eq!(whole.permission, ["Run rm"]);
     assert!(whole.finished && whole.error.is_none());
@@ -250,10 +249,102 @@ fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
         output.as_bytes().chunks(piece).for_each(|bytes| reader.push(bytes));
         assert_eq!(reader.finish(), whole);
     }
-    // In a conversation that had to be begun, nothing was used up before.
-    let new = output.replace("\"continued\":true", "\"continued\":false");
-    let new = read(Dialect::Acp, new.as_bytes(), Some(&before));
-    assert_eq!((new.usage.unwrap().total(), new.cost_micro_usd), (42, Some(500_000)));
+    // One agent is known to count what the conversation cost before, unless it had to begin a new one.
+    let counting = output.replace("\"session\":\"s-1\"", "\"agent\":\"OpenCode 1.18\",\"session\":\"s-1\"");
+    let of = |output: &str| read(Dialect::Acp, output.as_bytes(), Some(&before)).cost_micro_usd;
+    assert_eq!(of(&counting), Some(300_000));
+    assert_eq!(of(&counting.replace("\"continued\":true", "\"continued\":false")), Some(500_000));
+}
+
+/// What clients of five agents printed of the same turn: a prompt, one call of a shell tool, two requests to the model of 1,200 and 34
+/// tokens each, and an answer.
+#[test]
+fn tokens_calls_and_commands_of_each_agent_of_the_protocol_are_read() {
+    let update = |update: serde_json::Value| json!({"type": "update", "update": update});
+    let usage =
+        |input: u64, output: u64| json!({"inputTokens": input, "outputTokens": output, "totalTokens": input + output});
+    let request = || update(json!({"sessionUpdate": "request_usage", "usage": usage(1_200, 34)}));
+    let call = |fields: serde_json::Value| {
+        let mut call = json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "kind": "execute"});
+        call.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        update(call)
+    };
+    let end = |usage: serde_json::Value| json!({"type": "end", "stop_reason": "end_turn", "usage": usage});
+    let allowed = || json!({"type": "permission", "tool": "echo x", "allowed": true});
+    let later = |fields| {
+        let mut later = call(fields);
+        later["update"]["sessionUpdate"] = json!("tool_call_update");
+        later
+    };
+    let done = || later(json!({"status": "completed"}));
+    for (agent, said, tokens) in [
+        // The permission is the first that is heard of a call.
+        (
+            "gemini-cli 0.61",
+            vec![
+                call(json!({"title": "echo x"})),
+                allowed(),
+                done(),
+                end(json!({"input_tokens": 2_400, "output_tokens": 68})),
+            ],
+            2_468,
+        ),
+        (
+            "qwen-code 0.15",
+            vec![request(), call(json!({"title": "echo x"})), allowed(), done(), request(), end(json!(null))],
+            2_468,
+        ),
+        (
+            "OpenCode 1.18",
+            vec![call(json!({"title": "bash"})), later(json!({"title": "echo x"})), done(), end(usage(1_200, 34))],
+            1_234,
+        ),
+        (
+            "claude-agent-acp 0.49",
+            vec![
+                call(json!({"title": "Terminal", "rawInput": {}})),
+                later(json!({"title": "echo x"})),
+                allowed(),
+                done(),
+                end(usage(2_400, 68)),
+            ],
+            2_468,
+        ),
+        ("codex-acp 0.16", vec![call(json!({"title": "echo x"})), done(), end(json!(null))], 0),
+        // Nothing but the update of a call.
+        (
+            "another 1.0",
+            vec![later(json!({"rawInput": {"command": "echo x"}})), done(), request(), end(usage(600, 10))],
+            1_234,
+        ),
+    ] {
+        let session = json!({"type": "session", "session": "s-1", "agent": agent, "continued": true});
+        let output: String = std::iter::once(session).chain(said).map(|line| format!("{line}\n")).collect();
+        let mut before = None;
+        // Its second turn is metered like its first one.
+        for turn in 1..=2 {
+            let read = read(Dialect::Acp, output.as_bytes(), before.as_ref());
+            let total = read.usage.map_or(0, |usage| usage.total());
+            assert_eq!((total, read.tool_calls), (tokens, Some(1)), "{agent} in turn {turn}");
+            assert_eq!(read.doing.as_deref(), Some("execute echo x"), "{agent}");
+            before = read.continuation();
+        }
+    }
+}
+
+#[test]
+fn calls_beyond_those_that_are_remembered_count_once_each_and_a_mode_that_only_reads_is_named() {
+    let mut output = format!("{}\n", json!({"type": "session", "session": "s", "continued": false}));
+    for call in 0..200 {
+        for kind in ["tool_call", "tool_call_update", "tool_call_update"] {
+            let update = json!({"sessionUpdate": kind, "toolCallId": format!("c{call}"), "title": "ls"});
+            output += &format!("{}\n", json!({"type": "update", "update": update}));
+        }
+    }
+    output += &format!("{}\n", json!({"type": "reads", "mode": "plan"}));
+    let said = read(Dialect::Acp, output.as_bytes(), None);
+    assert_eq!(said.tool_calls, Some(200));
+    assert_eq!(said.permission, ["any tool that writes: its mode is plan"]);
 }
 
 #[test]

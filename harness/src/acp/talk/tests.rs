@@ -136,11 +136,11 @@ fn permissions_are_given_by_policy_or_by_a_person() {
     let mut talk = prompted(settings(None, false));
     let done = talk.wants(method, &request);
     assert_eq!(sent(&done)[0]["result"]["outcome"]["optionId"], "y");
-    assert_eq!(printed(&done), [&AcpEvent::Permission { tool: "Run ls".to_owned(), allowed: true }]);
+    assert_eq!(printed(&done).last(), Some(&&AcpEvent::Permission { tool: "Run ls".to_owned(), allowed: true }));
 
     let mut talk = prompted(settings(None, true));
     let done = talk.wants(method, &request);
-    let [Do::Ask(id, asked)] = done.as_slice() else { panic!("{done:?}") };
+    let [_, Do::Ask(id, asked)] = done.as_slice() else { panic!("{done:?}") };
     let yes = talk.answered(id, asked, Some("Yes"), false);
     assert_eq!(sent(&yes)[0]["result"]["outcome"]["optionId"], "y");
     let no = talk.answered(id, asked, None, false);
@@ -164,6 +164,58 @@ fn a_person_who_is_asked_for_a_permission_reads_what_the_call_was_reported_to_be
     let done = talk.wants("session/request_permission", &request);
     let [Do::Ask(_, asked)] = done.as_slice() else { panic!("{done:?}") };
     assert_eq!((asked.tool.as_str(), asked.details.as_str()), ("bash: ls", r#"{"command":"ls"}"#));
+}
+
+#[test]
+fn a_permission_reports_its_call_where_nothing_else_did_and_no_call_twice() {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    let call = json!({"toolCallId": "c", "title": "echo x", "kind": "execute"});
+    let request = json!({"sessionId": "s-1", "toolCall": call, "options": options});
+    let mut talk = prompted(settings(None, false));
+    let done = talk.wants("session/request_permission", &request);
+    let [AcpEvent::Update { update }, AcpEvent::Permission { .. }] = printed(&done)[..] else { panic!("{done:?}") };
+    assert_eq!((&update["sessionUpdate"], &update["title"]), (&json!("tool_call"), &json!("echo x")));
+    let again = talk.wants("session/request_permission", &request);
+    assert!(matches!(printed(&again)[..], [AcpEvent::Permission { .. }]), "{again:?}");
+}
+
+#[test]
+fn an_agent_that_only_reads_is_set_to_a_mode_that_writes_before_it_is_prompted_or_that_is_said() {
+    let modes = json!([{"id": "read-only"}, {"id": "auto"}, {"id": "full-access"}]);
+    let opened = json!({"sessionId": "s-1", "modes": {"currentModeId": "read-only", "availableModes": modes}});
+    let opening = || {
+        let (mut talk, _) = AcpConversation::begin(settings(None, false));
+        let _ = talk.result(&json!({"protocolVersion": 1}));
+        let done = talk.result(&opened);
+        let wanted = (sent(&done)[0]["method"].clone(), sent(&done)[0]["params"].clone());
+        assert_eq!(wanted, (json!("session/set_mode"), json!({"sessionId": "s-1", "modeId": "full-access"})));
+        assert!(talk.patience().is_some());
+        talk
+    };
+    let done = opening().result(&json!({}));
+    assert!(matches!(printed(&done)[..], [AcpEvent::Session { continued: false, .. }]), "{done:?}");
+    assert_eq!(sent(&done)[0]["method"], "session/prompt");
+    let done = opening().refuses(-32_602, "not in this folder");
+    assert!(matches!(printed(&done)[0], AcpEvent::Reads { mode } if mode == "not in this folder"), "{done:?}");
+    assert_eq!(sent(&done)[0]["method"], "session/prompt");
+}
+
+#[test]
+fn tokens_are_read_wherever_an_agent_says_them() {
+    for place in
+        [json!({"usage": {"inputTokens": 3}}), json!({"_meta": {"quota": {"token_count": {"inputTokens": 3}}}})]
+    {
+        let mut result = json!({"stopReason": "end_turn"});
+        result.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+        let done = prompted(settings(None, false)).result(&result);
+        let end = AcpEvent::End { stop_reason: "end_turn".to_owned(), usage: Some(json!({"inputTokens": 3})) };
+        assert_eq!(printed(&done), [&end]);
+    }
+    let mut chunk = chunk("");
+    chunk["_meta"] = json!({"usage": {"inputTokens": 3}});
+    let done = prompted(settings(None, false)).updates("s-1", &chunk);
+    let [AcpEvent::Update { update }] = printed(&done)[..] else { panic!("{done:?}") };
+    assert_eq!(*update, json!({"sessionUpdate": "request_usage", "usage": {"inputTokens": 3}}));
 }
 
 #[test]
