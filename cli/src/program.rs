@@ -59,6 +59,7 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
     let named = |role: RoleId| match role.as_str() {
         role::BUILDER => ("builder".to_owned(), "--builder".to_owned()),
         role::REPAIR => ("repair agent".to_owned(), "--repair".to_owned()),
+        role::SOLO => ("one agent alone".to_owned(), "--builder".to_owned()),
         _ => (format!("{role} agents"), format!("--agent {role}=")),
     };
     let programs = config.agents.programs().map(|(role, program)| (named(role), &program.command, finds_own(program)));

@@ -59,6 +59,7 @@ pub use listing::unlisted;
 pub use migrating::has_to_migrate;
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
+pub(crate) use report::runs_on_work;
 pub use requests::{evidence_expected, policy_hash};
 pub(crate) use stacking::replaceable;
 pub use stacking::{Aside, Behind, is_alone_on, stacks, unmerged};

@@ -217,7 +217,7 @@ mod tests {
         let gates = vec![gate("plan", "writer", false), chained.into(), gate("verify", role::VERIFIER, true)];
         let spec = declared("own", gates);
         assert_eq!(
-            declared_roles(&[spec.clone()], Mode::Single),
+            declared_roles(std::slice::from_ref(&spec), Mode::Single),
             [(role::id("solo"), true), (role::id("writer"), false)]
         );
         let alone = Workflow::try_new(&spec).unwrap().under(Mode::Single);

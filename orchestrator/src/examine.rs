@@ -87,15 +87,12 @@ pub(crate) async fn examine(
         (Some(_), None) => LookedAt::from(invalid("a commit without a bundle that brings it".to_owned())),
         (Some(commit), Some(bundle)) => look_at(shell, against, (commit, bundle), against.stated.as_ref()).await?,
     };
-    Ok(
-        match (
-            &looked_at.outcome,
-            unasked(against, &looked_at.changes).or_else(|| unready(against, artifact, &looked_at.changes)),
-        ) {
-            (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
-            _ => looked_at.outcome,
-        },
-    )
+    let changes = &looked_at.changes;
+    let wrong = unasked(against, changes).or_else(|| unready(against, artifact, changes));
+    Ok(match (&looked_at.outcome, wrong) {
+        (BuildOutcome::Work { .. }, Some(why)) => invalid(why),
+        _ => looked_at.outcome,
+    })
 }
 
 /// Which question its maker should have asked first (FLY-21).

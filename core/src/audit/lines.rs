@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, Handed, HandedHead, TreeTested, VerificationReport},
+    artifact::{CheckRun, Handed, HandedHead, VerificationReport},
     export::Message,
     facts::{Harness, Verdict},
     headers,
@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     subjects::{self, HandedSubject, JournalKey},
 };
 
-use crate::chain::ErrorChain;
+use crate::{chain::ErrorChain, engine};
 
 /// One entry of a journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,9 +141,8 @@ impl HandoffLine {
                     judged.note = None;
                 }
                 // Of an agent that checked itself the rules look at its runs on the work.
-                let runs = std::mem::take(&mut report.receipt.checks).into_iter();
-                let runs = runs.filter(|run| report.self_checked && run.tested == TreeTested::Handoff);
-                report.receipt.checks = runs.map(|run| CheckRun { command: String::new(), ..run }).collect();
+                let kept = engine::runs_on_work(report).filter(|_| report.self_checked);
+                report.receipt.checks = kept.map(|run| CheckRun { command: String::new(), ..run.clone() }).collect();
                 // What is noted of a command goes into decisions.
                 for judged in report.checkpoints.iter_mut().map(|one| &mut one.report) {
                     judged.output_tail = String::new();

@@ -1,7 +1,7 @@
 //! Verification reports: of a baseline, of a handed-off tree, of a merge.
 
 use holdpoint_protocol::{
-    artifact::{CriterionReport, Disposition, TreeTested, VerificationPurpose, VerificationReport},
+    artifact::{CheckRun, CriterionReport, Disposition, TreeTested, VerificationPurpose, VerificationReport},
     facts::{CriterionResult, LeftOut, Verdict, Violation},
     ids::CriterionId,
     journal::Cause,
@@ -113,12 +113,17 @@ fn is_single(cx: &StepContext<'_>) -> bool {
     cx.flight.submitted.plan.policy.mode.is_single()
 }
 
-/// Whether each of these has a run on the tree under review, and every such run is green.
+/// The runs of a report on the very tree that is judged; where nothing was changed, that is the base.
+pub(crate) fn runs_on_work(report: &VerificationReport) -> impl Iterator<Item = &CheckRun> {
+    let on_work =
+        move |run: &&CheckRun| run.tree == report.tree && matches!(run.tested, TreeTested::Handoff | TreeTested::Base);
+    report.receipt.checks.iter().filter(on_work)
+}
+
+/// Whether each of these has such a run, and every such run is green.
 fn is_all_pass(report: &VerificationReport, mut asked: impl Iterator<Item = CriterionId>) -> bool {
-    let runs =
-        || report.receipt.checks.iter().filter(|run| run.tested == TreeTested::Handoff && run.tree == report.tree);
-    runs().all(|run| run.verdict == Verdict::Pass)
-        && asked.all(|id| runs().any(|run| run.criterion.as_ref() == Some(&id)))
+    runs_on_work(report).all(|run| run.verdict == Verdict::Pass)
+        && asked.all(|id| runs_on_work(report).any(|run| run.criterion.as_ref() == Some(&id)))
 }
 
 /// A verdict on something that was not asked, or a second one on something that was.
