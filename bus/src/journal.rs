@@ -280,6 +280,7 @@ fn step_of(kind: &EntryKind) -> Step {
         | EntryKind::Answered
         | EntryKind::Revised
         | EntryKind::Reserved
+        | EntryKind::Added
         | EntryKind::Retired => Step::AppendDecided,
     }
 }

@@ -162,11 +162,12 @@ pub(crate) async fn first(place: &Path) -> Result<Option<String>, Failure> {
     Ok(checked.projects.into_iter().flatten().next().map(|spec| spec.name))
 }
 
-/// The declared workflows that a plan names, from the commit that it stands on; none where it names built-in ones only.
+/// The declared workflows that a plan names, and those of children, from the commit that it stands on; none where it names only those that no
+/// project declares.
 ///
 /// Sound ones that this version cannot run are refused by what they say.
 pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>, Failure> {
-    let named: Vec<&str> = workflows::used(plan).into_iter().filter(|name| !workflows::is_built_in(name)).collect();
+    let named: Vec<&str> = workflows::used(plan).into_iter().filter(|name| !workflows::is_reserved(name)).collect();
     if named.is_empty() {
         return Ok(Vec::new());
     }
@@ -183,11 +184,12 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
         }
     };
     let mut found = sound(&found).await?;
-    let is_there = |name: &str| found.iter().any(|spec| spec.name == name);
+    let is_there = |name: &str| workflows::named(name, &found).is_some();
     if let Some(name) = named.iter().find(|name| !is_there(name)) {
         output::err(&format!("note: workflow {name} is not in {place}"));
     }
-    found.retain(|spec| named.contains(&spec.name.as_str()));
+    let flown = workflows::specs(plan, &found);
+    found.retain(|spec| flown.iter().any(|one| one.name == spec.name));
     for spec in &found {
         Workflow::try_new(spec).map_err(|error| {
             let message = format!("workflow {} of {PROJECT} cannot be flown: {}", spec.name, chain(&error));
@@ -227,8 +229,8 @@ pub(crate) async fn check_sections(config: &Config, flags: &CommandFlags, place:
     if !checked.errors.is_empty() {
         return Ok(());
     }
-    let specs: Vec<WorkflowSpec> =
-        checked.projects.into_iter().flatten().chain(workflows::built_in(workflows::ONE_GATE)).collect();
+    let built_in = workflows::all_built_in().iter().cloned();
+    let specs: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().chain(built_in).collect();
     let gates = specs.iter().flat_map(WorkflowSpec::all_gates).map(|gate| gate.role.clone());
     let chart = checked.chart.into_iter().flat_map(|chart| chart.roles.into_keys());
     let known: BTreeSet<RoleId> =

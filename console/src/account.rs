@@ -79,6 +79,11 @@ impl FlightAccount {
                 self.plan = Some(submitted.plan.clone());
                 self.submitted = Some((submitted.record.at, submitted.by.clone()));
             }
+            Entry::Added(added) => {
+                if let Some(plan) = &mut self.plan {
+                    plan.waypoints.extend(added.waypoints.iter().cloned());
+                }
+            }
             Entry::Landed(landed) => {
                 let (waypoint, commit) = (landed.waypoint.clone(), landed.commit.clone());
                 self.landings.push(LandedCommit { waypoint, commit, at: landed.record.at });

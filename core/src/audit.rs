@@ -10,6 +10,7 @@
 //!   what it says; `accepted`: what an acceptance and a landing rest on; `ends`: lost tails, the seal, evidence.
 
 mod accepted;
+mod added;
 mod causes;
 mod differences;
 mod ends;
@@ -304,8 +305,9 @@ impl Auditor {
             (Entry::Steered(steered), Some(_)) => self.steered(line, steered),
             // Whether there was room for it cannot be taken again: what its writer knew of other waypoints is not written.
             (Entry::Reserved(_), Some(_)) => {}
+            (Entry::Added(added), Some(_)) => self.added(line, added),
             (Entry::Retired(_), Some(state)) => {
-                let waypoints = state.submitted.plan.waypoints.iter().map(|planned| planned.id.clone());
+                let waypoints = state.all_planned().map(|planned| planned.id.clone());
                 let waypoints = waypoints.map(|id| (id.clone(), self.waypoint_state(&id))).collect();
                 if let Err(open) = retirable(state, &waypoints) {
                     let expected = "a flight that is over to be retired";
@@ -334,11 +336,8 @@ impl Auditor {
             journal.folded.state = state.clone();
         }
         journal.remember(entry);
-        match (entry, &mut self.state) {
-            (Entry::Landed(landed), Some(state)) => state.landed.push(landed.as_ref().clone()),
-            (Entry::Steered(steered), Some(state)) => state.take_steered(steered),
-            (Entry::Reserved(reserved), Some(state)) => state.budget.reserve(reserved),
-            _ => {}
+        if let Some(state) = &mut self.state {
+            state.take(entry);
         }
     }
 

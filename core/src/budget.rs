@@ -133,12 +133,11 @@ pub fn adds(need: &Need, allowance: Limits) -> Amounts {
 /// How many waypoints share what is left: this one, and others that are ready or wait for an answer, as far as they may run
 /// at the same time.
 fn slots(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> u64 {
-    let plan = &flight.submitted.plan.waypoints;
     let waits = |waypoint: &&Waypoint| match waypoints.get(&waypoint.id) {
         Some(state) => state.open_turns().next().is_none() && state.phases().any(|phase| phase.turn().is_some()),
         None => is_ready(flight, waypoints, waypoint) && flight.budget.waiting(&waypoint.id, 0).is_zero(),
     };
-    let others = plan.iter().filter(|waypoint| waypoint.id != *id).filter(waits).count() as u64;
+    let others = flight.all_planned().filter(|waypoint| waypoint.id != *id).filter(waits).count() as u64;
     let running = waypoints.iter().filter(|(other, state)| *other != id && state.open_turns().next().is_some()).count();
     let room = flight.submitted.fleet.parallel.map(|most| u64::from(most).saturating_sub(running as u64));
     (others + 1).min(room.unwrap_or(u64::MAX)).max(1)

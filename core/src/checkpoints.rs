@@ -19,6 +19,7 @@ use holdpoint_protocol::{
     facts::BlobRef,
     ids::{CriterionId, role},
     plan::Plan,
+    proposal::PlanProposal,
 };
 use regex::Regex;
 
@@ -27,7 +28,10 @@ pub use judged::{Judged, ran};
 pub use score::{Score, gate_checkpoints, lines};
 pub use written::{Block, WrittenDocument, read_document};
 
-use crate::paths::{Glob, is_test_path};
+use crate::{
+    paths::{Glob, is_test_path},
+    proposal::{self, PROPOSAL},
+};
 
 /// Bytes of what an agent says of one checkpoint.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 10;
@@ -45,6 +49,8 @@ pub struct HandedOver<'a> {
     pub said: &'a [CheckpointResult],
     /// What a verifier found; `None`: none has judged it yet.
     pub judged: Option<Judged<'a>>,
+    /// The waypoints that are proposed.
+    pub proposal: Option<&'a PlanProposal>,
 }
 
 /// What follows from a gate's checkpoints (DOC-5).
@@ -62,14 +68,16 @@ pub struct GateValidation {
     pub escalate: bool,
 }
 
-/// The checkpoints of a gate: its own, and that its document is there.
+/// The checkpoints of a gate: its own, that its document is there, and that what it proposes is sound.
 pub fn all(demands: &GateDemands) -> impl Iterator<Item = CheckpointSpec> {
-    let document = demands.document.as_ref().map(|_| CheckpointSpec {
-        name: CriterionId::try_new(DOCUMENT).expect("a literal name"),
+    let own = |name: &str| CheckpointSpec {
+        name: CriterionId::try_new(name).expect("a literal name"),
         rule: None,
         required: true,
-    });
-    document.into_iter().chain(demands.checkpoints.iter().cloned())
+    };
+    let document = demands.document.as_ref().map(|_| own(DOCUMENT));
+    let proposal = demands.proposes.as_ref().map(|_| own(PROPOSAL));
+    document.into_iter().chain(proposal).chain(demands.checkpoints.iter().cloned())
 }
 
 /// The demands of a gate in a plan: a checkpoint that names a guard is its command, and a statement where the plan has none of
@@ -108,8 +116,9 @@ pub fn validate(demands: &GateDemands, over: &HandedOver<'_>, retry_count: u32) 
 /// The same at the boundary, by a document as it was handed over and the paths that git says the work touches.
 #[must_use]
 pub fn validate_document(demands: &GateDemands, document: &GateDocument, touched: &[String]) -> GateValidation {
-    let touched = touching(demands, touched);
-    let over = HandedOver { text: &document.text, touched: &touched, said: &document.checkpoints, judged: None };
+    let (touched, proposal) = (touching(demands, touched), document.proposal.as_ref());
+    let said = &document.checkpoints;
+    let over = HandedOver { text: &document.text, touched: &touched, said, judged: None, proposal };
     validate(demands, &over, document.retry_count)
 }
 
@@ -149,11 +158,18 @@ pub(crate) fn put_newest(documents: &mut Vec<DocumentRef>, newest: DocumentRef) 
 /// What an agent says of checkpoints, as results.
 #[must_use]
 pub fn stated(statements: Vec<CheckpointStatement>) -> Vec<CheckpointResult> {
-    let stated = statements.into_iter().map(|CheckpointStatement { name, status, mut message }| {
-        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
-        CheckpointResult { name, by: EstablishedBy::Statement, status, message }
+    let stated = statements.into_iter().map(|CheckpointStatement { name, status, message }| CheckpointResult {
+        name,
+        by: EstablishedBy::Statement,
+        status,
+        message: bounded(message),
     });
     stated.collect()
+}
+
+fn bounded(mut message: String) -> String {
+    message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+    message
 }
 
 fn establish(spec: &CheckpointSpec, demands: &GateDemands, over: &HandedOver<'_>) -> CheckpointResult {
@@ -162,12 +178,16 @@ fn establish(spec: &CheckpointSpec, demands: &GateDemands, over: &HandedOver<'_>
         name: spec.name.clone(),
         by: EstablishedBy::Predicate,
         status: if wrong.is_none() { CheckpointStatus::Pass } else { CheckpointStatus::Fail },
-        message: wrong.unwrap_or_default(),
+        message: wrong.map(bounded).unwrap_or_default(),
     };
     if let Some(document) = document {
         return looked(incomplete(over.text, &document.sections));
     }
+    if let Some(bounds) = demands.proposes.as_ref().filter(|_| spec.name.as_str() == PROPOSAL) {
+        return looked(proposal::unsound(over.proposal, bounds));
+    }
     match &spec.rule {
+        Some(CheckpointRule::Proposal(rule)) => looked(proposal::broken(*rule, over.proposal)),
         Some(CheckpointRule::Section(title)) => looked(incomplete(over.text, std::slice::from_ref(title))),
         Some(CheckpointRule::Matches(pattern)) => looked(unmatched(over.text, pattern)),
         Some(CheckpointRule::Lacks(pattern)) => looked(found(over.text, pattern)),

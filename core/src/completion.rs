@@ -21,7 +21,10 @@ use lesson::{
 pub(crate) use lesson::{empty_blockers, invalid_outcome, not_ready, reject_not_allowed};
 use serde_json::{Map, Value, json};
 
-use crate::checkpoints::{self, Block, WrittenDocument};
+use crate::{
+    checkpoints::{self, Block, WrittenDocument},
+    proposal,
+};
 
 /// What a completion is held against.
 #[derive(Debug, Clone, Copy)]
@@ -103,9 +106,11 @@ pub fn read(object: &Map<String, Value>, wanted: CompletionRules<'_>) -> Result<
     };
     let mut statements = written.statements;
     statements.extend(stated(given("checkpoints"))?);
+    let proposed = given("proposal").map(proposal::of_json).transpose().map_err(|wrong| bad_document(&wrong))?;
     let document = GateDocument {
         text: written.text,
         title: written.title,
+        proposal: proposed.or(written.proposal),
         checkpoints: checkpoints::stated(statements),
         ..GateDocument::default()
     };
@@ -128,14 +133,19 @@ fn validated(
     wanted: CompletionRules<'_>,
 ) -> Result<Option<GateDocument>, Lesson> {
     let Some(demands) = wanted.demands.filter(|demands| !demands.is_empty()) else {
-        return Ok(Some(document).filter(|document| !document.text.is_empty()));
+        return Ok(Some(document).filter(|document| !document.text.is_empty()).map(unproposed));
     };
     let validation = checkpoints::validate_document(demands, &document, &[]);
     let document = GateDocument { checkpoints: validation.checkpoints, ..document };
     if outcome == Outcome::Complete && !validation.handoff_ready {
         return Err(not_ready(demands, document));
     }
-    Ok(Some(document))
+    Ok(Some(if demands.proposes.is_some() { document } else { unproposed(document) }))
+}
+
+/// The document of a gate that proposes nothing.
+fn unproposed(document: GateDocument) -> GateDocument {
+    GateDocument { proposal: None, ..document }
 }
 
 /// Holds the artifact of an agent against its gate.

@@ -11,6 +11,7 @@ mod branches;
 mod checkpoints;
 mod completing;
 mod dead;
+mod delegating;
 mod escalating;
 mod fold;
 mod forking;
@@ -125,6 +126,8 @@ pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &F
         Input::Open if state.phase == Phase::Forked => forking::open_next(state, cx, fresh),
         Input::Open => opening::open(state, cx, fresh),
         Input::Joined(voted) => forking::joined(state, &voted, cx, fresh),
+        Input::Gathered => delegating::gathered(state, cx, fresh),
+        Input::Recalled => delegating::recalled(state, cx, fresh),
         Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
         Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
         Input::Fulfilled(handoff) => completing::fulfilled(state, handoff, cx, fresh),

@@ -8,6 +8,7 @@ mod configured;
 mod doubts;
 mod drift;
 mod due;
+mod family;
 mod inbox;
 mod landings;
 mod passed;
@@ -26,7 +27,7 @@ use holdpoint_protocol::{
     Timestamp,
     facts::{BundleRef, Oid},
     ids::{RoleId, WaypointId, role},
-    journal::{Landed, Steered, Submitted},
+    journal::{Entry, Landed, Submitted},
     roles::Roles,
     state::{OpenTurn, WaypointState},
     subjects::Fence,
@@ -41,10 +42,13 @@ pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
 pub use drift::{Drift, Regrouped, Rerouted, drift};
 pub use due::{Due, due, due_in, migrates, next_deadline, rests_until};
+use family::Families;
+pub(crate) use family::families;
+pub use family::{add, remediation};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 pub use passed::Passed;
-use planned::Places;
+use planned::Planned;
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use retiring::{NotOver, retirable};
 pub use steering::{Steering, steer};
@@ -66,8 +70,10 @@ pub struct FlightState {
     pub configured: Configurations,
     /// What is reserved of its budget, and which limits people raised.
     pub budget: Budgets,
-    /// Where each waypoint is in the plan.
-    pub(crate) places: Places,
+    /// What was added to the plan.
+    pub(crate) planned: Planned,
+    /// Whose children were added.
+    pub(crate) families: Families,
 }
 
 impl FlightState {
@@ -76,15 +82,28 @@ impl FlightState {
     pub fn new(submitted: Submitted) -> Self {
         let configured = Configurations::new(&submitted);
         let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
-        let places = Places::of(&submitted.plan);
-        Self { submitted, landed, steering, configured, budget, places }
+        let (planned, families) = (Planned::default(), Families::default());
+        let mut flight = Self { submitted, landed, steering, configured, budget, planned, families };
+        flight.plan_more(&[]);
+        flight
     }
 
-    /// A person acted on the flight as a whole.
-    pub fn take_steered(&mut self, steered: &Steered) {
-        self.steering.take(steered);
-        self.configured.take(steered);
-        self.budget.take(steered);
+    /// Takes an entry of the flight's own journal in. Others change nothing.
+    pub fn take(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Landed(landed) => self.landed.push(landed.as_ref().clone()),
+            Entry::Steered(steered) => {
+                self.steering.take(steered);
+                self.configured.take(steered);
+                self.budget.take(steered);
+            }
+            Entry::Reserved(reserved) => self.budget.reserve(reserved),
+            Entry::Added(added) => {
+                self.families.take(added);
+                self.plan_more(&added.waypoints);
+            }
+            _ => {}
+        }
     }
 
     /// The roles of agents that take its turns: the built-in ones, those that its workflows name, and advisors where it has them.

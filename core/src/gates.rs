@@ -5,6 +5,7 @@
 //! [`crate::engine`].
 
 mod chain;
+mod children;
 mod duty;
 mod error;
 mod fork;
@@ -22,6 +23,7 @@ use holdpoint_protocol::{
     },
 };
 
+pub(crate) use children::misplaced;
 pub use duty::Duty;
 pub use error::GateError;
 pub use fork::{Fork, Join, Stop};
@@ -79,6 +81,8 @@ pub struct Gate {
     pub timeout: Option<Millis>,
     /// When work enters it at all: a JavaScript predicate (GATE-6).
     pub when: Option<String>,
+    /// The workflow by which children are flown that do the work here.
+    pub child_workflow: Option<String>,
     /// Where its rejections lead, if the workflow's strategy is `named`.
     pub reject_to: Option<GateId>,
 }
@@ -125,6 +129,9 @@ impl Workflow {
             return Err(GateError::Role { gate: judge.id.clone(), role: judge.role.clone() });
         }
         check_forks(&gates, &forks)?;
+        if let Some((gate, why)) = misplaced(spec, Duty::of_gate) {
+            return Err(GateError::Misplaced { gate: gate.id.clone(), why });
+        }
         let strategy = spec.rejection_strategy;
         (0..gates.len()).try_for_each(|at| check_target(&gates, &forks, at, strategy))?;
         if let Some(effect) = spec.outcomes.complete.filter(|effect| *effect != Effect::Advance) {
@@ -216,7 +223,7 @@ impl Workflow {
 
     /// The roles of agents that its gates and their escalations name, each with what its turns are; some more than once.
     pub fn agent_roles(&self) -> impl Iterator<Item = (&RoleId, Duty)> {
-        let theirs = self.gates.iter().filter(|gate| !gate.require_human);
+        let theirs = self.gates.iter().filter(|gate| !gate.require_human && gate.duty != Duty::Delegate);
         theirs.flat_map(|gate| {
             let roles = std::iter::once(&gate.role).chain(gate.escalates_to_agents());
             roles.map(|role| (role, gate.duty))
@@ -311,6 +318,7 @@ impl From<&GateSpec> for Gate {
             },
             timeout: spec.timeout,
             when: spec.when.clone(),
+            child_workflow: spec.child_workflow.clone(),
             reject_to: spec.reject_to.clone(),
         }
     }
@@ -372,11 +380,12 @@ impl Gate {
             Duty::Make if role.as_str() == role::VERIFIER => Err(GateError::Role { gate, role }),
             Duty::Make | Duty::Judge if self.require_human => Err(GateError::Role { gate, role }),
             Duty::Judge if !self.can_reject => Err(GateError::JudgeCannotReject { gate }),
-            Duty::Make | Duty::Judge => Ok(()),
+            Duty::Make | Duty::Judge | Duty::Delegate => Ok(()),
             // An inspection of a role that makes work is agents' work too.
             Duty::Complete if self.require_human && Duty::of(&self.role) == Duty::Make => {
                 Err(GateError::Role { gate, role })
             }
+            Duty::Complete if self.require_human && self.proposes() => Err(GateError::Role { gate, role }),
             Duty::Complete if self.require_human && self.timeout.is_none() => Err(GateError::NoTimeout { gate }),
             Duty::Complete => match self.people.iter().find(|name| !is_human(name)) {
                 Some(name) => Err(GateError::NoPerson { gate, name: name.clone() }),

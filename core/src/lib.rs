@@ -43,6 +43,7 @@ pub mod pages;
 pub mod paths;
 pub mod plan;
 pub mod policy;
+pub mod proposal;
 pub mod pulls;
 pub mod quota;
 pub mod rates;

@@ -12,7 +12,7 @@ pub(crate) mod error;
 pub(crate) mod fields;
 pub(crate) mod front_matter;
 mod likeness;
-mod limits;
+pub(crate) mod limits;
 mod over_http;
 pub(crate) mod path;
 mod patterns;
@@ -39,6 +39,7 @@ pub use over_http::criteria_over_http;
 pub use path::PlanPath;
 pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing};
 pub use rules::{PlanProblem, PlanProblems, validate};
+pub(crate) use rules::{validate_order, validate_waypoints};
 pub use schema::schema;
 pub use task::{PlanTask, of_task};
 pub use unjudged::{
@@ -89,6 +90,8 @@ pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[
     KnownWorkflow { name: "fly-approved", has_verifier: true },
     KnownWorkflow { name: ONE_GATE, has_verifier: false },
     KnownWorkflow { name: "stages", has_verifier: true },
+    KnownWorkflow { name: "sdlc", has_verifier: false },
+    KnownWorkflow { name: "sdlc-task", has_verifier: true },
 ];
 
 /// Reads a plan from a file's bytes. Of a larger file only one byte more than [`FILE_BYTES_MAX`] has to be given.

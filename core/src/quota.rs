@@ -112,17 +112,19 @@ impl Ledger {
             return Ok(false);
         }
         let load = self.loads.get(by).copied().unwrap_or_default();
-        let bounds = [
-            (QuotaBound::Flights, load.flights, 1, quota.flights),
-            (QuotaBound::Waypoints, load.waypoints, waypoints, quota.waypoints),
-        ];
-        for (bound, open, wanted, most) in bounds {
-            if open.saturating_add(wanted) > most {
-                return Err(QuotaExcess { by: by.clone(), bound, open, wanted, most });
-            }
-        }
+        within(by, (QuotaBound::Flights, load.flights), 1, quota.flights)?;
+        self.has_room(by, waypoints, quota)?;
         self.count(flight.clone(), Counted { by: by.clone(), waypoints, begun: None });
         Ok(true)
+    }
+
+    /// Whether there is room for so many more waypoints of an operator.
+    ///
+    /// # Errors
+    /// [`QuotaExcess`]: the operator has as much open as it may.
+    pub fn has_room(&self, by: &AgentName, waypoints: usize, quota: Quota) -> Result<(), QuotaExcess> {
+        let load = self.loads.get(by).copied().unwrap_or_default();
+        within(by, (QuotaBound::Waypoints, load.waypoints), waypoints, quota.waypoints)
     }
 
     /// Whether an operator would have at most half of what it may have open, with so many more waypoints in a flight more.
@@ -172,6 +174,13 @@ impl Ledger {
         load.waypoints += counted.waypoints;
         self.flights.insert(flight, counted);
     }
+}
+
+fn within(by: &AgentName, (bound, open): (QuotaBound, usize), wanted: usize, most: usize) -> Result<(), QuotaExcess> {
+    if open.saturating_add(wanted) > most {
+        return Err(QuotaExcess { by: by.clone(), bound, open, wanted, most });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -19,12 +19,18 @@ use crate::{
 };
 
 /// The name of each, and the file it is declared in.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("fly", include_str!("../workflows/fly.yaml")),
     ("fly-approved", include_str!("../workflows/fly-approved.yaml")),
     (ONE_GATE, include_str!("../workflows/one-gate.yaml")),
     ("stages", include_str!("../workflows/stages.yaml")),
+    ("sdlc", include_str!("../workflows/sdlc.yaml")),
+    ("sdlc-task", include_str!("../workflows/sdlc-task.yaml")),
 ];
+
+/// Those that no project declares for itself: plans without a word about workflows go by them. One of a project goes before any other
+/// of its name.
+const RESERVED: [&str; 3] = ["fly", "fly-approved", ONE_GATE];
 
 /// The workflow of work without a plan in a project without workflows (GATE-11). A workflow that the project declares later
 /// adopts what is under way by it.
@@ -50,10 +56,56 @@ pub fn all_built_in() -> &'static [WorkflowSpec] {
     &SPECS
 }
 
-/// Whether a workflow of this name is built in. No other one can have its name.
+/// Whether no project can declare a workflow of this name.
 #[must_use]
-pub fn is_built_in(name: &str) -> bool {
-    BUILT_IN.iter().any(|(built_in, _)| *built_in == name)
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// Whether a workflow is a built-in one, and none that a project declares under such a name.
+#[must_use]
+pub fn is_built_in(spec: &WorkflowSpec) -> bool {
+    SPECS.contains(spec)
+}
+
+/// The workflow of this name: the project's, else the built-in one.
+#[must_use]
+pub fn named(name: &str, declared: &[WorkflowSpec]) -> Option<WorkflowSpec> {
+    declared.iter().find(|spec| spec.name == name).cloned().or_else(|| built_in(name))
+}
+
+/// The workflows of these names, and behind them those by which their children are flown; each once. `nested` is what is wrong with
+/// one of the latter that has children itself.
+///
+/// # Errors
+/// The first that `find` or `nested` says.
+pub fn with_children<E>(
+    names: impl IntoIterator<Item = String>,
+    find: impl Fn(&str) -> Result<WorkflowSpec, E>,
+    nested: impl Fn(&str) -> E,
+) -> Result<Vec<WorkflowSpec>, E> {
+    let mut all: Vec<WorkflowSpec> = Vec::new();
+    for name in names {
+        if all.iter().all(|known| known.name != name) {
+            all.push(find(&name)?);
+        }
+    }
+    let children: Vec<String> =
+        all.iter().flat_map(WorkflowSpec::all_gates).filter_map(|gate| gate.child_workflow.clone()).collect();
+    for name in children {
+        let there = all.iter().find(|known| known.name == name).cloned();
+        let spec = match &there {
+            Some(known) => known.clone(),
+            None => find(&name)?,
+        };
+        if spec.all_gates().any(|gate| gate.child_workflow.is_some() || gate.demands.proposes.is_some()) {
+            return Err(nested(&name));
+        }
+        if there.is_none() {
+            all.push(spec);
+        }
+    }
+    Ok(all)
 }
 
 /// The names of the workflows that a plan's waypoints use, each once.
@@ -66,10 +118,20 @@ pub fn used(plan: &Plan) -> Vec<&str> {
     names
 }
 
-/// The workflows that a plan names, as they are declared: built-in ones, and those of the project.
+/// The workflows that a plan names, and those of children, as they are declared: those of the project, and built-in ones. What is not
+/// there, or has grandchildren, is left out.
+#[must_use]
 pub fn specs(plan: &Plan, declared: &[WorkflowSpec]) -> Vec<WorkflowSpec> {
-    let find = |name: &str| built_in(name).or_else(|| declared.iter().find(|spec| spec.name == name).cloned());
-    used(plan).into_iter().filter_map(find).collect()
+    let there = |name: &&str| named(name, declared).is_some();
+    let each = used(plan).into_iter().filter(there).map(str::to_owned);
+    let mut all: Vec<WorkflowSpec> = Vec::new();
+    for name in each {
+        let found = with_children([name], |name| named(name, declared).ok_or(()), |_| ()).unwrap_or_default();
+        let is_new = |spec: &WorkflowSpec| all.iter().all(|known| known.name != spec.name);
+        let new: Vec<WorkflowSpec> = found.into_iter().filter(is_new).collect();
+        all.extend(new);
+    }
+    all
 }
 
 /// The gates of these workflows with `checks: auto`: they check what the plan checks, so it has to say what that is (SDLC-3).
@@ -148,6 +210,24 @@ mod tests {
         assert_eq!(built_in("deploy"), None);
         let known: Vec<&str> = plan::BUILT_IN_WORKFLOWS.iter().map(|known| known.name).collect();
         assert_eq!(known, BUILT_IN.map(|(name, _)| name), "plans may name exactly these");
+    }
+
+    #[test]
+    fn a_projects_own_workflow_goes_before_a_built_in_one_of_its_name_and_brings_that_of_its_children() {
+        let own = declared("sdlc", vec![gate("do", "writer", false)]);
+        assert_eq!(named("sdlc", std::slice::from_ref(&own)), Some(own.clone()));
+        assert!(!is_built_in(&own) && is_built_in(&built_in("sdlc").unwrap()));
+        let names = |declared: &[WorkflowSpec], name: &str| {
+            let find = |name: &str| super::named(name, declared).ok_or_else(|| format!("no {name}"));
+            let all = with_children([name.to_owned()], find, |name| format!("{name} has children"));
+            all.map(|all| all.into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(names(&[], "sdlc"), Ok("sdlc sdlc-task".to_owned()));
+        assert_eq!(names(&[own], "sdlc"), Ok("sdlc".to_owned()));
+        let mut nested = built_in("sdlc").unwrap();
+        nested.name = "sdlc-task".to_owned();
+        assert_eq!(names(&[nested], "sdlc"), Err("sdlc-task has children".to_owned()));
+        assert_eq!(names(&[], "none"), Err("no none".to_owned()));
     }
 
     #[test]

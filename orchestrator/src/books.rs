@@ -290,6 +290,7 @@ impl Books {
             Entry::Answered(_) => EntryKind::Answered,
             Entry::Revised(_) => EntryKind::Revised,
             Entry::Reserved(_) => EntryKind::Reserved,
+            Entry::Added(_) => EntryKind::Added,
             Entry::Retired(_) => EntryKind::Retired,
             Entry::Turn(turn) => {
                 let planned = self.flight.planned(&turn.waypoint);
@@ -354,12 +355,7 @@ impl Books {
         if let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) {
             self.waypoints.insert(waypoint, state.clone());
         }
-        match entry {
-            Entry::Landed(landed) => self.flight.landed.push(*landed),
-            Entry::Steered(steered) => self.flight.take_steered(&steered),
-            Entry::Reserved(reserved) => self.flight.budget.reserve(&reserved),
-            _ => {}
-        }
+        self.flight.take(&entry);
     }
 }
 
@@ -386,6 +382,7 @@ pub(crate) fn outgoing(
         Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered, Encoding::MsgPack)?),
         Entry::Revised(revised) => (Encoding::MsgPack, codec::encode(revised, Encoding::MsgPack)?),
         Entry::Reserved(reserved) => (Encoding::MsgPack, codec::encode(reserved, Encoding::MsgPack)?),
+        Entry::Added(added) => (Encoding::MsgPack, codec::encode(added, Encoding::MsgPack)?),
         Entry::Retired(retired) => (Encoding::MsgPack, codec::encode(retired, Encoding::MsgPack)?),
     };
     Ok(Outgoing {

@@ -174,7 +174,7 @@ impl Catalog {
             Err(error) => return self.leave_out(flight, &error),
         }
         // Soon, so that flights that are over do not fill the memory; of a long plan this costs too much for each entry.
-        let small = |books: &&Books| books.flight.submitted.plan.waypoints.len() <= LOOKED_AT_EACH_TIME_MAX;
+        let small = |books: &&Books| books.flight.planned_count() <= LOOKED_AT_EACH_TIME_MAX;
         if self.books(&flight).filter(small).is_some_and(Books::is_over) {
             self.close(&flight, wanted);
         }

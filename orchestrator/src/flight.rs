@@ -8,6 +8,7 @@ mod apply;
 mod asked;
 mod called;
 mod calls;
+mod children;
 mod deaths;
 mod due;
 mod handoff;

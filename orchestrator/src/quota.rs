@@ -58,8 +58,7 @@ pub(crate) struct Counted<'a> {
 impl Books {
     /// What counts of the flight while it is open.
     pub(crate) fn counted(&self) -> Counted<'_> {
-        let submitted = &self.flight.submitted;
-        let (by, waypoints) = (submitted.by.as_ref(), submitted.plan.waypoints.len());
+        let (by, waypoints) = (self.flight.submitted.by.as_ref(), self.flight.planned_count());
         Counted { flight: self.id(), by, waypoints, begun: self.begun() }
     }
 }
@@ -118,6 +117,22 @@ impl OpenFlights {
         }
         self.recount(shell, by).await.map_err(unread)?;
         self.reserve(flight, by, waypoints).map_err(|excess| ApiFailure::new(409, excess.to_string()))
+    }
+
+    /// Makes room for more waypoints of an open flight, or says which bound they would go over.
+    pub(crate) async fn admit_more(
+        &self,
+        shell: &Shell,
+        counted: &Counted<'_>,
+        more: usize,
+    ) -> Result<Result<(), QuotaExcess>, ReadError> {
+        let Some(by) = counted.by else { return Ok(Ok(())) };
+        self.read_on(shell, Duration::ZERO).await?;
+        if self.known().ledger.has_room(by, more, self.quota).is_ok() {
+            return Ok(Ok(()));
+        }
+        self.recount(shell, by).await?;
+        Ok(self.known().ledger.has_room(by, more, self.quota))
     }
 
     /// Journals say that a flight is open.

@@ -152,7 +152,7 @@ fn check(submit: &Submit) -> Result<(), ApiFailure> {
     for (n, workflow) in submit.workflows.iter().enumerate() {
         let name = &workflow.name;
         let earlier = submit.workflows[..n].iter().any(|other| &other.name == name);
-        if earlier || workflows::is_built_in(name) {
+        if earlier || workflows::is_reserved(name) {
             return refuse(format!("workflow {name} is built in, or is there twice: give it another name"));
         }
     }
@@ -174,18 +174,22 @@ fn check(submit: &Submit) -> Result<(), ApiFailure> {
     refuse(format!("the plan cannot be flown: {}", found.in_a_line(PROBLEMS_TOLD_MAX)))
 }
 
-/// The workflows that the flight is flown by: those that its plan names, built in or sent along, each sound.
+/// The workflows that the flight is flown by: those that its plan names, and those of children, sent along or built in, each sound.
 fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, ApiFailure> {
     let find = |name: &str| {
-        let sent = || submit.workflows.iter().find(|workflow| workflow.name == name).cloned();
-        let spec = workflows::built_in(name).or_else(sent);
+        let spec = workflows::named(name, &submit.workflows);
         let spec = spec.ok_or_else(|| ApiFailure::new(400, format!("workflow {name} is not known here")))?;
         match Workflow::try_new(&spec) {
-            Ok(_) => Ok(spec.into()),
+            Ok(_) => Ok(spec),
             Err(error) => Err(ApiFailure::new(400, format!("workflow {name} cannot be flown: {error}"))),
         }
     };
-    workflows::used(&submit.plan).into_iter().map(find).collect()
+    let nested = |name: &str| {
+        let what = format!("workflow {name} is that of children, and has children itself");
+        ApiFailure::new(400, format!("{what}: fly children by a workflow that has none"))
+    };
+    let used = workflows::used(&submit.plan).into_iter().map(str::to_owned);
+    Ok(workflows::with_children(used, find, nested)?.into_iter().map(RecordedWorkflow::from).collect())
 }
 
 /// Refuses workflows with roles that the fleet does not have: nobody would ever take their turns. A role that was added just

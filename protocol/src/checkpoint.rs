@@ -9,6 +9,7 @@ use crate::{
     facts::BlobRef,
     ids::{CriterionId, GateId},
     plan::Check,
+    proposal::{PlanProposal, ProposalBounds},
 };
 
 /// Checkpoints of one gate, at most.
@@ -31,6 +32,9 @@ pub struct GateDemands {
     /// The document that is handed over; absent: none has to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<DocumentSpec>,
+    /// The gate proposes waypoints, which fit into these bounds; absent: it proposes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposes: Option<ProposalBounds>,
     /// What has to hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<CheckpointSpec>,
@@ -49,7 +53,8 @@ impl GateDemands {
     /// Whether nothing is demanded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.document.is_none() && self.checkpoints.is_empty() && !self.plan_checks
+        let asks = self.document.is_some() || self.proposes.is_some() || self.plan_checks;
+        self.checkpoints.is_empty() && !asks
     }
 
     /// How often a program is asked again in its turn.
@@ -109,6 +114,8 @@ pub enum CheckpointRule {
     Command(CheckpointCommand),
     /// The verifier's report shows this.
     Report(ReportPart),
+    /// What is proposed keeps this rule.
+    Proposal(ProposalRule),
 }
 
 /// What of a verifier's report.
@@ -125,6 +132,24 @@ pub enum ReportPart {
     Review,
     /// The work is one commit on its base.
     OneCommit,
+}
+
+/// A rule for what is proposed (SDLC-1, gate 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalRule {
+    /// Each waypoint is estimated at less than an hour.
+    Atomic,
+    /// Each dependency is a waypoint of the proposal, and none waits for itself.
+    Acyclic,
+    /// Each waypoint may be sent back.
+    Retries,
+}
+
+impl ProposalRule {
+    /// All of them, each with its word.
+    pub const ALL: [(&str, Self); 3] =
+        [("atomic", Self::Atomic), ("acyclic", Self::Acyclic), ("retries", Self::Retries)];
 }
 
 /// Which paths.
@@ -249,6 +274,9 @@ pub struct GateDocument {
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The waypoints that it proposes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<PlanProposal>,
     /// What came of the gate's checkpoints, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<CheckpointResult>,

@@ -18,7 +18,9 @@ use crate::{
     streams,
     turn::Turn,
 };
-pub use entries::{Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Reserved, Revised, Steered, Submitted};
+pub use entries::{
+    Added, Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Reserved, Revised, Steered, Submitted,
+};
 
 /// The word for entries that give a turn up.
 const DEAD: &str = "dead";
@@ -30,6 +32,8 @@ const ANSWERED: &str = "answered";
 const RESERVED: &str = "reserved";
 /// The word for entries by which a person's edit takes the place of a gate's document.
 const REVISED: &str = "revised";
+/// The word for entries that add waypoints to a flight.
+const ADDED: &str = "added";
 /// The word for entries that retire a flight.
 const RETIRED: &str = "retired";
 
@@ -154,6 +158,8 @@ pub enum EntryKind {
     Revised,
     /// A part of the flight's budget is reserved for a turn.
     Reserved,
+    /// Waypoints are added to the flight, as the children of another one.
+    Added,
     /// The flight is exported, and its other entries are deleted.
     Retired,
 }
@@ -172,6 +178,7 @@ impl EntryKind {
             Self::Answered => ANSWERED.to_owned(),
             Self::Revised => REVISED.to_owned(),
             Self::Reserved => RESERVED.to_owned(),
+            Self::Added => ADDED.to_owned(),
             Self::Retired => RETIRED.to_owned(),
         }
     }
@@ -189,6 +196,7 @@ impl EntryKind {
             Self::Answered => ANSWERED,
             Self::Revised => REVISED,
             Self::Reserved => RESERVED,
+            Self::Added => ADDED,
             Self::Retired => RETIRED,
         }
     }
@@ -215,6 +223,8 @@ pub enum Entry {
     Revised(Box<Revised>),
     /// A part of the flight's budget is reserved for a turn.
     Reserved(Box<Reserved>),
+    /// Waypoints are added to the flight.
+    Added(Box<Added>),
     /// The flight is exported, and its other entries are deleted.
     Retired(Box<Retired>),
 }
@@ -236,6 +246,7 @@ impl Entry {
             Some(ANSWERED) => codec::decode(payload, encoding).map(Self::Answered),
             Some(REVISED) => codec::decode(payload, encoding).map(Self::Revised),
             Some(RESERVED) => codec::decode(payload, encoding).map(Self::Reserved),
+            Some(ADDED) => codec::decode(payload, encoding).map(Self::Added),
             Some(RETIRED) => codec::decode(payload, encoding).map(Self::Retired),
             _ => codec::decode(payload, encoding).map(Self::Turn),
         }
@@ -269,6 +280,7 @@ impl Entry {
             Self::Answered(_) => ANSWERED,
             Self::Revised(_) => REVISED,
             Self::Reserved(_) => RESERVED,
+            Self::Added(_) => ADDED,
             Self::Retired(_) => RETIRED,
         }
     }
@@ -286,6 +298,7 @@ impl Entry {
             | Self::Answered(_)
             | Self::Revised(_)
             | Self::Reserved(_)
+            | Self::Added(_)
             | Self::Retired(_) => None,
         }
     }
@@ -303,6 +316,7 @@ impl Entry {
             Self::Answered(e) => &e.record,
             Self::Revised(e) => &e.record,
             Self::Reserved(e) => &e.record,
+            Self::Added(e) => &e.record,
             Self::Retired(e) => &e.record,
         }
     }
@@ -319,6 +333,7 @@ impl Entry {
             Self::Answered(e) => &mut e.record,
             Self::Revised(e) => &mut e.record,
             Self::Reserved(e) => &mut e.record,
+            Self::Added(e) => &mut e.record,
             Self::Retired(e) => &mut e.record,
         }
     }

@@ -23,6 +23,7 @@ pub mod names;
 pub mod org;
 pub mod plan;
 pub mod presence;
+pub mod proposal;
 pub mod reason;
 pub mod refusal;
 pub mod retire;

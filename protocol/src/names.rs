@@ -281,6 +281,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             "a part of the flight's budget is reserved for a turn",
         ),
         entry(
+            "added",
+            flight.entry(&EntryKind::Added),
+            ORCHESTRATOR,
+            "waypoints are added to the flight, as the children of another one",
+        ),
+        entry(
             "retired",
             flight.entry(&EntryKind::Retired),
             ORCHESTRATOR,

@@ -293,6 +293,9 @@ pub struct Waypoint {
     pub budget: TurnBudget,
     /// Its own workflow.
     pub workflow: Option<String>,
+    /// Its own bound on reworks and rollbacks; absent: the policy's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_reworks: Option<u32>,
     /// BDD specs (GATE-23). Each that can be asked over HTTP of the plan's service is a criterion as well.
     pub tests: Vec<serde_json::Value>,
     /// A file of BDD specs.

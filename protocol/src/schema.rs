@@ -72,6 +72,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
         ("release", schema_for!(artifact::Release)),
         ("reserved", schema_for!(journal::Reserved)),
+        ("added", schema_for!(journal::Added)),
         ("resume", schema_for!(artifact::Resume)),
         ("retire_answer", schema_for!(retire::RetireAnswer)),
         ("retire_query", schema_for!(retire::RetireQuery)),

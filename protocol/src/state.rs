@@ -2,6 +2,7 @@
 //!
 //! How it changes is `holdpoint_core::engine`; here are only its words.
 
+mod delegated;
 mod fork;
 mod open;
 mod visits;
@@ -16,9 +17,11 @@ use crate::{
     checkpoint::{DocumentRef, GateCheckpoints},
     facts::{BundleRef, CriterionResult, LeftOut, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
+    journal::Cause,
     reason::{BlockReason, ReasonCode},
 };
 
+pub use delegated::Delegated;
 pub use fork::{Branch, BranchStanding, OpenFork, Vote};
 pub use open::{JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
 pub use visits::{EarlierVisits, GateEntries, GateVisit};
@@ -68,6 +71,8 @@ pub enum Phase {
         /// The accepting report's reference (`Holdpoint-Report`); `None` where no gate of the workflow verifies.
         report: Option<crate::Digest>,
     },
+    /// Its children do the work (SDLC-2). No agent holds anything.
+    Delegated(Box<Delegated>),
     /// A question is open. No agent holds anything; an answer opens the turn again.
     Waiting(Question),
     /// Blocked, failed or dead: a person can have it tried again where it is held.
@@ -342,6 +347,9 @@ pub struct WaypointState {
     /// The last document of each gate that looks at work, one for each gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<DocumentRef>,
+    /// The handoff that proposes children, until they are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Cause>,
     /// By which of the flight's configurations it moves.
     #[serde(default, skip_serializing_if = "Configured::is_first")]
     pub configured: Configured,
@@ -491,6 +499,7 @@ impl Default for WaypointState {
             advice: None,
             configured: Configured::default(),
             documents: Vec::new(),
+            proposal: None,
             spent: Spent::default(),
         }
     }

@@ -133,6 +133,9 @@ pub struct CompletionRequest {
     /// What gates handed over as documents so far. For agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<DocumentRef>,
+    /// What children of the waypoint made, as it landed. For agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<DependencyOutcome>,
     /// Why the work is here again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -247,7 +250,7 @@ pub struct BuildRequest {
     pub conversation: Option<Conversation>,
 }
 
-/// A waypoint on which another one depends, as it landed.
+/// A waypoint on which another one depends, or a child of it, as it landed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependencyOutcome {
     /// The waypoint.

@@ -189,10 +189,13 @@ pub struct WaypointView {
     /// The agent that made the work reached these verdicts: nobody else verified it (FLY-36).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub self_checked: bool,
+    /// The waypoint whose child it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WaypointId>,
     /// What it builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<WaypointId>,
-    /// What of that has not landed yet.
+    /// What of that has not landed yet, and its children that are not complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<WaypointId>,
     /// How often its work went back to the base.

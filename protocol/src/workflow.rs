@@ -268,6 +268,8 @@ pub enum GateKind {
     /// Its role looks at the work and completes the gate with an outcome, also where other turns of the role make work
     /// (GATE-30).
     Inspection,
+    /// No turn opens: the children of the waypoint do the work, and it goes on once they are complete (SDLC-2).
+    Children,
 }
 
 /// How many branches of a fork have to complete.
@@ -312,8 +314,8 @@ pub struct GateSpec {
     /// Which roles get a turn that timed out, one after the other; none: the same role has it again. `escalateTo` in a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalations: Vec<Escalation>,
-    /// `build`: its turns make work, as a builder's do. Never written in a file: a flight records what the org chart of its day
-    /// says of the role.
+    /// `build`: its turns make work, as a builder's do. In a file `type: build` says so; else a flight records what the org chart of
+    /// its day says of the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane: Option<Plane>,
     /// Nobody has the role: work that comes to the gate is held (GATE-3). Never written in a file: a flight records what the org
@@ -326,6 +328,9 @@ pub struct GateSpec {
     /// When the gate is entered at all: a predicate; absent: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// The workflow by which children of the waypoint are flown, at a gate of the type `children`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_workflow: Option<String>,
     /// Where its rejections lead, with [`RejectionStrategy::Named`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject_to: Option<GateId>,
@@ -364,6 +369,7 @@ impl GateSpec {
             vacant: false,
             role_description: None,
             when: None,
+            child_workflow: None,
             reject_to: None,
             expectations: Vec::new(),
             tips: Vec::new(),

@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     facts::Oid,
     ids::{FlightId, WaypointId},
     journal::{Cause, Entry, Landed, Submitted},
+    plan::Waypoint,
     state::{Phase, WaypointState},
 };
 
@@ -36,7 +37,7 @@ pub fn findings(account: &SoakAccount) -> Vec<String> {
     wrong.extend(strays.map(|line| format!("entry {} belongs to no flight", line.sequence.0)));
     for submitted in flights {
         wrong.extend(audited(account, &submitted.flight));
-        for waypoint in &submitted.plan.waypoints {
+        for waypoint in submitted.plan.waypoints.iter().chain(added(account, &submitted.flight)) {
             let mut found = Vec::new();
             over(account, &submitted.flight, &waypoint.id, &mut found);
             answered(account, &submitted.flight, &waypoint.id, &mut found);
@@ -47,6 +48,15 @@ pub fn findings(account: &SoakAccount) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The waypoints that were added to a flight.
+fn added<'a>(account: &'a SoakAccount, flight: &'a FlightId) -> impl Iterator<Item = &'a Waypoint> {
+    let of_flight = account.lines.iter().filter(move |line| &line.journal.flight == flight);
+    of_flight.flat_map(|line| match &line.entry {
+        Ok(Entry::Added(added)) => added.waypoints.as_slice(),
+        _ => &[],
+    })
 }
 
 /// What an audit of one flight finds.

@@ -7,7 +7,7 @@ use holdpoint_core::flight;
 use holdpoint_protocol::{
     artifact::Verb,
     ids::AgentName,
-    journal::{Record, Steered},
+    journal::{Entry, Record, Steered},
     state::WaypointState,
     version,
     workflow::WorkflowSpec,
@@ -48,7 +48,7 @@ fn row(declared: &WorkflowSpec, count: usize) -> Result<GrowthRow, BenchError> {
     let plan = world.flight.submitted.plan.waypoints.iter().enumerate();
     let waypoints = plan.filter_map(|(at, waypoint)| Some((waypoint.id.clone(), states(at)?))).collect();
     let look_us = looks(&world, &waypoints).percentile_us(50);
-    world.flight.take_steered(&reloaded(declared)?);
+    world.flight.take(&Entry::Steered(Box::new(reloaded(declared)?)));
     let reloaded_look_us = looks(&world, &waypoints).percentile_us(50);
     Ok(GrowthRow { waypoints: count, look_us, reloaded_look_us, entry_bytes })
 }

@@ -44,6 +44,7 @@ fn turn(shop: &Shop, can_reject: bool) -> Turn {
         bundles: Vec::new(),
         report: None,
         documents: Vec::new(),
+        children: Vec::new(),
         feedback: None,
         advice: None,
     };

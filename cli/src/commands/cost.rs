@@ -85,7 +85,7 @@ pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<Stri
 fn take(flight: &mut Option<FlightState>, entry: &Entry) {
     match (entry, flight) {
         (Entry::Submitted(submitted), flight @ None) => *flight = Some(FlightState::new(submitted.as_ref().clone())),
-        (Entry::Steered(steered), Some(flight)) => flight.take_steered(steered),
+        (entry, Some(flight)) => flight.take(entry),
         _ => {}
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn flight() -> FlightView {
         foreign_receipt: None,
         self_checked: false,
         remediation: None,
+        parent: None,
         depends_on: Vec::new(),
         waits_for: Vec::new(),
         rollbacks: 0,

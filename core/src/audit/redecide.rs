@@ -29,7 +29,7 @@ use crate::{
         Input, MergeResult, Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying,
         StepContext, Taking, Voted,
     },
-    flight::FlightState,
+    flight::{self, Due, FlightState, Landings},
 };
 
 impl Auditor {
@@ -40,6 +40,19 @@ impl Auditor {
         if let Err((expected, found)) = difference {
             self.broken(BrokenLink::Decision, line.reference(), Some(waypoint.clone()), expected, found);
         }
+    }
+
+    /// Whether what other journals say has what is done because of children.
+    fn due(&self, flight: &FlightState, waypoint: &WaypointId, input: &Input) -> Result<(), Difference> {
+        let (due, expected) = match input {
+            Input::Gathered => (Due::Gather(waypoint.clone()), "all of its children to be complete"),
+            Input::Recalled => (Due::Recall(waypoint.clone()), "to be a child that its parent does not want any more"),
+            _ => return Ok(()),
+        };
+        if flight::families(flight, &self.waypoint_states().collect()).contains(&due) {
+            return Ok(());
+        }
+        Err((expected.to_owned(), "it is not so".to_owned()))
     }
 
     fn difference(&self, entry: &Entry, waypoint: &WaypointId, before: &Before) -> Result<(), Difference> {
@@ -77,6 +90,7 @@ impl Auditor {
             }
             None => seen.unprompted()?,
         };
+        self.due(flight, waypoint, &input)?;
         compare(&seen, input, flight, planned)
     }
 }
@@ -323,7 +337,9 @@ impl Seen<'_> {
             return Ok(Input::TooLarge(Oversize { bytes: 0, most: 0 }));
         }
         match &self.focused.phase {
+            _ if self.is_recalled() => Ok(Input::Recalled),
             Phase::Pending => Ok(Input::Open),
+            Phase::Delegated(_) => Ok(Input::Gathered),
             Phase::Forked => Ok(if self.stays_in_fork() { Input::Open } else { Input::Joined(self.voted.to_vec()) }),
             // Only a merge moves the base of a turn that is open.
             Phase::InTurn(_) if self.before.stacked.is_some() && self.is_moved() => self.merged(),
@@ -336,6 +352,11 @@ impl Seen<'_> {
             Phase::Held(_) => Err(("an act of a person".to_owned(), "held work moved on by itself".to_owned())),
             Phase::Cancelled => Err(("nothing behind the end of a waypoint".to_owned(), "an entry".to_owned())),
         }
+    }
+
+    /// Whether it ended without an act on it: its parent did not want it any more.
+    fn is_recalled(&self) -> bool {
+        self.after().is_some_and(|after| after.phase == Phase::Cancelled) && self.before.phase != Phase::Cancelled
     }
 
     /// Whether the work is in the same fork after the entry.
@@ -451,7 +472,11 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
 fn stood_on<'a>(seen: &Seen<'a>, input: &Input) -> Option<&'a Oid> {
     let after = seen.record.state.as_ref()?;
     match input {
-        Input::Open | Input::HeadMoved(_) => after.stacked.as_ref().map(|stacked| &stacked.on).or(after.base.as_ref()),
+        Input::Open | Input::Gathered | Input::HeadMoved(_) => {
+            after.stacked.as_ref().map(|stacked| &stacked.on).or(after.base.as_ref())
+        }
+        // Work that is begun again, or planned again, stands on the newest head.
+        Input::Retried(_) if after.base != seen.before.base => after.base.as_ref(),
         // A car that is not green: either what is in front of it had landed, or it had not.
         Input::Reported(_) => {
             let stacked = seen.before.stacked.as_ref().filter(|_| after.stacked.is_none())?;
@@ -485,10 +510,7 @@ fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>
     if flight.head() == head {
         return Some(Cow::Borrowed(flight));
     }
-    let mut earlier = FlightState::new(flight.submitted.clone());
-    earlier.steering = flight.steering.clone();
-    earlier.configured = flight.configured.clone();
-    earlier.budget = flight.budget.clone();
+    let mut earlier = FlightState { landed: Landings::default(), ..flight.clone() };
     if earlier.head() == head {
         return Some(Cow::Owned(earlier));
     }

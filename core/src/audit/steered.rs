@@ -80,7 +80,7 @@ impl Auditor {
     }
 
     /// The states of all waypoints after the last entries that were taken.
-    fn waypoint_states(&self) -> impl Iterator<Item = (WaypointId, WaypointState)> + '_ {
+    pub(super) fn waypoint_states(&self) -> impl Iterator<Item = (WaypointId, WaypointState)> + '_ {
         self.journals.iter().filter_map(|(id, journal)| Some((id.clone()?, journal.folded.state.clone())))
     }
 }

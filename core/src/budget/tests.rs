@@ -262,7 +262,7 @@ impl Fixture {
         let act = holdpoint_protocol::artifact::Budget::new(origin, body);
         let steered = flight::raise(&self.flight, &self.waypoints, &act, &cause, self.now)?;
         assert_eq!(steered.verb, Verb::Budget);
-        self.flight.take_steered(&steered);
+        self.flight.take(&Entry::Steered(Box::new(steered.clone())));
         Ok(())
     }
 }
@@ -351,7 +351,7 @@ impl Orchestrator {
         };
         let now = Timestamp::from_millis(1_790_000_000_000);
         loop {
-            let planned = self.flight.submitted.plan.waypoint(name).unwrap();
+            let planned = self.flight.planned(name).unwrap();
             let workflow = self.flight.workflow_of(planned, &state).unwrap();
             let cx = StepContext { flight: &self.flight, waypoint: planned, workflow, now, conditions: &[] };
             match engine::step(&state, input.clone(), &cx, &fresh) {

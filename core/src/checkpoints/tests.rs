@@ -226,6 +226,7 @@ fn a_written_document_states_its_title_its_checkpoints_and_what_blocks_it() {
     ];
     let block = Block { reason: BlockReason::NeedsHumanInput, details: "Which region?".to_owned() };
     let expected = WrittenDocument {
+        proposal: None,
         title: Some("A: plan".to_owned()),
         statements,
         block: Some(block),

@@ -7,15 +7,19 @@
 use holdpoint_protocol::{
     checkpoint::{CHECKPOINTS_MAX, CheckpointStatement, CheckpointStatus, DOCUMENT_BYTES_MAX},
     ids::CriterionId,
+    proposal::PlanProposal,
     reason::BlockReason,
 };
 
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
-    fields::Fields,
-    front_matter::{self, FileBound},
-    tree::{self, FileKind, Node},
+use crate::{
+    plan::{
+        PlanErrors,
+        error::Problems,
+        fields::Fields,
+        front_matter::{self, FileBound},
+        tree::{self, FileKind, Node},
+    },
+    proposal,
 };
 
 const LEAST: &str = "begin the file with `---`, `title: …` and `---`, each a line; the document follows";
@@ -25,7 +29,7 @@ const BOUND: FileBound = FileBound {
     hint: "keep to what the next reader needs, and name files for the rest",
 };
 const KIND: FileKind =
-    FileKind { name: "document's front matter", least: LEAST, depth: "a document's front matter needs four levels" };
+    FileKind { name: "document's front matter", least: LEAST, depth: "a document's front matter needs eight levels" };
 
 /// A document that was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub struct WrittenDocument {
     pub title: Option<String>,
     /// What it says of checkpoints.
     pub statements: Vec<CheckpointStatement>,
+    /// The waypoints that it proposes.
+    pub proposal: Option<PlanProposal>,
     /// What blocks its writer.
     pub block: Option<Block>,
     /// Its Markdown, without front matter.
@@ -71,6 +77,7 @@ fn document(text: &str, problems: &mut Problems) -> Option<WrittenDocument> {
     Some(WrittenDocument {
         title: fields.text("title", problems).or_else(|| first_heading(body)),
         statements: statements(&fields, problems),
+        proposal: proposal::read(&fields, problems),
         block: block(&fields, problems),
         text: body.trim_start_matches(['\r', '\n']).to_owned(),
     })

@@ -3,10 +3,11 @@
 use holdpoint_protocol::{
     checkpoint::{
         CHECKPOINT_RETRIES_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, DocumentSpec, GateDemands, Need,
-        PathKind, ReportPart, SCORE_MAX, THRESHOLD_DEFAULT, TouchedPaths,
+        PathKind, ProposalRule, ReportPart, SCORE_MAX, THRESHOLD_DEFAULT, TouchedPaths,
     },
     ids::CriterionId,
     plan::{CHECK_TIMEOUT_DEFAULT, Check, EvidenceLevel},
+    proposal::ProposalBounds,
 };
 
 use super::presets;
@@ -20,7 +21,7 @@ use crate::plan::{
 /// The keys of a document.
 pub(super) const DOCUMENT_KEYS: &[&str] = &["sections"];
 /// The keys by which a checkpoint is established; one at most.
-const RULE_KEYS: &[&str] = &["section", "matches", "lacks", "touches", "guard", "report", "run"];
+const RULE_KEYS: &[&str] = &["section", "matches", "lacks", "touches", "proposal", "guard", "report", "run"];
 /// The keys that say more of a command.
 const COMMAND_KEYS: &[&str] = &["timeout", "expect", "network", "writes_tree", "needs"];
 /// The keys of a checkpoint.
@@ -30,6 +31,7 @@ pub(super) const CHECKPOINT_KEYS: &[&str] = &[
     "matches",
     "lacks",
     "touches",
+    "proposal",
     "guard",
     "report",
     "run",
@@ -59,6 +61,7 @@ pub(super) fn read(gate: &Fields<'_>, problems: &mut Problems) -> GateDemands {
     }
     GateDemands {
         document: gate.get("document", problems).and_then(|node| document(node, problems)),
+        proposes: gate.flag("proposes", problems).filter(|proposes| *proposes).map(|_| ProposalBounds::default()),
         checkpoints,
         checkpoint_retries: gate.number("checkpointRetries", &(0..=u64::from(CHECKPOINT_RETRIES_MAX)), problems),
         plan_checks,
@@ -162,6 +165,10 @@ fn checkpoint(node: &Node, problems: &mut Problems) -> Option<CheckpointSpec> {
         Some("matches") => Some(CheckpointRule::Matches(text("matches", problems)?)),
         Some("lacks") => Some(CheckpointRule::Lacks(text("lacks", problems)?)),
         Some("touches") => Some(CheckpointRule::Touches(touched(&fields, problems)?)),
+        Some("proposal") => {
+            let rule = fields.choice("proposal", "a rule for proposals", &ProposalRule::ALL, problems)?;
+            Some(CheckpointRule::Proposal(rule))
+        }
         Some("guard") => Some(CheckpointRule::Guard(fields.id("guard", CriterionId::try_new, problems)?)),
         Some("report") => Some(CheckpointRule::Report(report(&fields, problems)?)),
         Some(_) => Some(CheckpointRule::Command(command(&fields, problems)?)),

@@ -2,6 +2,7 @@
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId},
+    org::Plane,
     workflow::{Escalation, ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
 };
 
@@ -30,6 +31,8 @@ pub(super) const GATE_KEYS: &[&str] = &[
     "tips",
     "outcomeHelp",
     "document",
+    "proposes",
+    "childWorkflow",
     "checkpoints",
     "checkpointRetries",
     "checks",
@@ -38,6 +41,10 @@ pub(super) const GATE_KEYS: &[&str] = &[
 ];
 /// The type of a gate at which a role that makes work only looks at it.
 const INSPECTION: &str = "inspection";
+/// The type of a gate at which children do the work.
+const CHILDREN: &str = "children";
+/// The type of a gate whose turns make work, whatever the org chart says of its role.
+const MAKES: &str = "build";
 /// The keys of a fork.
 pub(super) const FORK_KEYS: &[&str] = &["id", "type", "description", "branches", "joinStrategy", "when", "metadata"];
 
@@ -77,10 +84,10 @@ fn fork(node: &Node, whole: &mut bool, problems: &mut Problems) -> Option<ForkSp
     fields.demand("id", "give the fork an id, such as `id: reviews`", problems);
     fields.demand("type", "say `type: fork`", problems);
     fields.demand("branches", "add `branches:` with the gates that are open at the same time", problems);
-    let kinds = [("fork", Some(ForkKind::Fork)), (INSPECTION, None)];
+    let kinds = [("fork", Some(ForkKind::Fork)), (INSPECTION, None), (CHILDREN, None), (MAKES, None)];
     if fields.choice("type", "a type of gate", &kinds, problems) == Some(None) {
         let hint = "write `type: fork`, or remove `branches`";
-        problems.add(fields.at, "an inspection is one gate and has no branches", hint);
+        problems.add(fields.at, "a gate of another type is one gate and has no branches", hint);
     }
     let joins = [("all", JoinStrategy::All), ("any", JoinStrategy::Any), ("majority", JoinStrategy::Majority)];
     Some(ForkSpec {
@@ -113,8 +120,11 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
     let id = id(&fields, problems);
     let role = fields.id("role", RoleId::try_new, problems);
     let roles = fields.id_or_ids("escalateTo", RoleId::try_new, problems);
+    let types = [(INSPECTION, Some(GateKind::Inspection)), (CHILDREN, Some(GateKind::Children)), (MAKES, None)];
+    let kind = fields.choice("type", "a type of gate", &types, problems);
     let read = GateSpec {
-        kind: fields.choice("type", "a type of gate", &[(INSPECTION, GateKind::Inspection)], problems),
+        kind: kind.flatten(),
+        plane: kind.filter(Option::is_none).map(|_| Plane::Build),
         description: fields.text("description", problems),
         can_reject: fields.flag("canReject", problems).unwrap_or(false),
         require_human: fields.flag("requireHuman", problems).unwrap_or(false),
@@ -122,6 +132,7 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
         timeout: fields.duration("timeout", problems),
         escalations: roles.into_iter().map(Escalation::from).collect(),
         when: fields.text("when", problems),
+        child_workflow: fields.text("childWorkflow", problems),
         reject_to: fields.id("rejectTo", GateId::try_new, problems),
         expectations: fields.texts("expectations", problems),
         tips: fields.texts("tips", problems),

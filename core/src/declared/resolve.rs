@@ -46,7 +46,7 @@ fn of_gate(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
     let role = of_role(&gate.role);
     // Agents would have to be there: a role of people alone has none.
     gate.require_human |= role.is_some_and(|role| role.require_human || !role.agents.is_empty() && of_people(role));
-    gate.plane = role.and_then(|role| role.plane);
+    gate.plane = role.and_then(|role| role.plane).or(gate.plane);
     gate.vacant = role.is_some_and(|role| role.agents.is_empty());
     gate.role_description = role.and_then(|role| role.description.clone());
     for link in &mut gate.escalations {

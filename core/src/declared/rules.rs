@@ -25,8 +25,8 @@ use super::{
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{BUILT_IN_WORKFLOWS, PlanProblems, path::At},
-    shown,
+    plan::{PlanProblems, path::At},
+    shown, workflows,
 };
 
 /// The longest sentence in bytes: descriptions, expectations, tips and the like are shown to the agent or person who has the turn.
@@ -84,7 +84,7 @@ impl<'a> Roster<'a> {
 
 /// What a turn of this gate is: by its type and its role's name, unless the org chart says more of the role.
 fn duty(gate: &GateSpec, roster: Option<Roster<'_>>) -> Duty {
-    Duty::at(gate, plane(&gate.role, roster))
+    Duty::at(gate, plane(&gate.role, roster).or(gate.plane))
 }
 
 /// What the org chart says of the turns of a role.
@@ -155,7 +155,7 @@ pub(super) fn workflow(
 }
 
 fn head(at: At<'_>, spec: &WorkflowSpec, found: &mut Findings) {
-    if BUILT_IN_WORKFLOWS.iter().any(|known| known.name == spec.name) {
+    if workflows::is_reserved(&spec.name) {
         let message = format!("workflow `{}` is built in", spec.name);
         found.errors.add(at.key("name"), message, "give yours another name");
     }

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    EngineStep, Fresh, PersonAct, Refusal, Retrying, StepContext, branches, completing, opening, taking,
+    EngineStep, Fresh, PersonAct, Refusal, Retrying, StepContext, branches, completing, opening, requests, taking,
     transition::{Transition, met, phase_status},
     turns::{self, Opening},
 };
@@ -27,6 +27,7 @@ use crate::{
     feedback,
     gates::Gate,
     policy::escalate,
+    proposal,
 };
 
 /// Bytes of what a person says with an act.
@@ -102,7 +103,7 @@ pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
         Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
         Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
         Phase::Waiting(question) => Some(question.asked.reference()),
-        Phase::Held(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
+        Phase::Held(_) | Phase::Delegated(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
         Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => None,
     }
 }
@@ -130,6 +131,9 @@ pub(super) fn completed(
     if let Some(refusal) = forbidden(gate, open, &by, &body).or_else(|| taking::own_work(state, open, &by)) {
         return EngineStep::Refuse(refusal);
     }
+    if let Some(wrong) = unproposed(gate, &body, cx) {
+        return EngineStep::Refuse(wrong);
+    }
     if branches::has_voted(state, &by) {
         let message = format!("{by} voted in this fork already: another person has to complete gate {}", gate.id);
         return EngineStep::Refuse(Refusal::act(ActCode::NotAllowed, message, "one person votes once in a fork"));
@@ -141,6 +145,20 @@ pub(super) fn completed(
     let document = document.map(|document| *document);
     let said = ValidCompletion { outcome, summary, blockers, block_reason, rejection_notes, document, metadata };
     completing::settle(transition, open, &said)
+}
+
+/// Why a gate that proposes children cannot be complete with what a person proposes.
+fn unproposed(gate: &Gate, completion: &Completion, cx: &StepContext<'_>) -> Option<Refusal> {
+    let demands = requests::demands(gate, cx);
+    let bounds = demands.proposes.as_ref().filter(|_| completion.outcome == Some(Outcome::Complete))?;
+    let proposed = completion.document.as_ref().and_then(|document| document.proposal.as_ref());
+    let wrong = proposal::unsound(proposed, bounds)?;
+    let message = format!("gate {} proposes what children do, and {wrong}", gate.id);
+    Some(Refusal::act(
+        ActCode::Invalid,
+        message,
+        "release the turn to its agents, or `holdpoint reject` it with what is wrong",
+    ))
 }
 
 /// Why this person cannot complete the gate like this.
@@ -223,19 +241,24 @@ pub(super) fn retried(
 ) -> EngineStep {
     let PersonAct { by, cause, overtaken, body } = act;
     let Retrying { retry, turn, feedback } = *body;
-    let (resume_at, there) = match &state.phase {
-        Phase::Held(held) => {
-            (held.resume.clone(), state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default())
-        }
+    let decided = || state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default();
+    // Where it would go on by itself.
+    let (held_where, there) = match &state.phase {
+        Phase::Held(held) => (Some(held.resume.clone()), decided()),
+        Phase::Delegated(_) => (None, decided()),
         // The obstacle may be gone without an answer.
         Phase::Waiting(question) if question.block_reason != BlockReason::NeedsHumanInput => {
-            (Resume::Turn(question.turn.clone()), question.asked.artifact.to_string())
+            (Some(Resume::Turn(question.turn.clone())), question.asked.artifact.to_string())
         }
         _ => return unopened(state, Verb::Retry, cx),
     };
     if !is_about(retry.on.as_ref(), there.as_str(), overtaken) {
         return EngineStep::Refuse(late(state, "what you looked at is not held any more", cx));
     }
+    let from = match again_from(&retry, held_where.is_some(), cx) {
+        Ok(from) => from,
+        Err(refusal) => return EngineStep::Refuse(refusal),
+    };
     if let Some(refusal) = cannot(&retry, cx) {
         return EngineStep::Refuse(refusal);
     }
@@ -243,13 +266,39 @@ pub(super) fn retried(
     transition.next.counters.granted = transition.next.counters.granted.saturating_add(retry.reworks);
     transition.next.counters.redeliveries = 0;
     transition.next.entries.clear();
-    if retry.from.is_some() {
-        let first = cx.workflow.first();
-        let (of, purpose) = (held_at(&resume_at), turns::purpose(first));
-        let told = feedback.map(|told| turns::passed_on(*told, of, (&first.id, purpose)));
-        return again_at(transition, first, purpose, retry, told);
+    let Some(resume_at) = held_where.as_ref().filter(|_| from.is_none()) else {
+        let from = from.unwrap_or_else(|| cx.workflow.first());
+        let (of, purpose) = (held_where.as_ref().and_then(held_at), turns::purpose(from));
+        let told = feedback.map(|told| turns::passed_on(*told, of, (&from.id, purpose)));
+        if !cx.workflow.makes_work() {
+            transition.move_to_head();
+        }
+        return again_at(transition.exited(Outcome::NeedsReview), from, purpose, retry, told);
+    };
+    resume(transition, resume_at, retry, turn, feedback.map(|feedback| *feedback))
+}
+
+/// The gate from which work goes on that is named: the first one, or one that proposes children. `None`: the one where it is held.
+fn again_from<'a>(retry: &Retry, is_held: bool, cx: &StepContext<'a>) -> Result<Option<&'a Gate>, Refusal> {
+    let first = cx.workflow.first();
+    let may = |gate: &&Gate| gate.id == first.id || gate.proposes();
+    let named = || cx.workflow.gates().filter(may).map(|gate| gate.id.as_str()).collect::<Vec<_>>().join(" or ");
+    let refuse = |message: String, hint: String| Err(Refusal::act(ActCode::Invalid, message, &hint));
+    match &retry.from {
+        None if is_held => Ok(None),
+        None => {
+            let message = format!("children of waypoint {} do its work", cx.waypoint.id);
+            refuse(message, format!("`--from {}` ends those that have not landed, and has it planned again", named()))
+        }
+        Some(from) => match cx.workflow.gate(from).filter(may) {
+            Some(gate) => Ok(Some(gate)),
+            None => {
+                let message =
+                    format!("work goes on in the gate where it is held, or from {}; not from {from}", named());
+                refuse(message, "leave --from out, or name such a gate".to_owned())
+            }
+        },
     }
-    resume(transition, &resume_at, retry, turn, feedback.map(|feedback| *feedback))
 }
 
 /// The gate that opens when held work goes on, and what its turn is for.
@@ -264,11 +313,6 @@ fn held_at(resume: &Resume) -> Option<(&GateId, Purpose)> {
 /// Why held work cannot be tried again like this.
 fn cannot(retry: &Retry, cx: &StepContext<'_>) -> Option<Refusal> {
     let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
-    let first = cx.workflow.first();
-    if let Some(from) = retry.from.as_ref().filter(|from| **from != first.id) {
-        let message = format!("work goes on in the gate where it is held, or from {}; not from {from}", first.id);
-        return refuse(ActCode::Invalid, message, "leave --from out, or name the workflow's first gate");
-    }
     if retry.reworks > GRANT_MAX || retry.note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES_MAX) {
         let message = format!("a retry grants {GRANT_MAX} reworks and carries {NOTE_BYTES_MAX} bytes of words at most");
         return refuse(ActCode::Invalid, message, "ask for less");

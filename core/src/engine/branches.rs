@@ -51,6 +51,8 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) 
             fork.branches.iter().find(|branch| branch.phase().is_some_and(|phase| is_overdue(phase, cx)))
         }
         Input::Open
+        | Input::Gathered
+        | Input::Recalled
         | Input::Joined(_)
         | Input::Retried(_)
         | Input::Revised(_)

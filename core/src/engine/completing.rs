@@ -12,6 +12,7 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Handoff, Refusal, StepContext, branches,
     handoff::{FAILURES, open_turn, rule_failed, wanted},
+    requests,
     transition::{Ruled, Transition, met},
     turns,
 };
@@ -60,7 +61,7 @@ pub(super) fn fulfilled(
             gate: &gate.id,
             can_reject,
             default,
-            demands: Some(&gate.context.demands),
+            demands: Some(&requests::demands(gate, cx)),
         },
     ) {
         Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
@@ -72,6 +73,10 @@ pub(super) fn fulfilled(
 pub(super) fn settle(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
     if let Some(document) = said.document.as_ref().filter(|document| !document.text.is_empty()) {
         transition.documented(&open.gate, document);
+    }
+    let proposes = said.document.as_ref().is_some_and(|document| document.proposal.is_some());
+    if proposes && said.outcome == Outcome::Complete {
+        transition.next.proposal.clone_from(&transition.cause);
     }
     match said.outcome {
         Outcome::NeedsReview => rejected(transition, open, said),

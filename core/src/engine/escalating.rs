@@ -129,7 +129,7 @@ fn nobody_verified(transition: Transition<'_>, gate: &Gate, open: &OpenTurn) -> 
 fn nobody(gate: &Gate, open: &OpenTurn) -> String {
     let who = if open.people { "nobody" } else { "no agent" };
     let did = match gate.duty {
-        Duty::Complete => "completed",
+        Duty::Complete | Duty::Delegate => "completed",
         Duty::Make if open.people => "took the turn of",
         Duty::Make | Duty::Judge => "answered",
     };
@@ -141,7 +141,7 @@ fn answered_by_people(gate: &Gate, transition: &Transition<'_>) -> String {
     let waypoint = &transition.cx.waypoint.id;
     match gate.duty {
         Duty::Make => format!(". `holdpoint take {waypoint}` takes it"),
-        Duty::Judge | Duty::Complete => {
+        Duty::Judge | Duty::Complete | Duty::Delegate => {
             format!(". `holdpoint approve {waypoint}` or `holdpoint reject` completes it")
         }
     }

@@ -70,7 +70,12 @@ impl Folded {
 pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
     if matches!(
         entry,
-        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Reserved(_) | Entry::Retired(_)
+        Entry::Submitted(_)
+            | Entry::Landed(_)
+            | Entry::Steered(_)
+            | Entry::Reserved(_)
+            | Entry::Added(_)
+            | Entry::Retired(_)
     ) {
         return Some("an entry of a flight's journal".to_owned());
     }
@@ -111,7 +116,10 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     let left = match &before.phase {
         Phase::Cancelled => Some("a cancelled waypoint moved on"),
         // Only an act of a person, which its entry names, or the end of a budget that was used up twice.
-        Phase::Held(_) if entry.record().cause.is_none() => Some("held work moved on by itself"),
+        // Nor the end of a child that its parent does not want any more.
+        Phase::Held(_) if entry.record().cause.is_none() && after.phase != Phase::Cancelled => {
+            Some("held work moved on by itself")
+        }
         Phase::Waiting(_) if matches!(after.phase, Phase::Accepted { .. }) => {
             Some("accepted while a question was open")
         }
@@ -141,6 +149,9 @@ fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Optio
         (Phase::Accepted { report, .. }, Entry::Decided(_)) => accepted_without_evidence(*report, after),
         (Phase::Held(held), Entry::Decided(_)) => (!matches!(held.status, Status::Blocked | Status::Failed))
             .then(|| format!("held with status {:?}", held.status)),
+        (Phase::Delegated(_), Entry::Decided(_)) => {
+            after.work.is_some().then(|| "children are to do the work of one that has some".to_owned())
+        }
         (Phase::Waiting(_) | Phase::Cancelled, Entry::Decided(_)) => None,
         _ => Some("the state's phase does not fit the entry".to_owned()),
     }

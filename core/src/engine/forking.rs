@@ -77,7 +77,9 @@ impl<'a> Transition<'a> {
                 }
                 self.suspend();
             }
-            Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => return self.leave_fork(phase, redeliveries),
+            Phase::Pending | Phase::Delegated(_) | Phase::Accepted { .. } | Phase::Cancelled => {
+                return self.leave_fork(phase, redeliveries);
+            }
         }
         self.next.phase = phase;
     }

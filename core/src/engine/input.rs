@@ -26,6 +26,10 @@ use super::{Advised, Behind, HandingIn, Releasing, Taking, Voted};
 pub enum Input {
     /// Its dependencies are complete and there is room; or a branch of the fork that it is in has no turn yet.
     Open,
+    /// All children that it waits for are complete.
+    Gathered,
+    /// It is a child that its parent does not want any more.
+    Recalled,
     /// A build or repair turn ended.
     Built(Handoff<BuildOutcome>),
     /// A verifier reported.

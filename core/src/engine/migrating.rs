@@ -54,6 +54,8 @@ enum Stands<'a> {
     Gate(&'a GateId, Purpose),
     /// It is in this fork, or held in it.
     Fork(&'a OpenFork),
+    /// Its children do the work of this gate.
+    Children(&'a GateId),
 }
 
 fn stands(state: &WaypointState) -> Option<Stands<'_>> {
@@ -64,6 +66,7 @@ fn stands(state: &WaypointState) -> Option<Stands<'_>> {
         // An advisor has no gate of its own: the work is where the caller for help has it.
         Phase::InTurn(open) => Some(Stands::Turn(state.advice.as_ref().map_or(open, |advice| &advice.question.turn))),
         Phase::Waiting(question) => Some(Stands::Turn(&question.turn)),
+        Phase::Delegated(delegated) => Some(Stands::Children(&delegated.gate)),
         Phase::Held(held) => match &held.resume {
             Resume::Turn(open) => Some(Stands::Turn(open)),
             Resume::Gate { gate, purpose } => Some(Stands::Gate(gate, *purpose)),
@@ -79,6 +82,7 @@ impl<'a> Stands<'a> {
         match self {
             Self::Turn(open) => Some((&open.gate, open.purpose)),
             Self::Gate(gate, purpose) => Some((gate, *purpose)),
+            Self::Children(gate) => Some((gate, Purpose::Complete)),
             Self::Fork(fork) => fork.branches.first().map(|branch| (&branch.gate, Purpose::Complete)),
         }
     }
@@ -108,6 +112,7 @@ fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &StepContext<'a>) -
     let fits = |gate: &Gate| match stands {
         Stands::Turn(open) => is_turn_of(open, gate, cx),
         Stands::Gate(_, purpose) => is_of(*purpose, gate),
+        Stands::Children(_) => gate.duty == Duty::Delegate,
         Stands::Fork(_) => false,
     };
     if kept.is_some_and(fits) {
@@ -127,7 +132,8 @@ fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &StepContext<'a>) -
 
 fn earlier<'a>(gone: &GateId, state: &WaypointState, cx: &StepContext<'a>, workflow: &'a Workflow) -> Place<'a> {
     let before = cx.flight.gates_before(cx.waypoint, state, gone);
-    let nearest = before.iter().find_map(|id| workflow.gate(id).filter(|gate| workflow.fork_of(&gate.id).is_none()));
+    let opens = |gate: &&Gate| workflow.fork_of(&gate.id).is_none() && gate.duty != Duty::Delegate;
+    let nearest = before.iter().find_map(|id| workflow.gate(id).filter(opens));
     nearest.map_or_else(|| Place::Nowhere(workflow.first()), Place::Earlier)
 }
 
@@ -138,7 +144,7 @@ fn is_of(purpose: Purpose, gate: &Gate) -> bool {
     match purpose {
         Purpose::Build | opening::BASELINE => gate.duty == Duty::Make,
         Purpose::Verify(_) => gate.duty == Duty::Judge,
-        Purpose::Complete => gate.duty == Duty::Complete,
+        Purpose::Complete => matches!(gate.duty, Duty::Complete | Duty::Delegate),
         Purpose::Advise => false,
     }
 }
@@ -174,7 +180,7 @@ pub(super) fn reconfigured(
             turn.filter(|turn| turn.turn_id == open.turn).and_then(|turn| turn.told_or_kept().cloned())
         }
         Stands::Gate(..) => feedback.map(|feedback| *feedback),
-        Stands::Fork(_) => None,
+        Stands::Fork(_) | Stands::Children(_) => None,
     };
     let to = place(&stands, state, cx);
     let told = told.map(|told| match &to {

@@ -59,7 +59,8 @@ pub(super) fn unfit(cx: &StepContext<'_>) -> Option<Ruling> {
 /// The flight's budget is used up: what is not accepted by now fails.
 pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
-        Phase::Accepted { .. } | Phase::Held(_) | Phase::Cancelled => return EngineStep::Nothing,
+        // Its children are what uses the budget up.
+        Phase::Accepted { .. } | Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),
         Phase::Waiting(question) => Resume::Turn(question.turn.clone()),

@@ -34,7 +34,7 @@ impl Input {
 /// The waypoint is held where it is.
 pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
-        Phase::Held(_) | Phase::Cancelled => return EngineStep::Nothing,
+        Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,
         Phase::Accepted { .. } if acts::has_ended(state, cx) => return EngineStep::Nothing,
         Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
         Phase::Pending => Resume::Beginning,

@@ -8,9 +8,11 @@ use holdpoint_protocol::{
         EvidenceExpected, EvidenceSource, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose,
         VerificationRequest, VerificationRequestBody,
     },
+    checkpoint::{DocumentRef, GateDemands},
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, CriterionId, GateId, role},
+    ids::{ArtifactId, CriterionId, GateId, WaypointId, role},
     plan::{Check, Criterion, Guard, Plan, TurnBudget},
+    proposal::ProposalBounds,
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
     workflow::{GateBrief, GateContext},
@@ -20,6 +22,7 @@ use super::{Fresh, StepContext, checkpoints as settled, turns};
 use crate::{
     checkpoints,
     gates::{Duty, Gate},
+    plan::WAYPOINTS_MAX,
 };
 
 fn origin(id: &ArtifactId, cx: &StepContext<'_>) -> Origin {
@@ -169,18 +172,41 @@ pub(super) fn build_request(
             ..gate.context.clone()
         },
         dependencies: dependencies(cx),
-        documents: next.documents.clone(),
+        documents: documents(next, cx),
         conversation: None,
     }
 }
 
 /// What the waypoint depends on, as far as it landed.
 fn dependencies(cx: &StepContext<'_>) -> Vec<DependencyOutcome> {
-    let landed = cx.waypoint.depends_on.iter().filter_map(|id| Some((id, cx.flight.landing(id)?)));
+    landed(cx.waypoint.depends_on.iter(), cx)
+}
+
+fn landed<'a>(waypoints: impl Iterator<Item = &'a WaypointId>, cx: &StepContext<'_>) -> Vec<DependencyOutcome> {
+    let landed = waypoints.filter_map(|id| Some((id, cx.flight.landing(id)?)));
     let title = |id| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
     landed
         .map(|(id, landed)| DependencyOutcome { waypoint: id.clone(), title: title(id), commit: landed.commit.clone() })
         .collect()
+}
+
+/// The documents that its turns have: those of its own gates, and of its parent's where no gate of its own has that name.
+fn documents(next: &WaypointState, cx: &StepContext<'_>) -> Vec<DocumentRef> {
+    let is_own = |document: &DocumentRef| next.documents.iter().any(|own| own.gate == document.gate);
+    let inherited = cx.flight.inherited(&cx.waypoint.id).iter().filter(|document| !is_own(document));
+    inherited.chain(&next.documents).cloned().collect()
+}
+
+/// What a gate demands in this flight: what it proposes has to fit in.
+pub(super) fn demands(gate: &Gate, cx: &StepContext<'_>) -> GateDemands {
+    let demands = gate.context.demands.clone();
+    let room = WAYPOINTS_MAX.saturating_sub(cx.flight.planned_count());
+    let bounds = |declared: ProposalBounds| ProposalBounds {
+        waypoints: declared.waypoints.min(u32::try_from(room).unwrap_or(u32::MAX)),
+        scope: cx.waypoint.scope.clone(),
+        checked: !cx.flight.submitted.fleet.judge,
+    };
+    GateDemands { proposes: demands.proposes.map(bounds), ..demands }
 }
 
 /// What an agent or a person completes.
@@ -205,7 +231,7 @@ pub(super) fn completion_request(
         role_description: gate.role_description.clone().filter(|_| link == 0),
         default_outcome: default_outcome.filter(|_| is_agents),
         budget: is_agents.then(budget),
-        context: gate.context.clone(),
+        context: GateContext { demands: demands(gate, cx), ..gate.context.clone() },
         can_reject: gate.can_reject,
         people: gate.people_at(link).to_vec(),
         base,
@@ -213,7 +239,8 @@ pub(super) fn completion_request(
         tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
         bundles,
         report: next.verified.as_ref().map(|verified| verified.report),
-        documents: if is_agents { next.documents.clone() } else { Vec::new() },
+        documents: if is_agents { documents(next, cx) } else { Vec::new() },
+        children: if is_agents { landed(cx.flight.children(&cx.waypoint.id), cx) } else { Vec::new() },
         feedback,
         advice: None,
     }

@@ -98,7 +98,7 @@ fn is_merged(phase: &Phase) -> bool {
             Resume::Beginning | Resume::Fork => false,
         },
         Phase::Accepted { .. } | Phase::Cancelled => true,
-        Phase::Pending | Phase::Forked => false,
+        Phase::Pending | Phase::Forked | Phase::Delegated(_) => false,
     }
 }
 

@@ -7,6 +7,7 @@ mod alone;
 mod arrivals;
 mod building;
 mod checkpoints;
+mod children;
 mod courses;
 mod dead;
 pub(crate) mod desk;

@@ -6,7 +6,7 @@
 use holdpoint_protocol::{
     artifact::{Disposition, Metered, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
     checkpoint::{DocumentRef, GateDocument},
-    ids::{AgentName, ArtifactId, GateId, role},
+    ids::{AgentName, ArtifactId, GateId, RoleId, role},
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::{BlockReason, ReasonCode},
     state::{
@@ -20,7 +20,7 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, StepContext,
     arrival::{self, Arrival},
-    forking, funding, opening, taking,
+    delegating, forking, funding, opening, taking,
     turns::{self, Opening},
     visits,
 };
@@ -139,7 +139,7 @@ impl<'a> Transition<'a> {
 
     /// Closes the open visit of the gate whose turn it was.
     pub(super) fn exited(mut self, outcome: Outcome) -> Self {
-        let gate = self.before.phase.turn().map(|open| &open.gate);
+        let gate = self.before.phase.turn().map(|open| &open.gate).or_else(|| delegating::gate(self.before));
         let mut open = self.next.history.iter_mut().rev().filter(|visit| visit.exited.is_none());
         if let Some(visit) = open.find(|visit| gate == Some(&visit.gate)) {
             visit.exited = Some(self.cx.now);
@@ -406,11 +406,11 @@ impl<'a> Transition<'a> {
     }
 
     /// Opens a gate visit, unless the gate is open already.
-    pub(super) fn visit(&mut self, open: &OpenTurn) {
-        if self.next.history.iter().any(|visit| visit.exited.is_none() && visit.gate == open.gate) {
+    pub(super) fn visit(&mut self, gate: &GateId, role: &RoleId) {
+        if self.next.history.iter().any(|visit| visit.exited.is_none() && visit.gate == *gate) {
             return;
         }
-        let (gate, role) = (open.gate.clone(), open.role.clone());
+        let (gate, role) = (gate.clone(), role.clone());
         let visit =
             GateVisit { gate, role, agent: None, entered: self.cx.now, exited: None, outcome: None, artifact: None };
         visits::push(&mut self.next, visit);
@@ -435,9 +435,10 @@ pub(super) fn reworks_left(state: &WaypointState, cx: &StepContext<'_>) -> bool 
     state.counters.reworks < reworks_granted(state, cx)
 }
 
-/// How many reworks there are: the plan's, and what people granted.
+/// How many reworks there are: the waypoint's own or the plan's, and what people granted.
 pub(super) fn reworks_granted(state: &WaypointState, cx: &StepContext<'_>) -> u32 {
-    cx.flight.submitted.plan.policy.max_reworks.saturating_add(state.counters.granted)
+    let planned = cx.waypoint.max_reworks.unwrap_or(cx.flight.submitted.plan.policy.max_reworks);
+    planned.saturating_add(state.counters.granted)
 }
 
 /// The status of a waypoint as far as its own journal shows: landing is the flight's.
@@ -451,7 +452,7 @@ pub fn phase_status(state: &WaypointState) -> Status {
         Phase::Pending => Status::Pending,
         Phase::InTurn(open) if open.people => Status::Waiting,
         Phase::InTurn(_) | Phase::Forked | Phase::Accepted { .. } => Status::Running,
-        Phase::Waiting(_) => Status::Waiting,
+        Phase::Waiting(_) | Phase::Delegated(_) => Status::Waiting,
         Phase::Held(held) => held.status,
         Phase::Cancelled => Status::Cancelled,
     }

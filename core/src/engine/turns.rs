@@ -78,13 +78,17 @@ pub(super) fn purpose(gate: &Gate) -> Purpose {
     match gate.duty {
         Duty::Make => Purpose::Build,
         Duty::Judge => Purpose::Verify(VerificationPurpose::Handoff),
-        Duty::Complete => Purpose::Complete,
+        // Of a gate at which no turn opens this is never the purpose of one.
+        Duty::Complete | Duty::Delegate => Purpose::Complete,
     }
 }
 
 /// Opens a turn from a state whose base and work are settled.
 pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling: Option<&Ruling>) -> EngineStep {
     let (cx, fresh) = (transition.cx, transition.fresh);
+    if opening.gate.duty == Duty::Delegate {
+        return transition.delegate(opening.gate);
+    }
     let mut open = open_turn(&opening, cx, fresh);
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
@@ -94,7 +98,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
             return transition.hold(resume, Ruled { ruling, feedback: opening.feedback.map(feedback::on_kept_work) });
         }
     };
-    transition.visit(&open);
+    transition.visit(&open.gate, &open.role);
     transition.forget_prose();
     if let Some(ruling) = ruling {
         transition.remember(ruling);
@@ -170,7 +174,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         Funded::Reserve(need) => return EngineStep::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => return transition.hold(Resume::Turn(earlier.clone()), ruling.into()),
     };
-    transition.visit(&open);
+    transition.visit(&open.gate, &open.role);
     transition.forget_prose();
     transition.go_to(Phase::InTurn(open.clone()));
     let mut turn = turn;

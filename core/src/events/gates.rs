@@ -82,7 +82,7 @@ pub struct WaypointAtGate {
     pub flight: FlightId,
     /// The waypoint.
     pub waypoint: WaypointId,
-    /// What it waits for: `agent`, `person`, `answer`, or `held` for a person to have it tried again.
+    /// What it waits for: `agent`, `person`, `answer`, `children`, or `held` for a person to have it tried again.
     pub waits_for: &'static str,
     /// The role that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]

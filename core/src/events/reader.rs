@@ -10,6 +10,7 @@ use holdpoint_protocol::{
     artifact::{Act, Completion, Handed, HandedHead, Verb},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::{Entry, Sequence, Submitted},
+    plan::Waypoint,
     state::{OpenTurn, Phase, WaypointState},
     workflow::WorkflowSpec,
 };
@@ -162,6 +163,9 @@ impl FlightReader {
             }
             flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
         }
+        if let (Entry::Added(added), Some(flight)) = (entry, &mut self.flight) {
+            flight.own.extend(workflows_of(&added.waypoints));
+        }
         let nothing =
             || EntryEffect { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
         let Some(waypoint) = waypoint else { return nothing() };
@@ -269,7 +273,6 @@ impl Opened {
 impl Flight {
     fn of(submitted: &Submitted) -> Self {
         let specs = submitted.workflows.iter().map(|recorded| &recorded.workflow);
-        let own = submitted.plan.waypoints.iter();
         let mut listings = Listings::default();
         listings.push(submitted.record.at, specs.clone());
         Self {
@@ -278,7 +281,7 @@ impl Flight {
             project: submitted.plan.plan.clone(),
             workflow: submitted.plan.workflow.clone(),
             specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
-            own: own.filter_map(|waypoint| Some((waypoint.id.clone(), waypoint.workflow.clone()?))).collect(),
+            own: workflows_of(&submitted.plan.waypoints).collect(),
             listings,
         }
     }
@@ -291,6 +294,11 @@ impl Flight {
         let planned = self.own.values_mut().chain(std::iter::once(&mut self.workflow));
         planned.filter(|name| *name == ONE_GATE).for_each(|name| first.clone_into(name));
     }
+}
+
+/// The workflows that waypoints name for themselves.
+fn workflows_of(planned: &[Waypoint]) -> impl Iterator<Item = (WaypointId, String)> + '_ {
+    planned.iter().filter_map(|waypoint| Some((waypoint.id.clone(), waypoint.workflow.clone()?)))
 }
 
 /// The turn that a handoff answers.

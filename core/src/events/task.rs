@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Timestamp,
     ids::{AgentName, GateId, RoleId, WaypointId},
-    journal::{Entry, Submitted},
+    journal::Entry,
     plan::Waypoint,
     state::{GateVisit, Outcome, Phase, WaypointState},
     turn::Feedback,
@@ -168,7 +168,8 @@ impl TaskGatherer {
     /// Takes an entry, with what the reader of its flight made of it.
     pub fn take(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         match entry {
-            Entry::Submitted(submitted) => self.planned = planned(submitted, &self.waypoint),
+            Entry::Submitted(submitted) => self.plan(&submitted.plan.waypoints, submitted.record.at),
+            Entry::Added(added) => self.plan(&added.waypoints, added.record.at),
             Entry::Landed(landed) if landed.waypoint == self.waypoint => self.landed = true,
             _ => {}
         }
@@ -185,6 +186,11 @@ impl TaskGatherer {
         for left in closed(&told.before, after) {
             self.history.push(visit(left, said));
         }
+    }
+
+    fn plan(&mut self, planned: &[Waypoint], at: Timestamp) {
+        let found = planned.iter().find(|planned| planned.id == self.waypoint);
+        self.planned = self.planned.take().or_else(|| Some((found?.clone(), at)));
     }
 
     /// The waypoint; `None` if the plan of the flight has none of this name.
@@ -217,11 +223,6 @@ impl TaskGatherer {
             metadata: planned.metadata,
         })
     }
-}
-
-fn planned(submitted: &Submitted, waypoint: &WaypointId) -> Option<(Waypoint, Timestamp)> {
-    let found = submitted.plan.waypoints.iter().find(|planned| planned.id == *waypoint)?;
-    Some((found.clone(), submitted.record.at))
 }
 
 fn review(feedback: &Feedback) -> Option<Review> {
@@ -257,7 +258,7 @@ fn status(state: Option<&WaypointState>, landed: bool) -> TaskStatus {
     match &state.phase {
         Phase::Pending => TaskStatus::Ready,
         _ if landed => TaskStatus::Complete,
-        Phase::InTurn(_) | Phase::Forked => TaskStatus::InProgress,
+        Phase::InTurn(_) | Phase::Forked | Phase::Delegated(_) => TaskStatus::InProgress,
         Phase::Accepted { .. } if state.lands() => TaskStatus::InProgress,
         Phase::Accepted { .. } => TaskStatus::Complete,
         Phase::Waiting(_) | Phase::Held(_) | Phase::Cancelled => TaskStatus::Blocked,

@@ -67,6 +67,8 @@ pub enum PlaceKind {
     Person,
     /// An answer to a question.
     Answer,
+    /// Its children, which do its work.
+    Children,
     /// A person: it is held.
     Held,
 }
@@ -79,6 +81,7 @@ impl PlaceKind {
             Self::Agent => "agent",
             Self::Person => "person",
             Self::Answer => "answer",
+            Self::Children => "children",
             Self::Held => "held",
         }
     }
@@ -106,6 +109,10 @@ fn place(state: &WaypointState, phase: &Phase) -> Option<StoppedAt> {
         Phase::InTurn(open) if open.people => Some(at(open, PlaceKind::Person, entered(open))),
         Phase::InTurn(open) if open.asking().is_some() => Some(at(open, PlaceKind::Answer, entered(open))),
         Phase::InTurn(open) => Some(at(open, PlaceKind::Agent, entered(open))),
+        Phase::Delegated(delegated) => {
+            let gate = Some(delegated.gate.clone());
+            Some(StoppedAt { gate, role: None, kind: PlaceKind::Children, since: delegated.since })
+        }
         Phase::Waiting(question) => Some(at(&question.turn, PlaceKind::Answer, question.since)),
         Phase::Held(held) => {
             let gate = match &held.resume {

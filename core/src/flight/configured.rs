@@ -225,6 +225,6 @@ fn flown(today: &WorkflowSpec, began: Option<&WorkflowSpec>) -> Option<Workflow>
     };
     let mut workflow = without(&|_| false).or_else(|| without(&judges)).or_else(|| without(&|_| true))?;
     // A declared one is bounded by how often work comes to its gates, a built-in one by reworks.
-    workflow.entries_max = (!workflows::is_built_in(&today.name)).then_some(ENTRIES_MAX);
+    workflow.entries_max = (!workflows::is_built_in(today)).then_some(ENTRIES_MAX);
     Some(workflow)
 }

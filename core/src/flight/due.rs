@@ -11,6 +11,7 @@ use holdpoint_protocol::{
 
 use super::{
     FlightState, Waypoints,
+    family::families,
     refused::RefusedRoles,
     status,
     train::{self, Yard},
@@ -37,6 +38,12 @@ pub enum Due {
     Unanswered(WaypointId),
     /// The flight's wall budget is used up.
     Budget(WaypointId),
+    /// It is to have children, which are not added yet.
+    Delegate(WaypointId),
+    /// All children that it waits for are complete.
+    Gather(WaypointId),
+    /// It is a child that its parent does not want any more.
+    Recall(WaypointId),
     /// A person ended the flight, and this waypoint is not over.
     Cancel(WaypointId),
     /// It is at a gate that is gone, or whose turn is another role's, by the workflows of today.
@@ -58,6 +65,9 @@ impl Due {
             | Self::Deadline(waypoint, _)
             | Self::Unanswered(waypoint)
             | Self::Budget(waypoint)
+            | Self::Delegate(waypoint)
+            | Self::Gather(waypoint)
+            | Self::Recall(waypoint)
             | Self::Cancel(waypoint)
             | Self::Migrate(waypoint)
             | Self::Join(waypoint)
@@ -86,7 +96,13 @@ pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard:
     }
     let mut all = over_budget(flight, waypoints, now);
     all.extend(migrating(flight, waypoints, now).map(Due::Migrate));
-    all.extend(train::landing(flight, waypoints, yard));
+    let families = families(flight, waypoints);
+    // Nothing of a child lands that nobody wants.
+    let is_recalled = |due: &Due| families.contains(&Due::Recall(due.waypoint().clone()));
+    let mut landing = train::landing(flight, waypoints, yard);
+    landing.retain(|due| !is_recalled(due));
+    all.extend(families);
+    all.extend(landing);
     all.extend(forks(flight, waypoints));
     all.extend(deadlines(flight, waypoints, now));
     all.extend(opening(flight, waypoints, yard));
@@ -99,7 +115,7 @@ pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<Way
         return Vec::new();
     }
     let ended = |id: &WaypointId| status(flight, waypoints, id).is_over();
-    let left = flight.submitted.plan.waypoints.iter().filter(|waypoint| !ended(&waypoint.id));
+    let left = flight.all_planned().filter(|waypoint| !ended(&waypoint.id));
     left.map(|waypoint| waypoint.id.clone()).collect()
 }
 
@@ -135,7 +151,7 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp
         _ => None,
     });
     let refused = RefusedRoles::of(waypoints);
-    let spending = || flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w, &refused));
+    let spending = || flight.all_planned().any(|w| is_spending(flight, waypoints, w, &refused));
     waits.chain(flight.wall_end(now).filter(|_| spending())).min()
 }
 
@@ -159,7 +175,7 @@ fn over_budget(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> V
         return Vec::new();
     }
     let refused = RefusedRoles::of(waypoints);
-    let spending = flight.submitted.plan.waypoints.iter().filter(|w| is_spending(flight, waypoints, w, &refused));
+    let spending = flight.all_planned().filter(|w| is_spending(flight, waypoints, w, &refused));
     spending.map(|w| Due::Budget(w.id.clone())).collect()
 }
 
@@ -196,7 +212,7 @@ fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec
 /// the plan's order.
 fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Option<Due> {
     if let Some(max) = flight.submitted.fleet.parallel {
-        let running = waypoints.iter().filter(|(id, state)| status_of(flight, id, state) == Status::Running);
+        let running = waypoints.iter().filter(|(id, state)| status_of(flight, waypoints, id, state) == Status::Running);
         if running.take(max as usize).count() == max as usize {
             return None;
         }

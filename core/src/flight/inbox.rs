@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
-use super::{FlightState, Waypoints, view::held_in};
+use super::{FlightState, Waypoints, family::stuck, view::held_in};
 use crate::engine;
 
 /// One thing that waits.
@@ -54,13 +54,18 @@ pub struct OpenQuestion {
 pub fn waits(flight: &FlightState, waypoints: &Waypoints) -> Vec<Waits> {
     let mut all: Vec<Waits> = waypoints
         .iter()
-        .flat_map(|(id, state)| state.phases().filter_map(move |phase| waiting(flight, id, state, phase)))
+        .flat_map(|(id, state)| state.phases().filter_map(move |phase| waiting((flight, waypoints), id, state, phase)))
         .collect();
     all.sort_by(|one, other| one.since.cmp(&other.since).then_with(|| one.waypoint.cmp(&other.waypoint)));
     all
 }
 
-fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Option<Waits> {
+fn waiting(
+    (flight, waypoints): (&FlightState, &Waypoints),
+    id: &WaypointId,
+    state: &WaypointState,
+    phase: &Phase,
+) -> Option<Waits> {
     let mut taken_by = None;
     let (kind, gate, since, question) = match phase {
         Phase::InTurn(open) if open.people => {
@@ -89,6 +94,10 @@ fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: 
             let kind = if held.status == Status::Failed { InboxKind::Failed } else { InboxKind::Held };
             (kind, held_in(state, held), held.since, None)
         }
+        Phase::Delegated(delegated) => {
+            stuck(flight, waypoints, id, delegated).next()?;
+            (InboxKind::Held, Some(delegated.gate.clone()), delegated.since, None)
+        }
         Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => return None,
     };
     let reference = engine::reference(state, phase)?;
@@ -106,6 +115,7 @@ fn concerned(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase
             let gate = flight.workflow_of(planned, state).and_then(|workflow| workflow.gate(&open.gate));
             gate.map(|gate| gate.people_at(open.link).to_vec()).unwrap_or_default()
         }
+        Phase::Delegated(_) => flight.notified(planned),
         Phase::Held(held) => {
             let mut all = flight.notified(planned);
             for person in chain(flight, planned, state, held) {
@@ -167,9 +177,7 @@ fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase:
         Phase::InTurn(open) if engine::waits_to_be_taken(open) => vec![Verb::Take],
         Phase::InTurn(open) if open.people => {
             let can_reject = flight
-                .submitted
-                .plan
-                .waypoint(id)
+                .planned(id)
                 .and_then(|waypoint| flight.workflow_of(waypoint, state)?.gate(&open.gate))
                 .is_some_and(|gate| gate.can_reject);
             let reject = can_reject.then_some(Verb::Reject);
@@ -187,7 +195,7 @@ fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase:
             let retry = elsewhere.then_some(Verb::Retry);
             [Some(Verb::Answer), retry].into_iter().flatten().collect()
         }
-        Phase::Held(_) => vec![Verb::Retry],
+        Phase::Held(_) | Phase::Delegated(_) => vec![Verb::Retry],
         Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => Vec::new(),
     }
 }

@@ -1,47 +1,69 @@
-//! Finding waypoints in a flight's plan. A plan has thousands, and every event asks for some of them.
+//! The plan of a flight as it is now: what was submitted, and the waypoints that were added since. Nothing else reads either list. A
+//! plan has thousands of them, and every event asks for some.
 
 use std::iter::Peekable;
 
 use holdpoint_protocol::{
     ids::WaypointId,
-    plan::{Plan, Waypoint},
+    plan::Waypoint,
     state::{Phase, WaypointState},
 };
 
 use super::{FlightState, Waypoints};
 
-/// Places in a plan, in the order of the waypoints' ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Places(Vec<u32>);
-
-impl Places {
-    pub(super) fn of(plan: &Plan) -> Self {
-        let mut places: Vec<u32> = (0..).take(plan.waypoints.len()).collect();
-        places.sort_by_key(|at| plan.waypoints.get(*at as usize).map(|waypoint| &waypoint.id));
-        Self(places)
-    }
+/// What was added to a plan, and where each waypoint is in it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Planned {
+    /// In the order in which they were added: they stand behind those that were submitted.
+    added: Vec<Waypoint>,
+    /// Places in the whole plan, in the order of the waypoints' ids.
+    places: Vec<u32>,
 }
 
 impl FlightState {
+    /// Takes waypoints in; at first none but those that were submitted.
+    pub(super) fn plan_more(&mut self, added: &[Waypoint]) {
+        self.planned.added.extend_from_slice(added);
+        let mut places: Vec<u32> = (0..).take(self.planned_count()).collect();
+        places.sort_by_key(|at| self.planned_at(*at as usize).map(|waypoint| &waypoint.id));
+        self.planned.places = places;
+    }
+
+    /// Every waypoint of the plan, in its order.
+    pub fn all_planned(&self) -> impl DoubleEndedIterator<Item = &Waypoint> {
+        self.submitted.plan.waypoints.iter().chain(&self.planned.added)
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn planned_count(&self) -> usize {
+        self.submitted.plan.waypoints.len() + self.planned.added.len()
+    }
+
+    /// The waypoint at a place of the plan.
+    pub(super) fn planned_at(&self, place: usize) -> Option<&Waypoint> {
+        let submitted = &self.submitted.plan.waypoints;
+        submitted.get(place).or_else(|| self.planned.added.get(place.checked_sub(submitted.len())?))
+    }
+
     /// A waypoint as it is planned.
     #[must_use]
     pub fn planned(&self, id: &WaypointId) -> Option<&Waypoint> {
-        self.submitted.plan.waypoints.get(self.place(id)?)
+        self.planned_at(self.place(id)?)
     }
 
     /// Where a waypoint is in the plan.
     pub(super) fn place(&self, id: &WaypointId) -> Option<usize> {
-        let plan = &self.submitted.plan.waypoints;
-        let before = |at: &u32| plan.get(*at as usize).is_some_and(|waypoint| waypoint.id < *id);
-        let at = *self.places.0.get(self.places.0.partition_point(before))? as usize;
-        plan.get(at).filter(|waypoint| waypoint.id == *id).map(|_| at)
+        let places = &self.planned.places;
+        let before = |at: &u32| self.planned_at(*at as usize).is_some_and(|waypoint| waypoint.id < *id);
+        let at = *places.get(places.partition_point(before))? as usize;
+        self.planned_at(at).filter(|waypoint| waypoint.id == *id).map(|_| at)
     }
 
     /// What has not begun, by id, each with its place in the plan. Both lists are in the order of ids: nothing is looked up.
     pub(super) fn not_begun<'a>(&'a self, waypoints: &'a Waypoints) -> impl Iterator<Item = (usize, &'a Waypoint)> {
-        let plan = &self.submitted.plan.waypoints;
         let mut begun = waypoints.iter().filter(|(_, state)| state.phase != Phase::Pending).peekable();
-        let all = self.places.0.iter().filter_map(|at| Some((*at as usize, plan.get(*at as usize)?)));
+        let all = self.planned.places.iter().filter_map(|at| Some((*at as usize, self.planned_at(*at as usize)?)));
         all.filter(move |(_, waypoint)| !is_next(&mut begun, &waypoint.id))
     }
 }

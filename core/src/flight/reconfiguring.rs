@@ -116,37 +116,37 @@ fn flown_by(flight: &FlightState, sent: &[WorkflowSpec]) -> Result<Vec<RecordedW
     for (n, workflow) in sent.iter().enumerate() {
         let name = &workflow.name;
         let earlier = sent.iter().take(n).any(|other| other.name == *name);
-        if earlier || workflows::is_built_in(name) {
+        if earlier || workflows::is_reserved(name) {
             let message = format!("workflow {name} is built in, or is there twice");
             return refuse(ActCode::Invalid, message, "give it another name");
         }
     }
     let recorded = |name: &str| {
-        let sent = || sent.iter().find(|workflow| workflow.name == name).cloned();
-        let Some(spec) = workflows::built_in(name).or_else(sent) else {
+        let Some(spec) = workflows::named(name, sent) else {
             let message = format!("the flight goes by workflow {name}, and it is not declared any more");
             return refuse(ActCode::Invalid, message, "declare it again: running work cannot change to another one");
         };
         match Workflow::try_new(&spec) {
-            Ok(_) => Ok(spec.into()),
+            Ok(_) => Ok(spec),
             Err(error) => {
                 let message = format!("workflow {name} cannot be flown: {error}");
                 refuse(ActCode::Invalid, message, "`holdpoint workflow check` shows everything that is wrong")
             }
         }
     };
+    let nested = |name: &str| {
+        let message = format!("workflow {name} is that of children, and has children itself");
+        Refusal::act(ActCode::Invalid, message, "fly children by a workflow that has none")
+    };
     // What adopts goes first: that is how the flight knows it again.
-    let adopting = adopting(flight, sent).map(|name| recorded(&name)).transpose()?;
-    let mut all: Vec<RecordedWorkflow> = adopting.into_iter().collect();
-    let adopts = !all.is_empty();
-    for name in workflows::used(&flight.submitted.plan) {
-        let is_there = all.iter().any(|known| known.workflow.name == name);
-        let is_adopted = adopts && name == ONE_GATE;
-        if !is_there && !is_adopted {
-            all.push(recorded(name)?);
-        }
-    }
-    Ok(all)
+    let adopting = adopting(flight, sent);
+    let used = workflows::used(&flight.submitted.plan).into_iter().map(str::to_owned);
+    let is_adopted = |name: &String| adopting.is_some() && name == ONE_GATE;
+    // Also by which children are flown that there are already.
+    let of_children = flight.all_planned().filter_map(|waypoint| waypoint.workflow.clone());
+    let names = adopting.iter().cloned().chain(used.chain(of_children).filter(|name| !is_adopted(name)));
+    let all = workflows::with_children(names.collect::<Vec<_>>(), recorded, nested)?;
+    Ok(all.into_iter().map(RecordedWorkflow::from).collect())
 }
 
 /// The workflow that takes in what began before the project had any: the first one that is sent, and from then on the same

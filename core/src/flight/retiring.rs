@@ -31,7 +31,7 @@ fn others(more: usize) -> String {
 /// # Errors
 /// [`NotOver`] names those that have not.
 pub fn retirable(flight: &FlightState, waypoints: &Waypoints) -> Result<(), NotOver> {
-    let planned = flight.submitted.plan.waypoints.iter().map(|waypoint| &waypoint.id);
+    let planned = flight.all_planned().map(|waypoint| &waypoint.id);
     let is_open = |id: &&WaypointId| !status(flight, waypoints, id).is_over();
     let mut open: Vec<WaypointId> = planned.filter(is_open).cloned().collect();
     if open.is_empty() {

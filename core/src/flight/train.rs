@@ -174,7 +174,8 @@ impl<'a> Lot<'a> {
         };
         let index = flight.place(id).filter(|_| flight.landing(id).is_none())?;
         let again = state.stacked.as_ref().map(|stacked| Place::Again(stacked.since, index));
-        let new = at.map(|at| Place::New(flight.submitted.plan.waypoints[index].priority, at, index));
+        let priority = flight.planned_at(index)?.priority;
+        let new = at.map(|at| Place::New(priority, at, index));
         Some(Self { car: Car { id, state, tree: &work.tree, open }, place: again.or(new), index })
     }
 

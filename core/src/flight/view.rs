@@ -7,9 +7,15 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Branch, BranchStanding, Held, OpenTurn, Phase, Resume, Status, WaypointState},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
+    workflow::WorkflowSpec,
 };
 
-use super::{FlightState, Waypoints, actions, due::cancelling, refused::RefusedRoles};
+use super::{
+    FlightState, Waypoints, actions,
+    due::cancelling,
+    family::{awaited, families, remediation, stuck},
+    refused::RefusedRoles,
+};
 use crate::{engine, pages, workflows};
 
 /// The branch that a flight's accepted work is on.
@@ -28,11 +34,11 @@ pub fn attempt_branch(flight: &FlightId, waypoint: &WaypointId, attempt: u32) ->
 /// The public status of one waypoint.
 #[must_use]
 pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {
-    waypoints.get(id).map_or(Status::Pending, |state| status_of(flight, id, state))
+    waypoints.get(id).map_or(Status::Pending, |state| status_of(flight, waypoints, id, state))
 }
 
 /// The same of a waypoint whose state is at hand.
-pub(super) fn status_of(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> Status {
+pub(super) fn status_of(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId, state: &WaypointState) -> Status {
     match &state.phase {
         Phase::Accepted { .. } => {
             if !state.lands() || flight.landing(id).is_some() {
@@ -41,6 +47,8 @@ pub(super) fn status_of(flight: &FlightState, id: &WaypointId, state: &WaypointS
                 Status::Running
             }
         }
+        // What its children wait for is theirs to say, but for what only people can do.
+        Phase::Delegated(delegated) if stuck(flight, waypoints, id, delegated).next().is_some() => Status::Blocked,
         _ => engine::phase_status(state),
     }
 }
@@ -58,24 +66,26 @@ pub(super) fn depends_on_complete(flight: &FlightState, waypoints: &Waypoints, w
 /// How the flight stands (contract, exit codes: 1 when nothing but people can move it on).
 #[must_use]
 pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatus {
-    let plan = &flight.submitted.plan.waypoints;
-    if !cancelling(flight, waypoints).is_empty() {
+    if !cancelling(flight, waypoints).is_empty() || !families(flight, waypoints).is_empty() {
         return FlightStatus::Running;
     }
     let refused = RefusedRoles::of(waypoints);
     // Asked after every event: a flight on its way is recognised without looking at all of a long plan twice.
-    if waypoints.iter().any(|(id, state)| status_of(flight, id, state) == Status::Running)
+    if waypoints.iter().any(|(id, state)| status_of(flight, waypoints, id, state) == Status::Running)
         || flight.not_begun(waypoints).any(|(_, waypoint)| {
             depends_on_complete(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none()
         })
     {
         return FlightStatus::Running;
     }
-    let all = |wanted: Status| plan.iter().all(|w| status(flight, waypoints, &w.id) == wanted);
+    let all = |wanted: Status| flight.all_planned().all(|w| status(flight, waypoints, &w.id) == wanted);
     if all(Status::Complete) {
         return FlightStatus::Accepted;
     }
-    let waiting = plan.iter().any(|w| status(flight, waypoints, &w.id) == Status::Waiting);
+    let delegates = |state: &WaypointState| matches!(state.phase, Phase::Delegated(_));
+    let waiting = waypoints
+        .iter()
+        .any(|(id, state)| !delegates(state) && status_of(flight, waypoints, id, state) == Status::Waiting);
     if waiting { FlightStatus::Waiting } else { FlightStatus::Incomplete }
 }
 
@@ -92,7 +102,7 @@ pub fn view(
     let plan = &flight.submitted.plan;
     let is_first = after.is_none();
     let from = match after {
-        Some(after) => plan.waypoints.iter().position(|waypoint| waypoint.id == *after)? + 1,
+        Some(after) => flight.place(after)? + 1,
         None => 0,
     };
     let head = FlightView {
@@ -114,7 +124,7 @@ pub fn view(
         workflows: if is_first { flown(flight) } else { Vec::new() },
     };
     let refused = RefusedRoles::of(waypoints);
-    let shown = plan.waypoints.iter().skip(from).map(|planned| {
+    let shown = flight.all_planned().skip(from).map(|planned| {
         let mut waypoint = waypoint_view(flight, waypoints, planned);
         let kept = refused.keeps(flight, planned).filter(|_| waypoint.status == Status::Pending);
         waypoint.waits_for.extend(kept.cloned());
@@ -131,8 +141,8 @@ pub fn view(
 fn flown(flight: &FlightState) -> Vec<FlownWorkflow> {
     let declared = flight.configured.recorded().iter();
     // A flight without a workflow of its project is adopted by one: a search for drift has to see it.
-    let shown = |name: &str| !workflows::is_built_in(name) || name == workflows::ONE_GATE;
-    declared.filter(|one| shown(&one.workflow.name)).map(FlownWorkflow::from).collect()
+    let shown = |spec: &WorkflowSpec| !workflows::is_built_in(spec) || spec.name == workflows::ONE_GATE;
+    declared.filter(|one| shown(&one.workflow)).map(FlownWorkflow::from).collect()
 }
 
 /// One waypoint as users see it.
@@ -145,6 +155,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::Waiting(question) => Some(question.turn.gate.clone()),
         Phase::Held(held) => held_in(&state, held),
         Phase::Forked => state.fork.as_ref().map(|fork| fork.fork.clone()),
+        Phase::Delegated(delegated) => Some(delegated.gate.clone()),
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
     let turn = match &state.phase {
@@ -155,10 +166,13 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
     let branches = fork.map(|fork| fork.branches.iter().map(branch_view).collect()).unwrap_or_default();
     let status = status(flight, waypoints, &waypoint.id);
     let is_awaited = |id: &&WaypointId| self::status(flight, waypoints, id) != Status::Complete;
-    let waits_for = waypoint.depends_on.iter().filter(is_awaited).cloned().collect();
+    let children = match &state.phase {
+        Phase::Delegated(delegated) => awaited(flight, &waypoint.id, delegated),
+        _ => &[],
+    };
+    let waits_for = waypoint.depends_on.iter().chain(children).filter(is_awaited).cloned().collect();
     // A person has done what was advised on work that is under way again.
-    let remediation = state.decision.as_ref().filter(|_| status != Status::Running);
-    let remediation = remediation.and_then(|decision| decision.remediation.clone());
+    let remediation = remediation(flight, waypoints, &waypoint.id).filter(|_| status != Status::Running);
     // Recorded by an earlier version, which did not say whose receipt it is.
     let judged = !state.criteria.is_empty() || !state.guards.is_empty();
     WaypointView {
@@ -176,6 +190,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         checkpoints: state.checkpoints,
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
         self_checked: judged && flight.submitted.plan.policy.mode.is_single(),
+        parent: flight.parent(&waypoint.id).cloned(),
         depends_on: waypoint.depends_on.clone(),
         waits_for,
         rollbacks: state.counters.rollbacks,
@@ -196,6 +211,7 @@ fn changed_at(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> O
         Phase::InTurn(open) => Some(open.asking().map_or(open.opened_at, |question| question.since)),
         Phase::Waiting(question) => Some(question.since),
         Phase::Held(held) => Some(held.since),
+        Phase::Delegated(delegated) => Some(delegated.since),
         Phase::Accepted { at, .. } => Some(*at),
         Phase::Pending | Phase::Forked | Phase::Cancelled => None,
     });

@@ -15,6 +15,8 @@ pub enum Duty {
     Judge,
     /// Everything else: an outcome with a summary, by an agent or a person.
     Complete,
+    /// No turn opens: children of the waypoint do the work.
+    Delegate,
 }
 
 impl Duty {
@@ -30,6 +32,7 @@ impl Duty {
     /// The duty of a gate, whose role is on this plane.
     pub(crate) fn at(gate: &GateSpec, plane: Option<Plane>) -> Self {
         match (gate.kind, plane) {
+            (Some(GateKind::Children), _) => Self::Delegate,
             // A verifier judges whatever the gate's type is, and is refused there.
             (Some(GateKind::Inspection), _) if Self::of(&gate.role) != Self::Judge => Self::Complete,
             (_, Some(Plane::Build)) => Self::Make,

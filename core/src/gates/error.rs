@@ -108,6 +108,14 @@ pub enum GateError {
         /// The fork.
         fork: GateId,
     },
+    /// Children, or what proposes them, where they cannot be.
+    #[error("gate {gate} {why}")]
+    Misplaced {
+        /// The gate.
+        gate: GateId,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// Not a gate of this workflow.
     #[error("gate {gate} is not part of workflow {name}")]
     Unknown {
@@ -145,7 +153,7 @@ fn unfit(gate: &GateId, role: &RoleId, duty: Duty) -> String {
             "gate {gate} makes work, and agents of role {role} do not: escalate to a role with `plane: build`, or to people"
         ),
         Duty::Judge => format!("gate {gate} judges work, and escalates to people only: role {role} has none"),
-        Duty::Complete => format!(
+        Duty::Complete | Duty::Delegate => format!(
             "gate {gate} is completed, and agents of role {role} do not complete gates: escalate to another role"
         ),
     }

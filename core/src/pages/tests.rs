@@ -45,6 +45,7 @@ fn waypoint(number: usize, title: String) -> WaypointView {
         foreign_receipt: None,
         self_checked: false,
         remediation: None,
+        parent: None,
         depends_on: Vec::new(),
         waits_for: Vec::new(),
         rollbacks: 0,

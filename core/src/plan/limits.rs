@@ -48,7 +48,7 @@ pub const FILES_MAX: u64 = 10_000_000;
 pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 
 /// Rounds that a policy may allow.
-pub(super) const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
+pub(crate) const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
 /// Mutants that a criterion may ask for.
 pub(super) const MUTANTS: RangeInclusive<u64> = 1..=MUTANTS_MAX;
 /// Files that work may remove without a question.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use holdpoint_protocol::{
     checkpoint::{CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec},
     ids::WaypointId,
-    plan::{Answer, Guard, Plan, Policy, Waypoint},
+    plan::{Answer, Guard, HttpService, Plan, Policy, Waypoint},
 };
 
 pub use findings::{PlanProblem, PlanProblems};
@@ -46,10 +46,25 @@ pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let known = workflows.iter().map(|known| (known.name, known.has_verifier)).collect();
     let mut workflows = Workflows { known: &known, of_plan: true };
     workflows.of_plan = workflows.judged(at, Some(&plan.workflow), &mut found);
-    waypoints(at.key("waypoints"), plan, workflows, &mut found);
+    waypoints(at.key("waypoints"), (&plan.waypoints, plan.service.as_ref()), workflows, &mut found);
     if plan.policy.mode.is_single() {
         alone(at.key("waypoints"), &plan.waypoints, &mut found);
     }
+    found
+}
+
+/// Holds waypoints that are in no plan yet against the rules of a workflow that judges.
+pub(crate) fn validate_waypoints(planned: &[Waypoint]) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    let workflows = Workflows { known: &BTreeMap::new(), of_plan: true };
+    waypoints(At::ROOT.key("waypoints"), (planned, None), workflows, &mut found);
+    found
+}
+
+/// What is wrong with the order of such waypoints.
+pub(crate) fn validate_order(planned: &[Waypoint]) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    graph::check(At::ROOT.key("waypoints"), planned, &mut found);
     found
 }
 
@@ -179,24 +194,29 @@ fn answers(at: At<'_>, answers: &[Answer], found: &mut PlanProblems) {
     }
 }
 
-fn waypoints(at: At<'_>, plan: &Plan, workflows: Workflows<'_>, found: &mut PlanProblems) {
-    if plan.waypoints.is_empty() {
+fn waypoints(
+    at: At<'_>,
+    (planned, service): (&[Waypoint], Option<&HttpService>),
+    workflows: Workflows<'_>,
+    found: &mut PlanProblems,
+) {
+    if planned.is_empty() {
         let hint = "add `waypoints:` with at least one item of `id`, `goal` and `criteria`";
         found.add(at, "the plan has no waypoints", hint);
         return;
     }
-    if plan.waypoints.len() > WAYPOINTS_MAX {
-        let message = format!("the plan has {} waypoints, more than {WAYPOINTS_MAX}", plan.waypoints.len());
+    if planned.len() > WAYPOINTS_MAX {
+        let message = format!("the plan has {} waypoints, more than {WAYPOINTS_MAX}", planned.len());
         found.add(at.item(WAYPOINTS_MAX), message, "split it into several plans");
         return;
     }
     let mut seen = HashSet::new();
-    for (i, one) in plan.waypoints.iter().enumerate() {
+    for (i, one) in planned.iter().enumerate() {
         let at = at.item(i);
         unique(at, &one.id, "waypoints", &mut seen, found);
-        waypoint::check(at, one, (workflows, plan.service.as_ref()), found);
+        waypoint::check(at, one, (workflows, service), found);
     }
-    graph::check(at, &plan.waypoints, found);
+    graph::check(at, planned, found);
 }
 
 fn unique<'p, T: Eq + std::hash::Hash + std::fmt::Display>(

@@ -80,6 +80,7 @@ fn waypoint() -> Value {
             "tool_calls": number("Of each turn."), "output": size(), "total": {"type": "object"},
         })),
         "workflow": text("Another workflow than the plan's."),
+        "max_reworks": number("Its own bound on reworks and rollbacks."),
         "tests": {"type": "array"},
         "testsFile": text("A file of the repository with such tests."),
     }));

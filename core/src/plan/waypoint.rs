@@ -13,7 +13,7 @@ use super::{
     bdd,
     error::Problems,
     fields::Fields,
-    limits::{COUNT, MUTANTS},
+    limits::{COUNT, MUTANTS, ROUNDS},
     over_http,
     tree::{Node, Value},
 };
@@ -36,6 +36,7 @@ pub(super) const WAYPOINT_KEYS: &[&str] = &[
     "criteria",
     "budget",
     "workflow",
+    "max_reworks",
     "tests",
     "testsFile",
 ];
@@ -62,6 +63,7 @@ pub(super) fn read(
     let mut criteria = criteria(&fields, evidence, problems);
     let budget = turn_budget(&fields, problems);
     let workflow = fields.text("workflow", problems);
+    let max_reworks = fields.number("max_reworks", &ROUNDS, problems);
     let tests = bdd::tests(&fields, problems);
     criteria.extend(over_http::criteria_over_http(service, &tests, 1));
     let tests_file = fields.text("testsFile", problems);
@@ -81,17 +83,18 @@ pub(super) fn read(
         criteria,
         budget,
         workflow,
+        max_reworks,
         tests,
         tests_file,
     })
 }
 
-fn priority(fields: &Fields<'_>, problems: &mut Problems) -> Priority {
+pub(crate) fn priority(fields: &Fields<'_>, problems: &mut Problems) -> Priority {
     let choices = Priority::ALL.map(|priority| (priority.as_str(), priority));
     fields.choice("priority", "a priority", &choices, problems).unwrap_or_default()
 }
 
-fn criteria(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Vec<Criterion> {
+pub(crate) fn criteria(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Vec<Criterion> {
     let keys: Vec<&str> = ["id", "statement"].into_iter().chain(CHECK_KEYS.iter().copied()).collect();
     fields.list("criteria", problems, |node, problems| {
         let criterion = Fields::open(node, "a criterion", &keys, problems)?;

@@ -57,7 +57,7 @@ impl<B: Backend> Checkpoints<'_, B> {
                 return Ok(Established::Unready(ResultProblem::new(ExchangeErrorKind::Semantic, what)));
             }
         };
-        let WrittenDocument { title, statements, block, text } = written;
+        let WrittenDocument { title, statements, block, text, proposal: _ } = written;
         if let Some(block) = block {
             return Ok(match asks(&block).checked() {
                 Ok(question) => Established::Blocked(question),
@@ -75,7 +75,7 @@ impl<B: Backend> Checkpoints<'_, B> {
         }
         let paths: Vec<String> = touched.iter().map(|change| change.path.clone()).collect();
         let touched = checkpoints::touching(self.demands, &paths);
-        let over = HandedOver { text: &text, touched: &touched, said: &said, judged: None };
+        let over = HandedOver { text: &text, touched: &touched, said: &said, judged: None, proposal: None };
         let validation = checkpoints::validate(self.demands, &over, 0);
         let (ready, checkpoints) = (validation.handoff_ready, validation.checkpoints);
         let document = GateDocument { text, title, checkpoints, ..GateDocument::default() };

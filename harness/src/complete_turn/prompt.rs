@@ -7,7 +7,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use holdpoint_protocol::{
     state::Outcome,
-    turn::{CompletionRequest, Feedback, Turn},
+    turn::{CompletionRequest, DependencyOutcome, Feedback, Turn},
     workflow::ByOutcome,
 };
 
@@ -90,6 +90,7 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &CompletionRequest,
             let _ = writeln!(text, "## What the work is about\n\n{}\n", goal.trim_end());
         });
     }
+    sections.add(Worth::Part, |text| push_children(text, &request.children));
     if let Some(feedback) = &request.feedback {
         sections.add(Worth::Clarifications, |text| push_clarifications(text, &feedback.clarifications));
         sections.add(Worth::Feedback, |text| push_feedback(text, feedback));
@@ -103,6 +104,18 @@ fn add_wanted(sections: &mut Sections, turn: &Turn, request: &CompletionRequest,
         );
     });
     sections.add(Worth::Specifications, |text| push_tests(text, &request.tests));
+}
+
+/// What children of the waypoint made.
+fn push_children(text: &mut String, children: &[DependencyOutcome]) {
+    if children.is_empty() {
+        return;
+    }
+    text.push_str("## What landed of it\n\nOthers worked on parts of it, which a verifier judged. These landed:\n\n");
+    for child in children {
+        let _ = writeln!(text, "- `{}`: {} (commit `{}`)", child.waypoint, one_line(&child.title), child.commit);
+    }
+    text.push('\n');
 }
 
 fn place(shown: &Shown) -> &'static str {

@@ -37,7 +37,7 @@ impl Outline {
             line: books.line(),
             by: submitted.by.clone(),
             pool: submitted.fleet.pool.clone(),
-            waypoints: submitted.plan.waypoints.len(),
+            waypoints: books.flight.planned_count(),
             begun: books.begun(),
             rests_until: rests_until(books),
             waits_for_people: books.waits_for_people(),

@@ -22,7 +22,7 @@ use holdpoint_runtime::{
 };
 use tracing::Instrument as _;
 
-use super::{State, migrate, planned, trace};
+use super::{State, children::ChildrenError, migrate, planned, trace};
 use crate::{
     books::{Books, BooksError},
     shell::Shell,
@@ -56,6 +56,12 @@ pub(crate) enum ApplyError {
     NoWorkflow { flight: FlightId, waypoint: WaypointId },
     #[error("others moved the waypoint again and again")]
     Races,
+    #[error("cannot add the children of waypoint {parent}")]
+    Children {
+        parent: WaypointId,
+        #[source]
+        source: ChildrenError,
+    },
     #[error("cannot evaluate the condition of gate {gate}")]
     Condition {
         gate: GateId,
@@ -116,7 +122,7 @@ impl State {
                 return Err(ApplyError::NoWorkflow { flight: flight.clone(), waypoint: waypoint.clone() });
             };
             let first = match &input {
-                Input::Cancelled(_) | Input::Reconfigured(_) | Input::TooLarge(_) => None,
+                Input::Cancelled(_) | Input::Recalled | Input::Reconfigured(_) | Input::TooLarge(_) => None,
                 _ => Box::pin(migrate::migration(books, &shell, waypoint)).await?,
             };
             let moves = first.is_some();

@@ -64,7 +64,14 @@ impl State {
                 Due::Land(_) | Due::Merge(_) => !landing,
                 Due::Stack(_) => !stacking,
                 Due::Deadline(..) | Due::Unanswered(_) => serves && !waiting.contains(due),
-                Due::Open(_) | Due::Join(_) | Due::Migrate(_) | Due::Budget(_) | Due::Cancel(_) => true,
+                Due::Open(_)
+                | Due::Join(_)
+                | Due::Migrate(_)
+                | Due::Budget(_)
+                | Due::Delegate(_)
+                | Due::Gather(_)
+                | Due::Recall(_)
+                | Due::Cancel(_) => true,
             });
             let Some(next) = next else { return Ok(()) };
             let passed = matches!(next, Due::Deadline(..) | Due::Unanswered(_));
@@ -106,6 +113,9 @@ impl State {
             Due::Deadline(waypoint, turn) => self.deadline(waypoint, turn).await,
             Due::Unanswered(waypoint) => self.apply(waypoint, Input::AnswerOverdue, None).await.map(drop),
             Due::Migrate(waypoint) => self.migrate(waypoint).await,
+            Due::Delegate(waypoint) => Box::pin(self.add_children(waypoint)).await,
+            Due::Gather(waypoint) => self.apply(waypoint, Input::Gathered, None).await.map(drop),
+            Due::Recall(waypoint) => self.apply(waypoint, Input::Recalled, None).await.map(drop),
             Due::Cancel(waypoint) => self.cancel(waypoint).await,
             Due::Budget(waypoint) => self.apply(waypoint, Input::BudgetExhausted, None).await.map(drop),
         }

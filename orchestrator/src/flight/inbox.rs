@@ -26,7 +26,7 @@ use crate::{books::Books, shell::Shell};
 const REPORTS_MAX: usize = 4;
 
 /// Why something that waits cannot be described.
-type Unreadable = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
 /// What verifications doubt of the waypoints that wait, by the name of what waits: a journal is not read twice for it.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl State {
                 waits_until: waits.question.as_ref().and_then(|open| open.waits_until),
                 round: waits.question.as_ref().map(|_| state.counters.clarifications),
                 reason_code: state.decision.as_ref().map(|decision| decision.reason_code),
-                remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
+                remediation: flight::remediation(&books.flight, &books.waypoints, &waits.waypoint),
                 self_checked: books.flight.submitted.plan.policy.mode.is_single() && !state.criteria.is_empty(),
                 evidence: passed.flat_map(|result| result.evidence.iter().copied()).collect(),
                 doubts,
@@ -159,7 +159,7 @@ pub(super) async fn asked(bus: &Bus, asked: &Cause, kind: QuestionKind) -> Resul
 }
 
 /// A handoff that was taken, as it is stored; `None` if it is of another kind.
-async fn handed(bus: &Bus, cause: &Cause, kind: &str) -> Result<Option<Handed>, Unreadable> {
+pub(super) async fn handed(bus: &Bus, cause: &Cause, kind: &str) -> Result<Option<Handed>, Unreadable> {
     let Some(stored) = handoffs::get(bus, &cause.stream, cause.sequence).await? else { return Ok(None) };
     match Handed::decode(kind, &stored.payload, stored.content_type.as_deref()) {
         Ok(handed) => Ok(Some(handed)),

@@ -181,6 +181,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         | Entry::Answered(_)
         | Entry::Revised(_)
         | Entry::Reserved(_)
+        | Entry::Added(_)
         | Entry::Retired(_) => trace.root(),
     }
 }
@@ -362,6 +363,8 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         | Input::Died(_)
         | Input::HeadMoved(_)
         | Input::LandingFailed(_)
+        | Input::Gathered
+        | Input::Recalled
         | Input::TooLarge(_)
         | Input::BudgetExhausted => None,
     }
@@ -381,12 +384,14 @@ fn failure(input: &Input) -> Option<&'static str> {
         Input::TooLarge(_) => Some("what follows is too large for a message"),
         Input::Died(_) => Some("it ended its agents again and again"),
         Input::Cancelled(_) => Some("cancelled"),
+        Input::Recalled => Some("its parent ended, or was planned again"),
         // Open turns of a fork that its votes decide count no more.
         Input::Joined(_) => Some("superseded"),
         Input::Taken(_) => Some("a person took it over"),
         Input::Released(_) => Some("its person gave it back"),
         Input::Reconfigured(_) => Some("its gate is gone, or another role's"),
         Input::Open
+        | Input::Gathered
         | Input::Reported(_)
         | Input::Asked(_)
         | Input::Answered(_)

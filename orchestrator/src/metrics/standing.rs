@@ -200,6 +200,11 @@ impl Tracked {
             self.0.entry(id.clone()).or_insert(flight);
             return;
         }
+        if let (Entry::Added(added), Some(flight)) = (entry, self.0.get_mut(id)) {
+            let own = added.waypoints.iter().filter_map(|w| Some((w.id.clone(), w.workflow.clone()?)));
+            flight.own.extend(own);
+            flight.count += added.waypoints.len();
+        }
         if matches!(entry, Entry::Retired(_)) {
             self.0.remove(id);
         }

@@ -54,6 +54,7 @@ async fn an_agent_of_somebody_elses_hands_its_document_over_once_the_checkpoints
     let writer: RoleId = "writer".parse().unwrap();
     let world = World::with_role(&writer).await;
     let demands = GateDemands {
+        proposes: None,
         document: Some(DocumentSpec { sections: vec!["Impact".to_owned()] }),
         checkpoints: vec![checkpoint("requirements_addressed", None)],
         ..GateDemands::default()

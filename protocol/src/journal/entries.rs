@@ -11,7 +11,7 @@ use crate::{
     checkpoint::DocumentRef,
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, PoolId, RoleId, TurnId, WaypointId},
-    plan::Plan,
+    plan::{Plan, Waypoint},
     time::Millis,
     turn::Feedback,
     version::SchemaVersion,
@@ -158,6 +158,24 @@ pub struct Reserved {
     pub allowance: Limits,
     /// What the waypoint then takes up of the budget beyond what it does now.
     pub adds: Amounts,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// Waypoints are added to the flight, as the children of one that is delegated (SDLC-2). The cause is the handoff that proposes them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// Whose children they are.
+    pub parent: WaypointId,
+    /// Which children of that waypoint they are, from 1.
+    pub generation: u32,
+    /// They, as they are planned.
+    pub waypoints: Vec<Waypoint>,
+    /// What the parent's gates had handed over by then: the children's turns have it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<DocumentRef>,
     /// The journal's part.
     pub record: Record,
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     checkpoint::{
-        CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, NEEDS_MAX,
-        SCORE_MAX, TouchedPaths,
+        CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, GateDemands,
+        NEEDS_MAX, SCORE_MAX, TouchedPaths,
     },
     workflow::GateSpec,
 };
@@ -15,6 +15,7 @@ use crate::{
     checkpoints::DOCUMENT,
     gates::Duty,
     plan::{PlanProblems, path::At},
+    proposal::PROPOSAL,
 };
 
 /// Bytes of the name of a tool.
@@ -33,13 +34,21 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, fou
         }
         return;
     }
+    let duty = duty(gate, roster);
     if gate.require_human {
-        let key = if demands.checkpoints.is_empty() { at.key("document") } else { checkpoints };
+        let key = match demands {
+            GateDemands { checkpoints: own, .. } if !own.is_empty() => checkpoints,
+            GateDemands { proposes: Some(_), .. } => at.key("proposes"),
+            _ => at.key("document"),
+        };
         let message = format!("gate `{}` has no checkpoints: people complete it", gate.id);
         found.errors.add(key, message, "write what they look at as `expectations`");
         return;
     }
-    let duty = duty(gate, roster);
+    if demands.proposes.is_some() && duty != Duty::Complete {
+        let message = format!("gate `{}` does not complete anything, so that it cannot propose", gate.id);
+        found.errors.add(at.key("proposes"), message, "let a gate before it propose");
+    }
     if duty == Duty::Judge {
         of_judge(at, gate, found);
     } else {
@@ -65,12 +74,17 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, fou
     let mut seen = BTreeSet::new();
     for (i, one) in demands.checkpoints.iter().enumerate() {
         let here = checkpoints.item(i);
-        if !seen.insert(&one.name) || (one.name.as_str() == DOCUMENT && demands.document.is_some()) {
+        let implied = match one.name.as_str() {
+            DOCUMENT => demands.document.is_some(),
+            PROPOSAL => demands.proposes.is_some(),
+            _ => false,
+        };
+        if !seen.insert(&one.name) || implied {
             let message = format!("gate `{}` has two checkpoints with the name `{}`", gate.id, one.name);
             found.errors.add(
                 here.key("name"),
                 message,
-                "give each its own name; `document` is that of the document itself",
+                "give each its own name; `document` and `proposal` are those of the document and the proposal themselves",
             );
         }
         rule(here, gate, one, duty, found);
@@ -141,6 +155,11 @@ fn rule(at: At<'_>, gate: &GateSpec, one: &CheckpointSpec, duty: Duty, found: &m
             let message = "a verifier judges every guard of the plan".to_owned();
             found.errors.add(at.key("guard"), message, "write `report: guards`");
         }
+        Some(CheckpointRule::Proposal(_)) if gate.demands.proposes.is_none() => {
+            let message = format!("`proposal` looks at what is proposed, and gate `{}` proposes nothing", gate.id);
+            found.errors.add(at.key("proposal"), message, "write `proposes: true` at the gate, or remove it");
+        }
+        Some(CheckpointRule::Proposal(_)) => {}
         Some(CheckpointRule::Guard(_)) => of_work("guard", found),
         Some(CheckpointRule::Report(_)) if duty != Duty::Judge => {
             let message = format!("`report` looks at a verifier's report, and gate `{}` has none", gate.id);

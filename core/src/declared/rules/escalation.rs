@@ -82,7 +82,8 @@ fn answers(at: At<'_>, gate: &GateSpec, next: &RoleId, roster: Option<Roster<'_>
             ),
             "name a role that neither makes nor judges work",
         ),
-        Duty::Make | Duty::Complete => return,
+        // Where no turn opens, nothing escalates: that is reported with where the gate stands.
+        Duty::Make | Duty::Complete | Duty::Delegate => return,
     };
     found.errors.add(at, message, hint);
 }

@@ -8,7 +8,11 @@ use holdpoint_protocol::{
 };
 
 use super::{Findings, Roster, duty};
-use crate::{declared::project::Declared, gates::Duty, plan::path::At};
+use crate::{
+    declared::project::Declared,
+    gates::{Duty, misplaced},
+    plan::path::At,
+};
 
 /// Holds the order of a workflow's gates against every rule. Where some could not be read, only their names are looked at.
 pub(super) fn check(gates: At<'_>, declared: &Declared, roster: Option<Roster<'_>>, found: &mut Findings) {
@@ -19,6 +23,14 @@ pub(super) fn check(gates: At<'_>, declared: &Declared, roster: Option<Roster<'_
     }
     first(gates, items, found);
     verified(gates, items, roster, found);
+    if let Some((gate, why)) = misplaced(&declared.spec, |gate| duty(gate, roster)) {
+        let hint = "a gate with `proposes: true` goes before one of `type: children` with `childWorkflow`, and nobody makes work besides";
+        each(gates, items, |at, _, other| {
+            if other.id == gate.id {
+                found.errors.add(at.key("id"), format!("gate `{}` {why}", gate.id), hint);
+            }
+        });
+    }
     if declared.spec.rejection_strategy == RejectionStrategy::Named {
         targets(gates, items, found);
     }

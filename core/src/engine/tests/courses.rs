@@ -102,7 +102,7 @@ fn the_branch_is_a_line_of_verified_trees_in_the_order_of_dependencies() {
                     prop_assert_eq!(Some(&stacked.base_tree), flight.tree_of(&landed.parent));
                 }
             }
-            let planned = flight.submitted.plan.waypoint(&landed.waypoint).expect("planned");
+            let planned = flight.planned(&landed.waypoint).expect("planned");
             for dependency in &planned.depends_on {
                 let without_landing = flight.landing(dependency).is_none();
                 prop_assert!(without_landing || complete.contains(&dependency), "{dependency} landed later");
@@ -164,7 +164,7 @@ fn every_flight_comes_to_an_end_when_agents_answer() {
             .iter()
             .any(|(_, state)| is_held(state) && reason(state) == Some(ReasonCode::NotExecutable));
         for (name, status) in story.statuses() {
-            let planned = fixture.flight.submitted.plan.waypoint(&id(name)).expect("planned");
+            let planned = fixture.flight.planned(&id(name)).expect("planned");
             let mut before = planned.depends_on.iter().map(|d| fixture.status(d.as_str()));
             match status {
                 Status::Complete | Status::Blocked | Status::Failed | Status::Cancelled => {}

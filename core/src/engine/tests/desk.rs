@@ -316,7 +316,7 @@ impl Fixture {
         steered.record.previous =
             self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
         self.log_own(Entry::Steered(Box::new(steered.clone())));
-        self.flight.take_steered(&steered);
+        self.flight.take(&Entry::Steered(Box::new(steered.clone())));
         Ok(())
     }
 
@@ -334,7 +334,7 @@ impl Fixture {
         steered.record.previous =
             self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
         self.log_own(Entry::Steered(Box::new(steered.clone())));
-        self.flight.take_steered(&steered);
+        self.flight.take(&Entry::Steered(Box::new(steered.clone())));
         Ok(())
     }
 

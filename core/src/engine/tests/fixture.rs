@@ -186,11 +186,7 @@ impl Fixture {
     /// A flight by workflows of its own and the built-in ones.
     pub(crate) fn flown_by(plan: Plan, fleet: Fleet, own: &[WorkflowSpec]) -> Self {
         let now = Timestamp::from_millis(1_790_000_000_000);
-        let find = |name: &str| {
-            let own = own.iter().find(|workflow| workflow.name == name).cloned();
-            own.or_else(|| workflows::built_in(name)).expect("a known workflow").into()
-        };
-        let workflows = workflows::used(&plan).into_iter().map(find).collect();
+        let workflows = workflows::specs(&plan, own).into_iter().map(Into::into).collect();
         let submitted = Submitted {
             schema_version: version::CURRENT,
             flight: "demo-1".parse().unwrap(),
@@ -233,6 +229,7 @@ impl Fixture {
             Entry::Landed(landed) => codec::encode(landed.as_ref(), Encoding::MsgPack),
             Entry::Steered(steered) => codec::encode(steered.as_ref(), Encoding::MsgPack),
             Entry::Reserved(reserved) => codec::encode(reserved.as_ref(), Encoding::MsgPack),
+            Entry::Added(added) => codec::encode(added.as_ref(), Encoding::MsgPack),
             Entry::Retired(retired) => codec::encode(retired.as_ref(), Encoding::MsgPack),
             other => panic!("not an entry of a flight's journal: {other:?}"),
         };
@@ -287,7 +284,7 @@ impl Fixture {
         let before = self.state(name);
         let mut conditions = Vec::new();
         let step = loop {
-            let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
+            let planned = self.flight.planned(&waypoint_id).unwrap();
             let workflow = self.flight.workflow_of(planned, &before).unwrap();
             let cx = StepContext {
                 flight: &self.flight,
@@ -305,7 +302,7 @@ impl Fixture {
                 step => break step,
             }
         };
-        let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
+        let planned = self.flight.planned(&waypoint_id).unwrap();
         let workflow = self.flight.workflow_of(planned, &before).unwrap();
         let cx =
             StepContext { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
@@ -426,7 +423,7 @@ impl Fixture {
 
     /// Why another agent has to take this open turn.
     pub(crate) fn for_others(&self, name: &str, turn: &TurnId, agent: &str) -> Option<&'static str> {
-        let (state, planned) = (self.state(name), self.flight.submitted.plan.waypoint(&id(name)).unwrap());
+        let (state, planned) = (self.state(name), self.flight.planned(&id(name)).unwrap());
         let workflow = self.flight.workflow_of(planned, &state).unwrap();
         engine::is_for_others(&state, turn, &agent.parse().unwrap(), workflow)
     }

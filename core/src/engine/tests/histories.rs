@@ -216,6 +216,9 @@ impl Story {
             Due::Open(name) => fixture.feed(name.as_str(), Input::Open),
             Due::Join(name) => return fixture.fork(name.as_str()),
             Due::Unanswered(name) => fixture.feed(name.as_str(), Input::AnswerOverdue),
+            Due::Delegate(name) => return fixture.add_children(name.as_str()),
+            Due::Gather(name) => fixture.feed(name.as_str(), Input::Gathered),
+            Due::Recall(name) => fixture.feed(name.as_str(), Input::Recalled),
             Due::Cancel(name) => fixture.end_with_flight(name.as_str()),
         };
         assert!(matches!(taken, Taken::Appended(_)), "{due:?} was due and came to {taken:?}");
@@ -371,7 +374,7 @@ impl Story {
     }
 
     fn can_be_taken(&self, name: &str, open: &OpenTurn) -> bool {
-        self.fixture.flight.submitted.plan.waypoint(&id(name)).is_some_and(|planned| can_be_taken(open, planned))
+        self.fixture.flight.planned(&id(name)).is_some_and(|planned| can_be_taken(open, planned))
     }
 
     /// A person who may judge the work.

@@ -100,7 +100,7 @@ fn invariant_2_a_report_never_changes_the_work() {
 fn invariant_3_every_criterion_of_accepted_work_has_evidence() {
     in_every_history(|story| {
         for transition in acceptances(story) {
-            let planned = story.fixture.flight.submitted.plan.waypoint(&transition.waypoint).expect("planned");
+            let planned = story.fixture.flight.planned(&transition.waypoint).expect("planned");
             for criterion in &planned.criteria {
                 let result = transition.after.criteria.iter().find(|r| r.id == criterion.id);
                 let shown = result.is_some_and(|r| r.verdict == Verdict::Pass && !r.evidence.is_empty());

@@ -44,7 +44,7 @@ fn reading(spec: WorkflowSpec) -> Fixture {
 /// Why the agent may not have the open turn; as it hears before it begins.
 fn unlisted(fixture: &Fixture, agent: &str) -> Option<String> {
     let (state, turn) = (fixture.state("w"), fixture.open_turn("w").unwrap().turn);
-    let planned = fixture.flight.submitted.plan.waypoint(&id("w")).unwrap();
+    let planned = fixture.flight.planned(&id("w")).unwrap();
     engine::unlisted(&state, &turn, &agent.parse().unwrap(), &fixture.flight, planned)
 }
 

@@ -60,6 +60,7 @@ pub(crate) fn waypoint(name: &str, depends_on: &[&str]) -> Waypoint {
         criteria: vec![criterion("unit", Some(check(false)))],
         budget: TurnBudget::default(),
         workflow: None,
+        max_reworks: None,
         tests: Vec::new(),
         tests_file: None,
     }

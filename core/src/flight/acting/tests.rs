@@ -30,7 +30,7 @@ impl World {
         let (fixture, by) = (&mut self.fixture, "human-ada".parse::<AgentName>().unwrap());
         let (cause, _) = fixture.act_of("f");
         let steered = steer(&fixture.flight, &fixture.waypoints, verb, &by, &cause, at(seconds)).unwrap();
-        fixture.flight.take_steered(&steered);
+        fixture.flight.take(&Entry::Steered(Box::new(steered.clone())));
         self.own.push((at(seconds), Entry::Steered(Box::new(steered))));
     }
 

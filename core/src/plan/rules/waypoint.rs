@@ -7,8 +7,8 @@ use holdpoint_protocol::plan::{Check, Criterion, HttpService, Waypoint};
 use super::{
     super::{
         limits::{
-            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, SENTENCE_BYTES_MAX,
-            TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
+            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, ROUNDS,
+            SENTENCE_BYTES_MAX, TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
         },
         path::At,
     },
@@ -45,6 +45,9 @@ pub(super) fn check(
     }
     found.globs(at.key("scope"), "scope", &waypoint.scope);
     found.globs(at.key("protected"), "protected", &waypoint.protected);
+    if let Some(max_reworks) = waypoint.max_reworks {
+        found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);
+    }
     budgets::of_turn(at.key("budget"), &waypoint.budget, found);
     tests(at.key("tests"), waypoint, service, found);
     if let Some(file) = &waypoint.tests_file {

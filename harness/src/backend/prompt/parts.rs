@@ -5,8 +5,9 @@ use std::fmt::Write;
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::Clarified,
-    checkpoint::{CheckpointRule, GateDemands, PathKind, TouchedPaths},
+    checkpoint::{CheckpointRule, GateDemands, PathKind, ProposalRule, TouchedPaths},
     plan::{Check, Criterion, TurnBudget},
+    proposal::ProposalBounds,
     workflow::GateContext,
 };
 
@@ -95,6 +96,9 @@ pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_complete
         }
     }
     text.push_str(".\n\n");
+    if let Some(bounds) = &demands.proposes {
+        push_proposal(text, bounds);
+    }
     for one in &demands.checkpoints {
         let how = match &one.rule {
             None => "you say whether it holds".to_owned(),
@@ -106,6 +110,15 @@ pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_complete
                 format!("nothing in the document matches the regular expression {}", code_span(pattern))
             }
             Some(CheckpointRule::Touches(paths)) => format!("the work touches {}", touched(paths)),
+            Some(CheckpointRule::Proposal(ProposalRule::Atomic)) => {
+                "each waypoint that you propose is estimated at less than 1h".to_owned()
+            }
+            Some(CheckpointRule::Proposal(ProposalRule::Acyclic)) => {
+                "each dependency is a `key` of your proposal, and none waits for itself".to_owned()
+            }
+            Some(CheckpointRule::Proposal(ProposalRule::Retries)) => {
+                "each waypoint that you propose may be sent back (`max_reworks`)".to_owned()
+            }
             Some(CheckpointRule::Guard(guard)) => format!("the plan's guard `{guard}` is green"),
             Some(CheckpointRule::Command(command)) => {
                 let expect = command.check.expect.as_deref();
@@ -132,6 +145,22 @@ pub(crate) fn push_demands(text: &mut String, demands: &GateDemands, is_complete
          in the front matter.\n\n",
         demands.retries()
     );
+}
+
+/// How waypoints are proposed, and what they have to fit into.
+fn push_proposal(text: &mut String, bounds: &ProposalBounds) {
+    let _ = write!(
+        text,
+        "Propose the waypoints that others work on in the front matter of that file, {} at most. Each is worked on by itself and judged \
+         by its criteria:\n\n```yaml\n---\nproposal:\n  waypoints:\n    - key: parser            # short, unique in the proposal\n      title:          Parse it        # one line\n      goal: What is to be done, in Markdown\n      estimate: 30m\n      criteria:              # what has to be true          then, each with a command that shows it\n        - id: unit\n          check: make test\n      scope: [src/parser/**] # paths that it may touch;          without it all that you may\n      depends_on: []         # keys that have to be complete first\n      priority: medium       # critical, high,          medium or low\n      max_reworks: 3         # how often it may be sent back\n---\n```\n\n",
+        bounds.waypoints
+    );
+    if !bounds.scope.is_empty() {
+        let _ = writeln!(text, "Each `scope` stays within {}.\n", code_spans(&bounds.scope));
+    }
+    if bounds.checked {
+        text.push_str("Each criterion needs a `check`: nobody judges by reading.\n\n");
+    }
 }
 
 fn touched(paths: &TouchedPaths) -> String {

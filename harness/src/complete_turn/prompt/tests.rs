@@ -81,6 +81,7 @@ pub(crate) fn request() -> CompletionRequest {
         bundles: Vec::new(),
         report: None,
         documents: Vec::new(),
+        children: Vec::new(),
         feedback: None,
         advice: None,
     }

@@ -5,13 +5,15 @@ use holdpoint_protocol::{
     budget::{Amounts, Limits, Raise, Spent},
     export::HandoffsEnd,
     ids::role,
-    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Sequence, Steered, Submitted},
+    journal::{
+        self, Added, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Sequence, Steered, Submitted,
+    },
     reason::{BlockReason, ReasonCode},
     retire::Retired,
     state::{
-        Acted, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision, OpenFork,
-        OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status, TurnQuestion,
-        Verified, Vote, WaypointState, WinningHandoff, Work,
+        Acted, Branch, BranchStanding, Configured, Counters, Delegated, GateEntries, GateVisit, Held, LastDecision,
+        OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
+        TurnQuestion, Verified, Vote, WaypointState, WinningHandoff, Work,
     },
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext},
     version,
@@ -86,6 +88,7 @@ fn state(phase: Phase) -> WaypointState {
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
         advice: None,
         documents: documents(),
+        proposal: Some(cause()),
         configured: Configured { began: 1, by: 2 },
         spent: Spent::default(),
     }
@@ -219,6 +222,7 @@ fn decisions() -> Kinds {
         ("decided_held", held(Status::Blocked, Resume::Beginning)),
         ("decided_held_at_landing", held(Status::Blocked, landing)),
         ("decided_cancelled", Phase::Cancelled),
+        ("decided_delegated", Phase::Delegated(Box::new(delegated()))),
     ];
     all.extend(phases.map(|(name, phase)| another(name, "decided", decided(phase))));
     all.push(another("decided_forked", "decided", forked()));
@@ -293,6 +297,21 @@ pub(super) fn reserved() -> Reserved {
     }
 }
 
+fn delegated() -> Delegated {
+    Delegated { gate: "execute".parse().unwrap(), since: at(6), proposal: cause(), generation: 2 }
+}
+
+fn added() -> Added {
+    Added {
+        schema_version: version::CURRENT,
+        parent: "retry-backoff".parse().unwrap(),
+        generation: 2,
+        waypoints: vec![waypoint()],
+        documents: documents(),
+        record: Record { cause: Some(cause()), ..flight_record() },
+    }
+}
+
 pub(super) fn deaths() -> Vec<Death> {
     [1, 3].map(|delivery| Death { delivery, agent: format!("repair-{delivery}").parse().unwrap() }).to_vec()
 }
@@ -350,6 +369,7 @@ pub(super) fn all() -> Kinds {
         published("revised", revised()),
         another("steered_budget", "steered", raised()),
         published("reserved", reserved()),
+        published("added", added()),
         published("retired", retired()),
     ];
     all.extend(decisions());

@@ -9,8 +9,8 @@ use holdpoint_protocol::{
     budget::{Limits, OnExceeded, Unmetered},
     checkpoint::{
         CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatus, DocumentRef,
-        DocumentSpec, EstablishedBy, GateCheckpoints, GateDemands, GateDocument, Need, PathKind, ReportPart,
-        TouchedPaths,
+        DocumentSpec, EstablishedBy, GateCheckpoints, GateDemands, GateDocument, Need, PathKind, ProposalRule,
+        ReportPart, TouchedPaths,
     },
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, LeftOut, LeftOutKind, Oid, PathChange, Verdict,
@@ -23,6 +23,7 @@ use holdpoint_protocol::{
         Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, HttpGiven, HttpService, Mode, Plan, Policy,
         Priority, TurnBudget, Waypoint,
     },
+    proposal::{PlanProposal, ProposalBounds, ProposedWaypoint},
     reason::CriterionReason,
     state::Outcome,
     time::Millis,
@@ -90,12 +91,21 @@ fn demands() -> GateDemands {
         CheckpointRule::Guard("suite".parse().unwrap()),
         CheckpointRule::Command(checkpoint_command()),
         CheckpointRule::Report(ReportPart::NoBlockingDoubts),
+        CheckpointRule::Proposal(ProposalRule::Atomic),
     ];
     let mut checkpoints = vec![CheckpointSpec { required: false, ..checkpoint("design_complete", None) }];
     let ruled = rules.into_iter().enumerate();
     checkpoints.extend(ruled.map(|(n, rule)| checkpoint(&format!("rule-{n}"), Some(rule))));
     let document = Some(DocumentSpec { sections: vec!["Impact".to_owned()] });
-    GateDemands { document, checkpoints, checkpoint_retries: Some(2), plan_checks: true, threshold: Some(80) }
+    let proposes = Some(ProposalBounds { waypoints: 8, scope: vec!["src/**".to_owned()], checked: true });
+    GateDemands {
+        document,
+        proposes,
+        checkpoints,
+        checkpoint_retries: Some(2),
+        plan_checks: true,
+        threshold: Some(80),
+    }
 }
 
 /// A command of a checkpoint that says everything.
@@ -107,6 +117,24 @@ pub(super) fn checkpoint_command() -> CheckpointCommand {
 /// What came of the checkpoints of a gate.
 pub(super) fn gate_checkpoints() -> Vec<GateCheckpoints> {
     vec![GateCheckpoints { gate: "verify".parse().unwrap(), score: Some(89), checkpoints: gate_document().checkpoints }]
+}
+
+/// Waypoints that a gate proposes.
+pub(super) fn proposal() -> PlanProposal {
+    let planned = waypoint();
+    PlanProposal {
+        waypoints: vec![ProposedWaypoint {
+            key: "backoff".parse().unwrap(),
+            title: planned.title,
+            goal: planned.goal,
+            criteria: planned.criteria,
+            scope: planned.scope,
+            depends_on: vec!["types".parse().unwrap()],
+            priority: Priority::High,
+            estimate: Some(Millis(1_800_000)),
+            max_reworks: 2,
+        }],
+    }
 }
 
 /// Documents of earlier gates.
@@ -126,6 +154,7 @@ pub(super) fn gate_document() -> GateDocument {
     GateDocument {
         text: "# Impact\n\nNone.\n".to_owned(),
         title: Some("Impact".to_owned()),
+        proposal: Some(proposal()),
         checkpoints: vec![
             result("impact_analyzed", EstablishedBy::Predicate, CheckpointStatus::Pass, ""),
             result("tests_passing", EstablishedBy::Command, CheckpointStatus::Pass, ""),
@@ -180,10 +209,21 @@ pub(super) fn workflow() -> WorkflowSpec {
         ..gate("approve", "reviewer")
     };
     let look = GateSpec { kind: Some(GateKind::Inspection), can_reject: true, ..gate("look", role::BUILDER) };
+    let children = GateSpec {
+        kind: Some(GateKind::Children),
+        child_workflow: Some("fly".to_owned()),
+        ..gate("execute", "worker")
+    };
     WorkflowSpec {
         name: "approved".to_owned(),
         description: Some("A person has the last word.".to_owned()),
-        gates: vec![gate("build", role::BUILDER).into(), look.into(), GateOrFork::Fork(fork), approve.into()],
+        gates: vec![
+            gate("build", role::BUILDER).into(),
+            look.into(),
+            GateOrFork::Fork(fork),
+            approve.into(),
+            children.into(),
+        ],
         default_outcome: Some(Outcome::Blocked),
         rejection_strategy: RejectionStrategy::Named,
         outcomes: ByOutcome { blocked: Some(Effect::Hold), ..ByOutcome::default() },
@@ -297,7 +337,7 @@ fn service() -> HttpService {
     }
 }
 
-fn waypoint() -> Waypoint {
+pub(super) fn waypoint() -> Waypoint {
     Waypoint {
         id: "retry-backoff".parse().unwrap(),
         title: "Retries back off".to_owned(),
@@ -312,6 +352,7 @@ fn waypoint() -> Waypoint {
         budget: turn_budget(),
         workflow: Some("approved".to_owned()),
         tests: vec![serde_json::json!({"given": "a server that is down"})],
+        max_reworks: Some(2),
         tests_file: Some("retry.tests.yaml".to_owned()),
     }
 }

@@ -115,6 +115,7 @@ pub(super) fn complete_turn() -> Turn {
         bundles: vec![bundle('a'), bundle('b')],
         report: Some(digest("report")),
         documents: documents(),
+        children: Vec::new(),
         feedback: Some(feedback()),
         goal: None,
         criteria: Vec::new(),
@@ -137,6 +138,11 @@ pub(super) fn agents_complete_turn() -> Turn {
         role_description: Some("Reads every line.".to_owned()),
         default_outcome: Some(Outcome::Blocked),
         budget: Some(turn_budget()),
+        children: vec![DependencyOutcome {
+            waypoint: "retry-backoff_01".parse().unwrap(),
+            title: "Retries back off".to_owned(),
+            commit: oid('d'),
+        }],
         ..*request
     };
     let mut turn = a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)));

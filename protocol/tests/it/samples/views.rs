@@ -50,6 +50,7 @@ fn waypoint_view() -> WaypointView {
         foreign_receipt: Some(false),
         self_checked: true,
         remediation: Some("read the failing criteria".to_owned()),
+        parent: Some("harden".parse().unwrap()),
         depends_on: vec!["types".parse().unwrap()],
         waits_for: vec!["types".parse().unwrap()],
         rollbacks: 1,
