@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     api::FlightLine,
     artifact::{Disposition, Verb},
     facts::{Oid, Verdict},
-    ids::{FlightId, GateId},
+    ids::{FlightId, GateId, WaypointId},
     reason::ReasonCode,
     state::{Outcome, Status},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, TurnView, WaypointView},
@@ -99,7 +99,8 @@ pub(crate) fn table(view: &FlightView) -> String {
 /// The same of a flight that nobody flies at the moment, or that somebody does.
 pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
     let mut text = String::new();
-    let width = view.waypoints.iter().map(|w| w.id.as_str().len()).max().unwrap_or_default();
+    let tree = tree(&view.waypoints);
+    let width = tree.iter().map(|(depth, w)| depth + w.id.as_str().len()).max().unwrap_or_default();
     // Writing into a string cannot fail.
     let paused = if view.paused { ", and paused" } else { "" };
     let _ = writeln!(
@@ -108,8 +109,9 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
         view.flight,
         if interrupted { INTERRUPTED } else { flight_status(view.status) }
     );
-    for waypoint in &view.waypoints {
-        let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
+    for (depth, waypoint) in tree {
+        let (mark, id, rest) = (mark(waypoint.status), waypoint.id.as_str(), width - depth);
+        let _ = writeln!(text, "  {:depth$}{mark} {id:<rest$}  {}", "", summary(waypoint));
         for red in reds(waypoint).chain(scores(waypoint)) {
             let _ = writeln!(text, "    {:<width$}  {red}", "");
         }
@@ -132,6 +134,16 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
     }
     text.truncate(text.trim_end().len());
     text
+}
+
+/// The waypoints in the plan's order, children below their parents, each with how far it is indented.
+fn tree(waypoints: &[WaypointView]) -> Vec<(usize, &WaypointView)> {
+    let roots = waypoints.iter().filter(|one| one.parent.is_none());
+    let children = |of: &WaypointView| {
+        let id = of.id.clone();
+        waypoints.iter().filter(move |one| one.parent.as_ref() == Some(&id)).map(|child| (2, child))
+    };
+    roots.flat_map(|one| std::iter::once((0, one)).chain(children(one))).collect()
 }
 
 /// All flights for people. Of each it is asked whether nobody flies it at the moment.
@@ -179,6 +191,9 @@ fn summary(waypoint: &WaypointView) -> String {
             1 => parts.push("overdue once".to_owned()),
             times => parts.push(format!("overdue {times} times")),
         }
+    } else if waypoint.status == Status::Waiting && !waypoint.waits_for.is_empty() {
+        let children: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
+        parts.push(format!("for its children {}", children.join(", ")));
     } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
         parts.push(reason.to_string());
     }

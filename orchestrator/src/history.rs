@@ -25,6 +25,7 @@ use holdpoint_protocol::{
     names::PLAN_KINDS,
     streams, subjects,
 };
+use serde_json::Value;
 pub(crate) use sources::Sources;
 
 use crate::shell::Shell;
@@ -72,11 +73,18 @@ fn line_of(shell: &Shell, stream: &str, stored: &Stored, waypoint: &WaypointId) 
         return Some(shown);
     }
     let of_waypoint = subjects::parse_journal(&stored.subject).is_some_and(|key| key.waypoint.is_some());
-    if !of_waypoint && shown.artifact["waypoint"] != waypoint.as_str() {
+    if !of_waypoint && !is_about(&shown.artifact, waypoint) {
         return None;
     }
     let signed = stored.is_orchestrators(&shell.trust.roots());
     Some(HistoryLine { standing: (!signed).then_some(Standing::Unsigned), ..shown })
+}
+
+/// Whether an entry of the flight is about this waypoint: as it landed, or as a child or parent of those that were added.
+fn is_about(entry: &Value, waypoint: &WaypointId) -> bool {
+    let is_it = |named: &Value| *named == waypoint.as_str();
+    let added = entry["waypoints"].as_array().into_iter().flatten();
+    is_it(&entry["waypoint"]) || is_it(&entry["parent"]) || added.map(|child| &child["id"]).any(is_it)
 }
 
 /// What the journal says of the handoffs.

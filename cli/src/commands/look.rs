@@ -174,6 +174,7 @@ fn readable(line: &HistoryLine) -> String {
         fields.push(SELF_CHECKED.to_owned());
     }
     fields.extend(planned(line));
+    fields.extend(children(line));
     match line.standing {
         Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
         Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),
@@ -192,6 +193,13 @@ fn readable(line: &HistoryLine) -> String {
 /// Whether it wants an answer of the journal and has none. A call for help that is heard while its program runs wants none.
 fn is_unanswered(line: &HistoryLine) -> bool {
     !line.reference.starts_with(streams::JOURNAL) && answers_turn(&line.kind) && line.artifact["running"] != true
+}
+
+/// The children that an entry adds.
+fn children(line: &HistoryLine) -> Option<String> {
+    let parent = line.artifact["parent"].as_str().filter(|_| line.kind == "added")?;
+    let children = line.artifact["waypoints"].as_array()?.iter().filter_map(|child| child["id"].as_str());
+    Some(format!("children of {parent}: {}", children.collect::<Vec<_>>().join(", ")))
 }
 
 /// What a program said that it means to do; of a plan that its harness wrote, nothing.

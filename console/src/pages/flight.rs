@@ -45,7 +45,7 @@ pub(crate) fn flight(
         (head(frame, (view, rests), account))
         (tabs(frame, view, show))
         @match show {
-            Show::Graph => (graph(frame, &view.flight, &view.waypoints, &dependencies(account))),
+            Show::Graph => (graph(frame, &view.flight, &view.waypoints, &dependencies(view, account))),
             Show::Board => (board(frame, &view.flight, &view.waypoints, &account.workflows)),
             Show::Timeline => (timeline(frame, &view.flight, &account.turns)),
             Show::Landed => (landed(frame, view, account)),
@@ -95,7 +95,9 @@ fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccou
 }
 
 fn waits(waypoint: &WaypointView) -> bool {
-    matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed)
+    // One whose children are at work waits for them.
+    let for_children = waypoint.status == Status::Waiting && !waypoint.waits_for.is_empty();
+    matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed) && !for_children
         || waypoint.actions.contains(&holdpoint_protocol::artifact::Verb::Answer)
 }
 
@@ -115,9 +117,17 @@ fn tabs(frame: &Frame, view: &FlightView, show: &Show) -> Markup {
     }
 }
 
-fn dependencies(account: &FlightAccount) -> BTreeMap<WaypointId, Vec<WaypointId>> {
+/// What each waypoint waits for: what it depends on, and its children.
+fn dependencies(view: &FlightView, account: &FlightAccount) -> BTreeMap<WaypointId, Vec<WaypointId>> {
     let planned = account.plan.iter().flat_map(|plan| &plan.waypoints);
-    planned.map(|waypoint| (waypoint.id.clone(), waypoint.depends_on.clone())).collect()
+    let mut all: BTreeMap<WaypointId, Vec<WaypointId>> =
+        planned.map(|waypoint| (waypoint.id.clone(), waypoint.depends_on.clone())).collect();
+    for waypoint in &view.waypoints {
+        if let Some(parent) = &waypoint.parent {
+            all.entry(parent.clone()).or_default().push(waypoint.id.clone());
+        }
+    }
+    all
 }
 
 /// All waypoints, page by page.

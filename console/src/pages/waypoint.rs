@@ -4,6 +4,7 @@ use holdpoint_core::{checkpoints, cost::By, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem},
     artifact::Verb,
+    ids::WaypointId,
     plan,
     view::{FlightView, TurnView, WaypointView},
 };
@@ -83,6 +84,8 @@ fn facts(frame: &Frame, parts: Parts<'_>) -> Markup {
     let rows = account.costs(By::Waypoint);
     let used = rows.iter().find(|row| row.name == waypoint.id.as_str());
     let needs = account.plan.as_ref().and_then(|plan| plan.waypoint(&waypoint.id)).map(|planned| &planned.depends_on);
+    let is_child = |one: &&WaypointView| one.parent.as_ref() == Some(&waypoint.id);
+    let children: Vec<WaypointId> = view.waypoints.iter().filter(is_child).map(|one| one.id.clone()).collect();
     html! {
         dl.facts {
             @if let Some(gate) = &waypoint.gate { div { dt { "Gate" } dd { (gate) } } }
@@ -94,11 +97,20 @@ fn facts(frame: &Frame, parts: Parts<'_>) -> Markup {
             @if let Some(row) = used {
                 div { dt { "Used" } dd { (cost(&row.first.plus(row.reworks))) @if row.reworks.turns > 0 { "; of it reworks " (cost(&row.reworks)) } } }
             }
-            @if let Some(needs) = needs.filter(|needs| !needs.is_empty()) {
-                div { dt { "Needs" } dd { @for (at, need) in needs.iter().enumerate() {
-                    @if at > 0 { ", " } a href=(frame.href(&View::Waypoint(view.flight.clone(), need.clone()))) { (need) }
-                } } }
-            }
+            @if let Some(needs) = needs { (named(frame, view, "Needs", needs)) }
+            (named(frame, view, "Part of", waypoint.parent.as_slice()))
+            (named(frame, view, "Children", &children))
+        }
+    }
+}
+
+/// Other waypoints, where there are some.
+fn named(frame: &Frame, view: &FlightView, name: &str, waypoints: &[WaypointId]) -> Markup {
+    html! {
+        @if !waypoints.is_empty() {
+            div { dt { (name) } dd { @for (at, id) in waypoints.iter().enumerate() {
+                @if at > 0 { ", " } a href=(frame.href(&View::Waypoint(view.flight.clone(), id.clone()))) { (id) }
+            } } }
         }
     }
 }
