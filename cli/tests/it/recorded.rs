@@ -56,8 +56,7 @@ fn view(messages: &[Message]) -> Value {
         }
         match (entry, &mut flight) {
             (Entry::Submitted(submitted), flight) => *flight = Some(FlightState::new(*submitted)),
-            (Entry::Landed(landed), Some(flight)) => flight.landed.push(*landed),
-            (Entry::Steered(steered), Some(flight)) => flight.take_steered(&steered),
+            (entry, Some(flight)) => flight.take(&entry),
             _ => {}
         }
     }
@@ -110,7 +109,7 @@ fn recorded_flights_have_every_kind_of_entry_handoff_and_act() {
         kinds.insert(schema.split('/').next().unwrap().to_owned());
     }
     // `retired` is the one entry that is in no export: the others of its flight are gone.
-    let entries = ["submitted", "turn", "decided", "landed", "answered", "steered", "dead", "reserved"];
+    let entries = ["submitted", "turn", "decided", "landed", "answered", "steered", "dead", "reserved", "added"];
     let acts = ["clarification_response", "retry", "take", "release", "hand_in"];
     let wanted = entries.into_iter().chain(HANDOFF_KINDS).chain(FLIGHT_ACT_KINDS).chain(acts);
     let missing: Vec<&str> = wanted.filter(|kind| !kinds.contains(*kind)).collect();

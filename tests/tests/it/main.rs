@@ -39,6 +39,7 @@ mod observing;
 mod orchestrators;
 mod parallel;
 mod people;
+mod phases;
 mod refusals;
 mod reloads;
 mod remote;
