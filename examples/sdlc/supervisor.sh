@@ -4,7 +4,7 @@ set -eu
 prompt=$(cat)
 at() { case $prompt in *"at gate \`$1\` on waypoint"*) ;; *) return 1 ;; esac; }
 wait_for() { while [ -n "${SDLC_WAIT:-}" ] && [ ! -e "$SDLC_WAIT/go-$1" ]; do sleep 0.05; done; }
-doc="$HOLDPOINT_DOCUMENT_FILE"
+doc="${HOLDPOINT_DOCUMENT_FILE:-}"
 
 if at brainstorm; then
   wait_for brainstorm
