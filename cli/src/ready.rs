@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::{declared::presets, plan, workflows};
+use holdpoint_core::{checkpoints, declared::presets, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
     checkpoint::CheckpointSpec,
@@ -107,7 +107,7 @@ impl Ready {
     }
 }
 
-/// What gates with `checks: auto` check: what the plan says, or the preset that the root of its base shows.
+/// What gates with `checks: auto` check: what the plan says, else the preset that the root of its base shows, else its guards and criteria.
 async fn checks(
     plan: &Plan,
     declared: &[WorkflowSpec],
@@ -121,15 +121,18 @@ async fn checks(
     let files = repo.list_tree(base).await?;
     let paths: Vec<_> = files.iter().map(|entry| wire_path(&entry.path)).collect();
     let root: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
-    let preset = presets::found_in(&root).map_err(|none| {
-        let message = format!("gate {gate} has `checks: auto`, and {none}");
-        Failure::usage(
-            "no_checks",
-            message,
-            "say `checks: rust`, `python` or `node` in the plan, or name commands there",
-        )
-    })?;
-    Ok(preset.checks.clone())
+    match presets::found_in(&root) {
+        Ok(preset) => Ok(preset.checks.clone()),
+        Err(none) => {
+            let shown = checkpoints::shown_by(plan);
+            if !shown.is_empty() {
+                return Ok(shown);
+            }
+            let message = format!("gate {gate} has `checks: auto`, and {none}");
+            let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there (with --task: --check CMD)";
+            Err(Failure::usage("no_checks", message, hint))
+        }
+    }
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

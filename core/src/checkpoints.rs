@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest,
     checkpoint::{
-        CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement, CheckpointStatus,
+        CHECKPOINTS_MAX, CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement, CheckpointStatus,
         DocumentRef, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
     },
     facts::BlobRef,
     ids::{CriterionId, role},
-    plan::Plan,
+    plan::{Check, Plan},
     proposal::PlanProposal,
 };
 use regex::Regex;
@@ -85,8 +85,7 @@ pub fn all(demands: &GateDemands) -> impl Iterator<Item = CheckpointSpec> {
 #[must_use]
 pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
     let command = |id: &CriterionId| {
-        let guard = plan.guards.iter().find(|guard| guard.id == *id)?;
-        Some(CheckpointRule::Command(CheckpointCommand { check: guard.check.clone(), needs: Vec::new() }))
+        Some(self::command(&plan.guards.iter().find(|guard| guard.id == *id)?.check))
     };
     let of_plan = plan.checks.iter().filter(|_| demands.plan_checks);
     let resolved = demands.checkpoints.iter().chain(of_plan).map(|spec| match &spec.rule {
@@ -94,6 +93,24 @@ pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
         _ => spec.clone(),
     });
     GateDemands { checkpoints: resolved.collect(), plan_checks: false, ..demands.clone() }
+}
+
+/// What a plan shows that it checks: its guards, and the checks of its criteria, each of which has to pass.
+#[must_use]
+pub fn shown_by(plan: &Plan) -> Vec<CheckpointSpec> {
+    let criteria = plan.waypoints.iter().flat_map(|waypoint| &waypoint.criteria);
+    let criteria = criteria.filter_map(|criterion| Some((&criterion.id, criterion.check.as_ref()?)));
+    let mut shown: Vec<CheckpointSpec> = Vec::new();
+    for (id, check) in plan.guards.iter().map(|guard| (&guard.id, &guard.check)).chain(criteria) {
+        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != *id) {
+            shown.push(CheckpointSpec { name: id.clone(), rule: Some(command(check)), required: true });
+        }
+    }
+    shown
+}
+
+fn command(check: &Check) -> CheckpointRule {
+    CheckpointRule::Command(CheckpointCommand { check: check.clone(), needs: Vec::new() })
 }
 
 /// The checkpoints of a gate that demand touched paths, and get them. It is all that has to be known of the paths later.
