@@ -13,6 +13,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("act_query", schema_for!(api::ActQuery)),
         ("act_standing", schema_for!(api::ActStanding)),
+        ("added", schema_for!(journal::Added)),
         ("answered", schema_for!(journal::Answered)),
         ("artifact_query", schema_for!(api::ArtifactQuery)),
         ("attest_query", schema_for!(attestation::AttestQuery)),
@@ -72,7 +73,6 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
         ("release", schema_for!(artifact::Release)),
         ("reserved", schema_for!(journal::Reserved)),
-        ("added", schema_for!(journal::Added)),
         ("resume", schema_for!(artifact::Resume)),
         ("retire_answer", schema_for!(retire::RetireAnswer)),
         ("retire_query", schema_for!(retire::RetireQuery)),
