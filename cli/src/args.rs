@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod bench;
+pub(crate) mod bridge;
 pub(crate) mod budget;
 pub(crate) mod console;
 pub(crate) mod dead;
@@ -126,6 +127,8 @@ pub(crate) enum Command {
     Reject(people::RejectArgs),
     /// Serve tasks and completions as tools (MCP) on standard input and output
     Mcp(mcp::McpArgs),
+    /// Let people and programs who only know files take part: a folder as an agent and an operator
+    Bridge(bridge::BridgeArgs),
     /// Raise limits of a flight or a waypoint
     Budget(budget::BudgetArgs),
     /// Show where a flight's tokens and money went

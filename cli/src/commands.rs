@@ -6,6 +6,7 @@ mod archive;
 mod attest;
 mod audit;
 mod bench;
+mod bridge;
 mod budget;
 mod check;
 mod console;
@@ -82,6 +83,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Approve(args) => Box::pin(act::approve(args)).await,
         Command::Reject(args) => Box::pin(act::reject(args)).await,
         Command::Mcp(args) => Box::pin(mcp::mcp(args)).await,
+        Command::Bridge(args) => Box::pin(bridge::bridge(args)).await,
         Command::Take(args) => Box::pin(taking::take(args)).await,
         Command::HandIn(args) => Box::pin(taking::hand_in(args)).await,
         Command::Release(args) => Box::pin(taking::release(args)).await,

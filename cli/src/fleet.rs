@@ -14,7 +14,7 @@ mod roles;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use holdpoint_bus::{Bus, ConnectArgs};
-use holdpoint_protocol::ids::{AgentName, RoleId, role};
+use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
 use holdpoint_runtime::{config::Config, fresh, telemetry};
 use tokio::{sync::mpsc, time::Instant};
 
@@ -172,6 +172,22 @@ impl Fleet {
         Ok(lacking.into_iter().map(|(role, _)| role).collect())
     }
 
+    /// A file with credentials of an agent, for the time of this command.
+    fn agent_file(&self, role: &RoleId, name: &AgentName, pool: &PoolId) -> Result<PathBuf, Failure> {
+        let file = self.processes()?.join(format!("{name}.creds"));
+        let credentials = self.lease.authority().mint_own_agent(role, name, pool).map_err(|error| {
+            Failure::environment("keys", error.to_string(), "the keys in the state folder are of another version")
+        })?;
+        credentials.save(&file)?;
+        Ok(file)
+    }
+
+    /// The configuration of an agent in this very process. Its role is one that the fleet was attached with.
+    pub(crate) fn agent_here(&self, config: &Config, role: &RoleId, name: &AgentName) -> Result<Config, Failure> {
+        let creds = self.agent_file(role, name, &config.agent.pool)?;
+        Ok(roles::connected(config, &self.lease, creds))
+    }
+
     fn start_agents(&mut self, role: &RoleId, count: u32, crew: &Crew) -> Result<(), Failure> {
         for _ in 0..count {
             self.start_agent(role, crew)?;
@@ -191,12 +207,7 @@ impl Fleet {
                 "shorten its name",
             )
         })?;
-        let creds = self.processes()?.join(format!("{label}.creds"));
-        let credentials = self.lease.authority().mint_own_agent(role, &name, pool);
-        let credentials = credentials.map_err(|error| {
-            Failure::environment("keys", error.to_string(), "the keys in the state folder are of another version")
-        })?;
-        credentials.save(&creds)?;
+        let creds = self.agent_file(role, &name, pool)?;
         let agent = roles::Agent { role: role.clone(), name, pool: pool.clone(), creds, slot: &slot };
         let config = roles::agent(crew, agent, &self.lease, &self.state);
         let env = roles::passed_on(&config, role);

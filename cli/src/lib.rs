@@ -7,7 +7,7 @@
 //! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
-//! - `console`: the fleet as the pages of the console see it.
+//! - `console`: the fleet as the pages of the console see it; `bridge`: the same for a folder.
 //! - `places`: refusing paths that are not text; `bounded`: reading files that may be of any size; `temporary`: folders that go with
 //!   their command; `typed`: commands that are printed.
 //! - `archive`: a flight's account as a file, and whether it is sound.
@@ -22,6 +22,7 @@ mod args;
 mod base_tree;
 mod bounded;
 mod branch;
+mod bridge;
 mod client;
 mod commands;
 mod console;

@@ -51,14 +51,16 @@ async fn read_task(flags: &TaskFlags, repo: &Path) -> Result<Planned, Failure> {
                 goes into a plan file";
     let refused = |why: String| Failure::usage("task", format!("the work cannot be flown: {why}"), hint);
     let plan = plan::of_task(&task).ok_or_else(|| refused("its texts cannot stand in a plan".to_owned()))?;
+    planned(plan, repo).await?.map_err(|found| refused(found.in_a_line(WARNINGS_MAX)))
+}
+
+/// A plan that no file says, with the workflows that it names; in its place what is wrong with it.
+pub(crate) async fn planned(plan: Plan, repo: &Path) -> Result<Result<Planned, PlanProblems>, Failure> {
     let workflows = declared::named(&plan, repo).await?;
     let own = workflows.iter().map(KnownWorkflow::of);
     let known: Vec<KnownWorkflow<'_>> = BUILT_IN_WORKFLOWS.iter().copied().chain(own).collect();
     let found = plan::validate(&plan, &known);
-    if !found.is_empty() {
-        return Err(refused(found.in_a_line(WARNINGS_MAX)));
-    }
-    Ok(Planned { plan, workflows })
+    Ok(if found.is_empty() { Ok(Planned { plan, workflows }) } else { Err(found) })
 }
 
 /// Whether workflows that the project declares can change how this is flown: those that it names, and the first one where it
@@ -122,10 +124,15 @@ pub(crate) async fn clear(
 
 /// Looks at what a flight on a fleet that runs already needs of this side: the plan's base, and the branch.
 pub(crate) async fn clear_elsewhere(plan: Planned, repo: &Path) -> Result<(Ready, FlightId), Failure> {
+    let flight = flight_id::fresh(&plan.plan.plan);
+    Ok((clear_as(plan, repo, &flight).await?, flight))
+}
+
+/// The same of a flight that has its id.
+pub(crate) async fn clear_as(plan: Planned, repo: &Path, flight: &FlightId) -> Result<Ready, Failure> {
     let ready = Ready::check(plan, repo).await?;
-    let flight = flight_id::fresh(&ready.plan.plan);
-    branch::check(&ready.repo, &flight).await?;
-    Ok((ready, flight))
+    branch::check(&ready.repo, flight).await?;
+    Ok(ready)
 }
 
 /// A warning for each criterion that nobody can decide because there is no judge, with its line where there is a file; of

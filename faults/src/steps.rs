@@ -87,6 +87,10 @@ steps! {
     PublishResult = "publish-result" by ["builder", "verifier", "repair"];
     /// A turn is acknowledged.
     AckTurn = "ack-turn" by ["builder", "verifier", "repair"];
+    /// The bridge writes a file of its folder.
+    BridgeWrite = "bridge-write" by [];
+    /// The bridge moves a file of its folder.
+    BridgeMove = "bridge-move" by [];
     /// A command keeps the export of a flight that is over.
     KeepExport = "keep-export" by ["archive"];
     /// It has an orchestrator record that the flight leaves.

@@ -4,7 +4,7 @@
 //! supervisor (root)
 //! ├── presence    says every few seconds who this is and what it does
 //! ├── refusals    logs what the orchestrator found wrong with a handoff
-//! └── puller      takes one turn at a time
+//! └── puller      takes one turn at a time; several of an agent with several slots
 //!     └── runner  one a turn: plan → work → final handoff → acknowledgement; heartbeats and progress meanwhile
 //! ```
 //!
@@ -34,7 +34,7 @@ pub use job::{Job, JobArgs};
 pub use progress::{ProgressError, newest, why_over};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
 pub use talk::TurnTalk;
-pub use tree::{AgentArgs, run, start};
+pub use tree::{AgentArgs, run, start, start_with};
 pub use worker::{Final, PlanHandoff, WorkError, Worker};
 
 #[cfg(test)]

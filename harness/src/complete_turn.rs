@@ -5,11 +5,12 @@
 //!
 //! - `prompt`, `answer`, `advice`: pure; its prompt, and what an ended program means; the same of advisors. `workbench`:
 //!   the turn without the broker.
-//! - [`handoff`]: what is handed off. The worker is [`crate::build_turn::BuildWorker`]: a role may make work at one gate and look
+//! - [`by_hand`]: the same without a program. [`handoff`]: what is handed off. The worker is [`crate::build_turn::BuildWorker`]: a role may make work at one gate and look
 //!   at it at another.
 
 mod advice;
 mod answer;
+pub mod by_hand;
 pub mod handoff;
 mod prompt;
 mod workbench;

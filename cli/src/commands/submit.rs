@@ -14,7 +14,7 @@ use crate::{
     args::{SubmitArgs, Work},
     client::Client,
     failure::{Exit, Failure},
-    ground, output, preflight,
+    flight_id, ground, output, preflight,
     ready::{Planned, Ready},
     target::{Remote, Target},
 };
@@ -59,11 +59,23 @@ async fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Optio
 
 /// Begins a flight over a connection that is there.
 pub(crate) async fn hand_in(client: &Client, plan: Planned, repo: &Path, is_local: bool) -> Result<FlightId, Failure> {
-    let config = Config::load(None, Vec::new())?;
-    let (ready, flight) = preflight::clear_elsewhere(plan, repo).await?;
-    let fleet = fleet_facts(&config, &ready, is_local, None).await?;
-    ready.submit(client, &flight, fleet).await?;
+    let flight = flight_id::fresh(&plan.plan.plan);
+    hand_in_as(client, plan, repo, is_local, &flight).await?;
     Ok(flight)
+}
+
+/// The same of a flight that has its id: done again, it changes nothing.
+pub(crate) async fn hand_in_as(
+    client: &Client,
+    plan: Planned,
+    repo: &Path,
+    is_local: bool,
+    flight: &FlightId,
+) -> Result<(), Failure> {
+    let config = Config::load(None, Vec::new())?;
+    let ready = preflight::clear_as(plan, repo, flight).await?;
+    let fleet = fleet_facts(&config, &ready, is_local, None).await?;
+    ready.submit(client, flight, fleet).await
 }
 
 async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: Fleet) -> Result<(), Failure> {

@@ -120,7 +120,8 @@ pub(super) fn agent(crew: &Crew, agent: Agent<'_>, lease: &BrokerLease, state: &
     config
 }
 
-fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
+/// The user's configuration, with the local broker in the place of any other.
+pub(super) fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
     let mut config = user.clone();
     // It notifies nobody, and its webhook may be a secret.
     config.notify = NotifyConfig::default();

@@ -230,6 +230,8 @@ impl<W: Worker> State<W> {
             Msg::Heartbeat => self.heartbeat(),
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
+            // Another slot of this agent planned for it.
+            Msg::Noticed(notice) if notice.turn != self.job.turn.turn_id => {}
             Msg::Noticed(notice) => match progress::noticed(&self.job, &self.nonce, notice) {
                 Some(answer) => {
                     self.plan_seen = true;

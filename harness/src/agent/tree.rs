@@ -78,13 +78,23 @@ pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<
     ended
 }
 
-/// Starts the actors of an agent.
+/// Starts the actors of an agent that takes one turn at a time.
 ///
 /// # Errors
 /// The root of the tree could not be started.
 pub async fn start<W: Worker>(args: AgentArgs<W>) -> Result<Tree, SpawnErr> {
+    start_with(args, 1).await
+}
+
+/// Starts the actors of an agent that takes so many turns at a time: one that waits for others more than it works itself.
+///
+/// # Errors
+/// The root of the tree could not be started.
+pub async fn start_with<W: Worker>(args: AgentArgs<W>, slots: usize) -> Result<Tree, SpawnErr> {
     let current = CurrentTurn::default();
-    Tree::start(vec![presence_child(&args, &current), refusals_child(&args), puller_child(args, current)]).await
+    let pullers = (0..slots).map(|_| puller_child(args.clone(), current.clone()));
+    let others = [presence_child(&args, &current), refusals_child(&args)];
+    Tree::start(others.into_iter().chain(pullers).collect()).await
 }
 
 fn presence_child<W: Worker>(args: &AgentArgs<W>, current: &CurrentTurn) -> Child {

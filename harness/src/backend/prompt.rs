@@ -70,6 +70,31 @@ pub fn for_person(turn: &Turn, request: &BuildRequest) -> String {
     text
 }
 
+/// What is wanted of one who does such a turn with files alone, without what to do in the end.
+#[must_use]
+pub fn for_files(turn: &Turn, request: &BuildRequest) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "# {}\n", one_line(&request.title));
+    let mut wanted = Sections::default();
+    add_wanted(&mut wanted, turn, request);
+    text.push_str(&wanted.within(usize::MAX));
+    text
+}
+
+/// What was wrong before, for one who reads files alone.
+#[must_use]
+pub fn what_was_wrong(feedback: &Feedback) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "It was not accepted: {} (`{}`).\n", feedback.disposition, feedback.reason_code);
+    if let Some(ReviewContext { from_gate, from_role, .. }) = &feedback.review {
+        let _ = writeln!(text, "Gate `{from_gate}` sent it back: role {from_role}.\n");
+    }
+    push_clarifications(&mut text, &feedback.clarifications);
+    feedback.failing.iter().for_each(|report| push_failing(&mut text, report));
+    push_notes(&mut text, &feedback.notes);
+    text
+}
+
 /// What a person reads who took over a verifier's turn. Nothing in it is a word of who made the work (FLY-18).
 #[must_use]
 pub fn for_judge(turn: &Turn, request: &VerificationRequest) -> String {

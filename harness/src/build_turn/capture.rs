@@ -155,11 +155,6 @@ impl Capture<'_> {
         if tree == self.mirror.tree_of(&base).await? { Ok(None) } else { self.commit(&tree).await.map(Some) }
     }
 
-    /// The work of a person, or why the files cannot be handed in.
-    pub(super) async fn by_hand(&self) -> Result<Result<Option<CapturedWork>, String>, WorkspaceError> {
-        Ok(self.finished(WorkClaims::default()).await?.map(|ready| ready.work))
-    }
-
     /// Whether the program's files are at fault and not our machine: trying the same again would give the same. Of a failure on a full
     /// disk nobody can tell.
     fn blames_the_files(&self, error: &WorkspaceError) -> bool {

@@ -79,30 +79,22 @@ pub(super) fn final_handoff(
     };
     let unchanged = work.failure.is_none() && work.bundle.is_none();
     let mut ledger = vec![ran];
-    ledger.extend(work.said.ledger);
+    ledger.extend(work.said.ledger.iter().cloned());
     Final::Build(BuildArtifact::new(
         job.origin(),
         BuildArtifactBody {
-            turn: job.turn.turn_id.clone(),
-            delivery: job.delivery,
-            agent: job.agent.clone(),
-            status: if work.failure.is_some() { BuildStatus::Failed } else { BuildStatus::Ok },
-            failure: work.failure,
-            commit: work.bundle.as_ref().map(|bundle| bundle.tip.clone()),
-            tree: work.tree,
-            bundle: work.bundle,
-            touched: bounded(work.touched),
-            diff: work.diff,
-            left_out: work.left_out,
-            document: work.document,
             ledger,
-            claims: work.said.claims,
             last_words: built.last_words.filter(|_| unchanged),
-            completion_claim: work.said.completion,
             markers_ignored: built.markers_ignored,
             metered: built.metered,
+            ..work.into_body(job)
         },
     ))
+}
+
+/// The final handoff of work that no program of ours ran for. `bundle` is the digest of the bundle, where there is one.
+pub(super) fn by_hand(job: &Job, ready: Ready, bundle: Option<Digest>) -> Final {
+    Final::Build(BuildArtifact::new(job.origin(), Work::ready(job, ready, bundle).into_body(job)))
 }
 
 #[derive(Default)]
@@ -118,6 +110,30 @@ struct Work {
 }
 
 impl Work {
+    /// What is said of it, with nothing that was run and nothing that was used up.
+    fn into_body(self, job: &Job) -> BuildArtifactBody {
+        BuildArtifactBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            status: if self.failure.is_some() { BuildStatus::Failed } else { BuildStatus::Ok },
+            failure: self.failure,
+            commit: self.bundle.as_ref().map(|bundle| bundle.tip.clone()),
+            tree: self.tree,
+            bundle: self.bundle,
+            touched: bounded(self.touched),
+            diff: self.diff,
+            left_out: self.left_out,
+            document: self.document,
+            ledger: Vec::new(),
+            claims: self.said.claims,
+            last_words: None,
+            completion_claim: self.said.completion,
+            markers_ignored: Vec::new(),
+            metered: Metered::default(),
+        }
+    }
+
     fn ready(job: &Job, ready: Ready, digest: Option<Digest>) -> Self {
         let bundle = ready.work.zip(digest).map(|(work, digest)| stored(job, &work, digest));
         let Ready { tree, touched, diff, left_out, said, document, .. } = ready;

@@ -27,11 +27,12 @@ const ALL: &[&str] = &[
     "bench",
     "otlp-sink",
     "console",
+    "bridge",
     "cli",
 ];
 
 /// Per member, the members it may depend on.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("protocol", &[]),
     ("faults", &[]),
     ("core", &["protocol"]),
@@ -56,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("otlp-sink", &["core"]),
     // No broker and no files: what pages show is handed to them.
     ("console", &["protocol", "core"]),
+    ("bridge", SHARED),
     ("cli", ALL),
     ("tests", ALL),
     ("xtask", &[]),
