@@ -147,14 +147,13 @@ impl FolderWorker {
                 let title = text::title(text::MarkedText::read(words).body);
                 object.insert("outcome".to_owned(), "complete".into());
                 object.insert("summary".to_owned(), format!("{}: {title}", task.row.gate).into());
-                if let Some(document) = &handed.document {
-                    object.insert("document".to_owned(), document.as_str().into());
+                if let Some(why) = handed.tasks.iter().find_map(|(name, task)| proposal::problem(name, task)) {
+                    return Ok(Err(why));
                 }
-                if !handed.tasks.is_empty() {
-                    match proposal::read(&handed.tasks) {
-                        Ok(proposal) => object.insert("proposal".to_owned(), proposal),
-                        Err(why) => return Ok(Err(why)),
-                    };
+                if let Some(document) = &handed.document {
+                    let is_plan = !handed.tasks.is_empty();
+                    let document = if is_plan { proposal::document(document, &handed.tasks) } else { document.clone() };
+                    object.insert("document".to_owned(), document.into());
                 }
                 complete(job, request, object, words).await
             }

@@ -314,7 +314,7 @@ fn new_requests(
 ) -> Result<(Vec<NewFile>, BTreeMap<String, Digest>), FolderError> {
     say_bad_names(desk)?;
     let (mut found, mut seen) = (Vec::new(), BTreeMap::new());
-    let open = desk.requests()?.iter().filter(|(_, known)| !known.over).count();
+    let open = desk.requests()?.iter().filter(|(_, known)| known.submitted && !known.over).count();
     for FoundTask { name, path, spot } in desk.tasks()? {
         let request = parent(&name.waypoint).unwrap_or_else(|| name.waypoint.clone());
         let known = desk.request(&request);
@@ -322,7 +322,10 @@ fn new_requests(
         if MarkedText::read(&text).is_marked() {
             continue;
         }
-        if spot != (TaskFolder::Queue, TaskKind::New) {
+        // Somebody may have moved it on before it was seen.
+        let is_request = name.kind != TaskKind::Exec && (known.is_none() || spot == (TaskFolder::Queue, TaskKind::New));
+        let is_second = found.iter().any(|other: &NewFile| other.name.waypoint == name.waypoint);
+        if !is_request || is_second {
             if known.is_none() {
                 let words = format!("there is no request {request}: write tasks/queue/NEW_{request}.md first");
                 desk.say_bad(&path, &words)?;
@@ -499,3 +502,6 @@ fn withdrawn(desk: &BridgeDesk, id: &WaypointId) -> Result<(), FolderError> {
 fn written(value: &impl serde::Serialize) -> String {
     format!("{}\n", serde_json::to_string(value).expect("plain data with text keys"))
 }
+
+#[cfg(test)]
+mod tests;

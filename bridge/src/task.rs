@@ -327,3 +327,6 @@ fn named_tasks(plan: &str, request: &TaskName) -> Vec<TaskName> {
     }
     named
 }
+
+#[cfg(test)]
+mod tests;

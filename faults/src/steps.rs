@@ -25,7 +25,8 @@ macro_rules! steps {
             }
 
             /// Who passes it in a flight of two waypoints that meet at the head; what people do, in a flight in which one of
-            /// them answers and another one approves; and `archive`, the command that takes it off the broker.
+            /// them answers and another one approves; `archive`, the command that takes it off the broker; and `bridge`, which shows it
+            /// in a folder.
             #[must_use]
             pub const fn roles(self) -> &'static [Role] {
                 match self {
@@ -88,9 +89,9 @@ steps! {
     /// A turn is acknowledged.
     AckTurn = "ack-turn" by ["builder", "verifier", "repair"];
     /// The bridge writes a file of its folder.
-    BridgeWrite = "bridge-write" by [];
+    BridgeWrite = "bridge-write" by ["bridge"];
     /// The bridge moves a file of its folder.
-    BridgeMove = "bridge-move" by [];
+    BridgeMove = "bridge-move" by ["bridge"];
     /// A command keeps the export of a flight that is over.
     KeepExport = "keep-export" by ["archive"];
     /// It has an orchestrator record that the flight leaves.

@@ -59,8 +59,8 @@ pub(super) const ACTED: &str = "plan/acted";
 
 /// Steps that only people's part has.
 const ACTS: [Step; 2] = [Step::PublishAct, Step::TakeAct];
-/// Steps of the command that takes a flight off the broker when it is over.
-const LEAVING: [Step; 3] = [Step::KeepExport, Step::Retire, Step::Delete];
+/// Steps of the commands that fly nothing: the one that takes a flight off the broker when it is over, and the bridge.
+const ELSEWHERE: [Step; 5] = [Step::KeepExport, Step::Retire, Step::Delete, Step::BridgeWrite, Step::BridgeMove];
 /// Steps of every flight that are walked with people too: the first passing of each is about the question, or about the
 /// work that its answer made.
 const SHARED: [(Step, Role); 4] = [
@@ -89,7 +89,7 @@ impl Flight {
         let of = |step: &Step| step.roles().iter().map(|role| (*step, *role)).collect::<Vec<_>>();
         match self {
             Self::Alone => {
-                let walked = |step: &&Step| !ACTS.contains(step) && !LEAVING.contains(step);
+                let walked = |step: &&Step| !ACTS.contains(step) && !ELSEWHERE.contains(step);
                 Step::ALL.iter().filter(walked).flat_map(of).collect()
             }
             Self::People => ACTS.iter().flat_map(of).chain(SHARED).collect(),

@@ -8,6 +8,7 @@ mod alone;
 mod archive;
 mod audit;
 mod baseline;
+mod bridge;
 mod browser;
 mod chaos;
 mod cheats;
