@@ -30,7 +30,7 @@ use crate::{
     moves::{OF_REQUESTS, SdlcStage},
     name::{TaskName, parent},
     proposal,
-    task::{HandedTask, OpenTask, Seen, TaskLook},
+    task::{HandedTask, OpenTask, TaskLook, TaskSeen},
     text,
 };
 
@@ -84,7 +84,11 @@ impl FolderWorker {
                              needed, and files that git ignores do not count.";
                 (format!("{}{ready}\n", prompt::for_files(&turn, request)), &request.documents, Some(clone))
             }
-            TurnRequest::Complete(request) => (request.goal.clone().unwrap_or_default(), &request.documents, None),
+            TurnRequest::Complete(request) => {
+                let goal = request.goal.clone().unwrap_or_default();
+                let wrong = told.map(|told| format!("\n\n## Sent back\n\n{}", prompt::what_was_wrong(told)));
+                (format!("{}{}", goal.trim_end(), wrong.unwrap_or_default()), &request.documents, None)
+            }
             TurnRequest::Verify(_) => return Err(unshown(NotShown::NoPlace(turn.gate.to_string()))),
         };
         let reviewed = self.documents(job, row, &request, documents).await?;
@@ -105,7 +109,7 @@ impl FolderWorker {
 
     /// Waits until the task is handed in so that it can be handed off.
     async fn wait(&self, job: &Job, task: &Arc<OpenTask>) -> Result<Final, WorkError> {
-        let mut seen = Seen::default();
+        let mut seen = TaskSeen::default();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let looking = task.clone();
@@ -134,11 +138,16 @@ impl FolderWorker {
                 }
                 Err(why) => self.desk.at(move |desk| leaving.back(desk, &path, &why)).await.map_err(unwritten)?,
             }
-            seen = Seen::default();
+            seen = TaskSeen::default();
         }
     }
 
-    async fn hand_in(&self, job: &Job, task: &OpenTask, handed: HandedTask) -> Result<Result<Final, String>, WorkError> {
+    async fn hand_in(
+        &self,
+        job: &Job,
+        task: &OpenTask,
+        handed: HandedTask,
+    ) -> Result<Result<Final, String>, WorkError> {
         match &job.turn.request {
             TurnRequest::Build(request) => self.hand_in_clone(job, task, request).await,
             TurnRequest::Complete(request) => {
@@ -171,7 +180,8 @@ impl FolderWorker {
             return Err(unshown(NotShown::NoPlace(job.turn.gate.to_string())));
         };
         let first = comments.first().cloned().unwrap_or_default();
-        let object = json!({"outcome": "needs_review", "summary": format!("{}: {first}", job.turn.gate), "blockers": comments});
+        let object =
+            json!({"outcome": "needs_review", "summary": format!("{}: {first}", job.turn.gate), "blockers": comments});
         let object = object.as_object().cloned().unwrap_or_default();
         complete(job, request, object, &handed.text).await
     }
@@ -216,7 +226,10 @@ impl FolderWorker {
         let mirror = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await;
         let mirror = mirror.map_err(|error| WorkError::new("fetch the repository", error))?;
         let path = desk.folder().path().join(&making);
-        mirror.clone_for_agent(&from_wire(&request.start), &path).await.map_err(|error| WorkError::new("make a clone", error))?;
+        mirror
+            .clone_for_agent(&from_wire(&request.start), &path)
+            .await
+            .map_err(|error| WorkError::new("make a clone", error))?;
         let to = clone.clone();
         let moved = desk.at(move |desk| desk.folder().rename(&making, &to)).await.map_err(unwritten)?;
         if moved {
@@ -269,7 +282,7 @@ impl FolderWorker {
         documents: &[DocumentRef],
     ) -> Result<Option<(String, String)>, WorkError> {
         let mut reviewed = None;
-        for DocumentRef { gate, blob } in documents {
+        for DocumentRef { gate, blob, .. } in documents {
             let kind = OF_REQUESTS.iter().find(|row| row.gate == gate.as_str()).and_then(|row| row.document);
             let Some(kind) = kind else { continue };
             let (path, cap) = (kind.path(request), DOCUMENT_BYTES_MAX as u64);

@@ -240,7 +240,8 @@ impl BridgeDesk {
         let stem = file.strip_suffix(".md").unwrap_or(file);
         let plain = !stem.is_empty() && stem.len() <= 100;
         let is_plain = plain && stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        let named = if is_plain { stem.to_owned() } else { format!("file-{}", &Digest::of(file.as_bytes()).hex()[..12]) };
+        let named =
+            if is_plain { stem.to_owned() } else { format!("file-{}", &Digest::of(file.as_bytes()).hex()[..12]) };
         self.say(&named, None, &format!("The file {} stays where it is: {why}.", shown::line(path)))
     }
 
@@ -282,7 +283,8 @@ impl BridgeDesk {
             self.folder.remove(&format!("{STALE}/{oldest}"))?;
         }
         let file = path.rsplit('/').next().unwrap_or(path);
-        let name = format!("{STALE}/{:015}-{}-{file}", clock::now().as_millis(), &Digest::of(text.as_bytes()).hex()[..8]);
+        let name =
+            format!("{STALE}/{:015}-{}-{file}", clock::now().as_millis(), &Digest::of(text.as_bytes()).hex()[..8]);
         self.folder.write(&name, text)
     }
 
@@ -323,7 +325,8 @@ impl BridgeDesk {
     pub fn sweep_locks(&self) -> Result<(), FolderError> {
         let running = format!("tasks/{}", TaskFolder::Running.as_str());
         for lock in self.folder.files(&running)?.iter().filter(|file| file.ends_with(LOCK_ENDING)) {
-            let (path, task) = (format!("{running}/{lock}"), format!("{running}/{}", lock.trim_end_matches(LOCK_ENDING)));
+            let (path, task) =
+                (format!("{running}/{lock}"), format!("{running}/{}", lock.trim_end_matches(LOCK_ENDING)));
             if self.folder.has(&task) {
                 continue;
             }

@@ -81,7 +81,8 @@ impl BridgeFolder {
         std::fs::create_dir_all(path).map_err(cannot("make"))?;
         let path = path.canonicalize().map_err(cannot("find"))?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat(CWD, &path, flags, Mode::empty()).map_err(|error| cannot("open")(error.into()))?;
+        let root =
+            rustix::fs::openat(CWD, &path, flags, Mode::empty()).map_err(|error| cannot("open")(error.into()))?;
         Ok(Self { root, path })
     }
 
@@ -138,9 +139,8 @@ impl BridgeFolder {
     /// Whether something of this name is there.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.entry(name).is_ok_and(|(folder, name)| {
-            rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-        })
+        self.entry(name)
+            .is_ok_and(|(folder, name)| rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
     /// Reads a file; `None`: nothing of this name is there.

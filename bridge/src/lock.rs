@@ -103,8 +103,16 @@ mod tests {
     #[test]
     fn a_lock_without_a_time_counts_an_hour_and_without_its_task_a_minute() {
         for text in ["", "me", "{}", r#"{"holder": "me"}"#, r#"{"holder": "me", "expires": "soon"}"#] {
-            assert_eq!((ended_at(text, 3_599, true), ended_at(text, 3_600, true)), (None, Some(LockEnd::Expired)), "{text}");
-            assert_eq!((ended_at(text, 59, false), ended_at(text, 60, false)), (None, Some(LockEnd::Expired)), "{text}");
+            assert_eq!(
+                (ended_at(text, 3_599, true), ended_at(text, 3_600, true)),
+                (None, Some(LockEnd::Expired)),
+                "{text}"
+            );
+            assert_eq!(
+                (ended_at(text, 59, false), ended_at(text, 60, false)),
+                (None, Some(LockEnd::Expired)),
+                "{text}"
+            );
         }
         let far = r#"{"holder": "me", "expires": "2200-01-01T00:00:00Z"}"#;
         assert_eq!(ended_at(far, 60, false), Some(LockEnd::Expired), "it locks no task for ever");

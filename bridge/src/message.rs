@@ -261,7 +261,8 @@ fn of_turn(turn: &Turn) -> Option<(MessageBody, Party, Party)> {
 
 fn of_question(task: &WaypointId, line: &HistoryLine) -> Option<(MessageBody, Party, Party)> {
     let asked: ClarificationRequest = serde_json::from_value(line.artifact.clone()).ok()?;
-    let from = if asked.produced_by_role.as_str() == Actor::Supervisor.as_str() { Party::Supervisor } else { Party::Worker };
+    let from =
+        if asked.produced_by_role.as_str() == Actor::Supervisor.as_str() { Party::Supervisor } else { Party::Worker };
     let to = if from == Party::Supervisor { Party::User } else { Party::Supervisor };
     let question = AskedQuestion { task: task.clone(), question: asked.question.clone(), file: clarify_file(task) };
     Some((MessageBody::ClarificationRequest(question), from, to))
@@ -342,7 +343,8 @@ mod tests {
     fn a_message_follows_from_each_entry_that_one_of_both_has_to_hear_of() {
         for (message, id) in all() {
             assert_eq!(message.id, id);
-            let to = if message.says.kind() == "TASK_SUBMITTED" || id == "1-TASK_ASSIGNED-login" || id.contains("CLAR") {
+            let to = if message.says.kind() == "TASK_SUBMITTED" || id == "1-TASK_ASSIGNED-login" || id.contains("CLAR")
+            {
                 Party::Supervisor
             } else {
                 Party::Worker

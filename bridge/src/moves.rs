@@ -158,11 +158,7 @@ pub static OF_REQUESTS: [SdlcStage; 6] = [
         reviews: Some(DocumentKind::Specification),
         ..row("spec-review", Supervisor, (Review, Doc))
     },
-    SdlcStage {
-        number: Some("3"),
-        document: Some(DocumentKind::Plan),
-        ..row("plan", Supervisor, (Queue, Plan))
-    },
+    SdlcStage { number: Some("3"), document: Some(DocumentKind::Plan), ..row("plan", Supervisor, (Queue, Plan)) },
     SdlcStage {
         done: Some((Review, Plan)),
         back: Some((Queue, Plan)),
@@ -320,7 +316,8 @@ mod tests {
 
     #[test]
     fn gates_that_no_table_has_and_gates_of_the_other_table_have_no_place() {
-        let known = |waypoint: &str, gate: &str| SdlcStage::of(&waypoint.parse().unwrap(), &gate.parse().unwrap()).is_some();
+        let known =
+            |waypoint: &str, gate: &str| SdlcStage::of(&waypoint.parse().unwrap(), &gate.parse().unwrap()).is_some();
         assert!(!known("r", "execute") && !known("r_01", "plan") && !known("r_01", AUDIT) && !known("r", "deploy"));
     }
 }

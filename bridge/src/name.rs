@@ -58,10 +58,14 @@ pub struct TaskName {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTaskName {
     /// It begins with no type, or ends otherwise.
-    #[error("it is not called TYPE_ID.md, with a type of NEW, DOC, PLAN or EXEC, and CRITICAL_, HIGH_, MEDIUM_ or LOW_ before it at most")]
+    #[error(
+        "it is not called TYPE_ID.md, with a type of NEW, DOC, PLAN or EXEC, and CRITICAL_, HIGH_, MEDIUM_ or LOW_ before it at most"
+    )]
     Form,
     /// The part behind the type is no id.
-    #[error("{0:?} is no id: use letters, digits, `_` and `-`, at most {REQUEST_ID_LEN_MAX} of them, a letter or digit first")]
+    #[error(
+        "{0:?} is no id: use letters, digits, `_` and `-`, at most {REQUEST_ID_LEN_MAX} of them, a letter or digit first"
+    )]
     Id(String),
     /// A request is called like a task of another one.
     #[error("{0:?} ends like the number of a task, `_01`: leave the number out, or write it without `_`")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
-    artifact::{BuildArtifact, Completion, VerificationReport},
+    artifact::{BuildArtifact, Completion, VerificationPurpose, VerificationReport},
     checkpoint::{CheckpointResult, CheckpointStatus},
     facts::Verdict,
     ids::{GateId, TurnId, WaypointId},
@@ -13,10 +13,7 @@ use holdpoint_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    moves::{AUDIT, AUDIT_NUMBER, SdlcStage},
-    name::parent,
-};
+use crate::moves::{AUDIT, AUDIT_NUMBER, SdlcStage};
 
 /// `tasks/history/ID.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +34,7 @@ impl Lineage {
     #[must_use]
     pub fn of(view: &WaypointView, folder: Option<&str>) -> Self {
         let status = folder.unwrap_or("pending").to_owned();
-        Self { id: view.id.clone(), retries: view.sent_back, parent: parent(&view.id), status }
+        Self { id: view.id.clone(), retries: view.sent_back, parent: view.parent.clone(), status }
     }
 
     /// Its path.
@@ -138,6 +135,9 @@ fn checks(line: &HistoryLine) -> Option<(TurnId, Vec<GateCheck>)> {
         }
         "verification_report" => {
             let report: VerificationReport = serde_json::from_value(artifact).ok()?;
+            if report.purpose == VerificationPurpose::Baseline {
+                return None;
+            }
             (report.turn.clone(), of_report(&report))
         }
         _ => return None,

@@ -87,7 +87,8 @@ mod tests {
         TaskName::parse(file).unwrap()
     }
 
-    const TASK: &str = "---\nestimate: 30m\ncriteria:\n  - {id: unit, check: make test}\n---\n# Parse it\n\nAs \"RFC 1\" says.\n";
+    const TASK: &str =
+        "---\nestimate: 30m\ncriteria:\n  - {id: unit, check: make test}\n---\n# Parse it\n\nAs \"RFC 1\" says.\n";
 
     #[test]
     fn tasks_stand_in_the_front_matter_of_their_plan() {

@@ -36,7 +36,7 @@ pub struct OpenTask {
 
 /// What was seen so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct TaskSeen {
     missing: u32,
     last: Option<Digest>,
 }
@@ -94,7 +94,8 @@ impl OpenTask {
             let text = desk.read(&task.path)?.unwrap_or_default();
             let marked = MarkedText::read(&text);
             let meaning = self.row.meaning(task.spot);
-            let stays = matches!(meaning, Meaning::Open | Meaning::Claimed) && (self.sent_back.is_none() || self.is_home(&task));
+            let stays = matches!(meaning, Meaning::Open | Meaning::Claimed)
+                && (self.sent_back.is_none() || self.is_home(&task));
             match marked.turn() {
                 Some(turn) if turn == self.turn.as_str() => is_there = true,
                 None if matches!(meaning, Meaning::Done | Meaning::SentBack) => is_there = true,
@@ -104,7 +105,10 @@ impl OpenTask {
                 }
                 Some(_) => {
                     let is_of_this_gate = marked.gate() == Some(self.row.gate);
-                    if is_of_this_gate && self.sent_back.is_none() && matches!(meaning, Meaning::Done | Meaning::SentBack) {
+                    if is_of_this_gate
+                        && self.sent_back.is_none()
+                        && matches!(meaning, Meaning::Done | Meaning::SentBack)
+                    {
                         desk.keep(&task.path, &text)?;
                         let words = "It was moved for a turn that is over, and the move does not count. Do it again for the turn that is open now.";
                         desk.say(self.name.waypoint.as_str(), Some(&self.turn), words)?;
@@ -132,14 +136,14 @@ impl OpenTask {
     ///
     /// # Errors
     /// [`FolderError`].
-    pub fn look(&self, desk: &BridgeDesk, seen: &mut Seen) -> Result<TaskLook, FolderError> {
+    pub fn look(&self, desk: &BridgeDesk, seen: &mut TaskSeen) -> Result<TaskLook, FolderError> {
         let (look, digest) = self.found(desk, seen)?;
         let is_settled = seen.last == Some(digest);
         seen.last = Some(digest);
         Ok(if is_settled { look } else { TaskLook::Open })
     }
 
-    fn found(&self, desk: &BridgeDesk, seen: &mut Seen) -> Result<(TaskLook, Digest), FolderError> {
+    fn found(&self, desk: &BridgeDesk, seen: &mut TaskSeen) -> Result<(TaskLook, Digest), FolderError> {
         let looked = match self.asked(desk)? {
             Some(question) => TaskLook::Asked(question),
             None => self.moved(desk, seen)?,
@@ -155,7 +159,7 @@ impl OpenTask {
         Ok((!marked.is_marked() && !text.trim().is_empty()).then(|| text.trim().to_owned()))
     }
 
-    fn moved(&self, desk: &BridgeDesk, seen: &mut Seen) -> Result<TaskLook, FolderError> {
+    fn moved(&self, desk: &BridgeDesk, seen: &mut TaskSeen) -> Result<TaskLook, FolderError> {
         let tasks = desk.tasks_of(&self.name.waypoint)?;
         if tasks.is_empty() {
             seen.missing += 1;
@@ -190,7 +194,10 @@ impl OpenTask {
         }
         if of(&[Meaning::Open, Meaning::Claimed]).is_empty() {
             for task in of(&[Meaning::Misplaced]) {
-                let words = format!("It was moved to {}, which means nothing at gate `{}`: it is back.", task.path, self.row.gate);
+                let words = format!(
+                    "It was moved to {}, which means nothing at gate `{}`: it is back.",
+                    task.path, self.row.gate
+                );
                 self.put_back(desk, task, &words)?;
             }
         }
@@ -202,13 +209,21 @@ impl OpenTask {
         let Some(text) = desk.read(&task.path)? else { return Ok(TaskLook::Open) };
         if MarkedText::read(&text).turn().is_some_and(|turn| turn != self.turn.as_str()) {
             desk.keep(&task.path, &text)?;
-            self.put_back(desk, task, "It was moved for a turn that is over: the move does not count, and the file is back.")?;
+            self.put_back(
+                desk,
+                task,
+                "It was moved for a turn that is over: the move does not count, and the file is back.",
+            )?;
             return Ok(TaskLook::Open);
         }
         if self.row.meaning(task.spot) == Meaning::SentBack {
             let comments = self.comments(desk, &text)?;
             if comments.is_empty() {
-                self.put_back(desk, task, "It was sent back without a word: write what has to change below its text, then move it.")?;
+                self.put_back(
+                    desk,
+                    task,
+                    "It was sent back without a word: write what has to change below its text, then move it.",
+                )?;
                 return Ok(TaskLook::Open);
             }
             let handed = HandedTask { path: task.path.clone(), text, ..HandedTask::default() };
@@ -248,7 +263,9 @@ impl OpenTask {
         let Some(kind) = self.row.document else { return Ok(TaskLook::Open) };
         let Some(plan) = desk.read(&kind.path(&self.name.waypoint))? else { return Ok(TaskLook::Open) };
         let mut tasks = Vec::new();
-        for task in desk.tasks()?.into_iter().filter(|task| parent(&task.name.waypoint).as_ref() == Some(&self.name.waypoint)) {
+        for task in
+            desk.tasks()?.into_iter().filter(|task| parent(&task.name.waypoint).as_ref() == Some(&self.name.waypoint))
+        {
             let text = desk.read(&task.path)?.unwrap_or_default();
             if task.name.kind == TaskKind::Exec && !MarkedText::read(&text).is_marked() && !text.trim().is_empty() {
                 tasks.push((task.name, text));
@@ -264,11 +281,21 @@ impl OpenTask {
             (false, None, None) => {}
             (true, None, _) => return Ok(TaskLook::Open),
             (_, Some(name), _) => {
-                self.say(desk, &format!("The plan names {name}, which is not in tasks/queue: write it, or take it out of the plan."))?;
+                self.say(
+                    desk,
+                    &format!(
+                        "The plan names {name}, which is not in tasks/queue: write it, or take it out of the plan."
+                    ),
+                )?;
                 return Ok(TaskLook::Open);
             }
             (_, None, Some((name, _))) => {
-                self.say(desk, &format!("The plan does not name {name}: name each task, as a list item with the name of its file."))?;
+                self.say(
+                    desk,
+                    &format!(
+                        "The plan does not name {name}: name each task, as a list item with the name of its file."
+                    ),
+                )?;
                 return Ok(TaskLook::Open);
             }
         }

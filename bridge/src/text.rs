@@ -5,7 +5,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use holdpoint_protocol::{artifact::Disposition, ids::{TurnId, WaypointId}, turn::Feedback};
+use holdpoint_protocol::{
+    artifact::Disposition,
+    ids::{TurnId, WaypointId},
+    turn::Feedback,
+};
 
 /// The line around front matter.
 const FENCE: &str = "---";
@@ -173,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_task_says_which_turn_it_was_written_for_and_keeps_its_text() {
-        let text = task(&id(), "document", &"turn-1".parse().unwrap(), Some("clones/x"), "# Log in\n\nwith a password\n");
+        let text =
+            task(&id(), "document", &"turn-1".parse().unwrap(), Some("clones/x"), "# Log in\n\nwith a password\n");
         let read = MarkedText::read(&text);
         assert_eq!((read.turn(), read.body), (Some("turn-1"), "# Log in\n\nwith a password\n"));
         assert!(text.contains("\nclone: clones/x\n"), "{text}");
@@ -181,7 +186,9 @@ mod tests {
 
     #[test]
     fn front_matter_of_a_user_is_a_part_of_the_text() {
-        for text in ["---\ntitle: x\n---\nbody", "---\nno end", "plain", "", "---\n", "---\nturn: t\nnot a line\n---\nx"] {
+        for text in
+            ["---\ntitle: x\n---\nbody", "---\nno end", "plain", "", "---\n", "---\nturn: t\nnot a line\n---\nx"]
+        {
             assert_eq!(MarkedText::read(text), MarkedText { marks: BTreeMap::new(), body: text }, "{text:?}");
         }
     }
@@ -209,7 +216,9 @@ mod tests {
 
     #[test]
     fn the_title_is_the_first_line_without_its_mark() {
-        for (text, expected) in [("\n## Log in \nx", "Log in"), ("plain\n# h", "plain"), ("", ""), ("---\na: b", "a: b")] {
+        for (text, expected) in
+            [("\n## Log in \nx", "Log in"), ("plain\n# h", "plain"), ("", ""), ("---\na: b", "a: b")]
+        {
             assert_eq!(title(text), expected);
         }
     }

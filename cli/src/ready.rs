@@ -129,7 +129,8 @@ async fn checks(
                 return Ok(shown);
             }
             let message = format!("gate {gate} has `checks: auto`, and {none}");
-            let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there (with --task: --check CMD)";
+            let hint =
+                "say `checks: rust`, `python` or `node` in the plan, or name commands there (with --task: --check CMD)";
             Err(Failure::usage("no_checks", message, hint))
         }
     }

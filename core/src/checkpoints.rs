@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest,
     checkpoint::{
-        CHECKPOINTS_MAX, CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement, CheckpointStatus,
-        DocumentRef, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
+        CHECKPOINTS_MAX, CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement,
+        CheckpointStatus, DocumentRef, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
     },
     facts::BlobRef,
     ids::{CriterionId, role},
@@ -84,9 +84,7 @@ pub fn all(demands: &GateDemands) -> impl Iterator<Item = CheckpointSpec> {
 /// that id; `checks: auto` is what the plan checks.
 #[must_use]
 pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
-    let command = |id: &CriterionId| {
-        Some(self::command(&plan.guards.iter().find(|guard| guard.id == *id)?.check))
-    };
+    let command = |id: &CriterionId| Some(self::command(&plan.guards.iter().find(|guard| guard.id == *id)?.check));
     let of_plan = plan.checks.iter().filter(|_| demands.plan_checks);
     let resolved = demands.checkpoints.iter().chain(of_plan).map(|spec| match &spec.rule {
         Some(CheckpointRule::Guard(id)) => CheckpointSpec { rule: command(id), ..spec.clone() },

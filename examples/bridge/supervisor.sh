@@ -17,7 +17,7 @@ checkpoints:
 
 ## Goal
 
-$(sed -e '/^---$/,/^---$/d' "$2")
+$(sed -e '/^---$/,/^---$/d' -e 's/^#* *//' "$2")
 
 ## Constraints
 

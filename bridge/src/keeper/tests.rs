@@ -70,7 +70,8 @@ fn a_hostile_file_stays_and_its_feedback_names_line_and_fix() {
     write(&desk, "tasks/review/notes.txt", "x");
     assert!(found(&desk).is_empty());
     let feedback = desk.folder().files("tasks/supervisor_feedback").unwrap();
-    let all: Vec<String> = feedback.iter().map(|file| read(&desk, &format!("tasks/supervisor_feedback/{file}"))).collect();
+    let all: Vec<String> =
+        feedback.iter().map(|file| read(&desk, &format!("tasks/supervisor_feedback/{file}"))).collect();
     for (file, says) in [
         ("NEW_link.md", "no plain file: put a file there"),
         ("NEW_latin.md", "line 2 is not UTF-8: save it"),
@@ -118,8 +119,39 @@ fn proposed_tasks_leave_the_queue_once_they_are_planned_and_go_back_before() {
     write(&desk, "tasks/running/EXEC_login_01.md", "# One\n");
     write(&desk, "tasks/running/EXEC_login_01.md.lock", "me");
     early_tasks(&desk, &request, &known, false).unwrap();
-    assert!(desk.folder().has("tasks/queue/EXEC_login_01.md") && !desk.folder().has("tasks/running/EXEC_login_01.md.lock"));
+    assert!(
+        desk.folder().has("tasks/queue/EXEC_login_01.md") && !desk.folder().has("tasks/running/EXEC_login_01.md.lock")
+    );
     write(&desk, "tasks/queue/EXEC_login_02.md", "---\nid: login_02\nturn: turn-1\n---\n\n# Two\n");
     early_tasks(&desk, &request, &known, true).unwrap();
     assert_eq!(desk.folder().files("tasks/queue").unwrap(), ["EXEC_login_02.md"], "what the bridge wrote stays");
+}
+
+const VIEW: &str = include_str!("../../../protocol/golden/flight_view.json");
+
+#[test]
+fn a_task_that_used_up_its_retries_is_in_its_folder_and_a_person_hears_what_to_do() {
+    let (_dir, desk) = folder();
+    let golden: serde_json::Value = serde_json::from_str(VIEW).unwrap();
+    let mut view = golden["waypoints"][0].clone();
+    for (key, value) in [("id", "login_01"), ("parent", "login"), ("status", "failed"), ("gate", "execute")] {
+        view[key] = value.into();
+    }
+    view["turn"] = serde_json::Value::Null;
+    view["sent_back"] = 4.into();
+    view["reason_code"] = "attempts_exhausted".into();
+    view["remediation"] = "`holdpoint retry login_01 --reworks +1`".into();
+    let failed: WaypointView = serde_json::from_value(view.clone()).unwrap();
+    write(&desk, "tasks/review/HIGH_EXEC_login_01.md", "# One\n");
+    place(&desk, &failed).unwrap();
+    assert_eq!(desk.folder().files("tasks/failed").unwrap(), ["HIGH_EXEC_login_01.md"]);
+    let said = read(&desk, "tasks/escalations/login_01_ESCALATED.md");
+    assert!(said.contains("attempts_exhausted") && said.contains("holdpoint retry login_01"), "{said}");
+    let lineage: serde_json::Value = serde_json::from_str(&read(&desk, "tasks/history/login_01.json")).unwrap();
+    assert_eq!(lineage, serde_json::json!({"id": "login_01", "retries": 4, "parent": "login", "status": "failed"}));
+    // A person had it tried again, and it landed.
+    view["status"] = "complete".into();
+    place(&desk, &serde_json::from_value(view).unwrap()).unwrap();
+    assert_eq!(desk.folder().files("tasks/completed").unwrap(), ["HIGH_EXEC_login_01.md"]);
+    assert!(!desk.folder().has("tasks/escalations/login_01_ESCALATED.md"));
 }

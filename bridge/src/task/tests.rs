@@ -36,7 +36,7 @@ impl Folder {
 
     /// What came of two looks.
     fn look(&self, task: &OpenTask) -> TaskLook {
-        let mut seen = Seen::default();
+        let mut seen = TaskSeen::default();
         task.look(&self.desk, &mut seen).unwrap();
         task.look(&self.desk, &mut seen).unwrap()
     }
@@ -68,12 +68,14 @@ fn a_specification_is_claimed_and_handed_in_once_its_document_is_there() {
     assert_eq!(folder.look(&task), TaskLook::Open);
     assert!(folder.read("tasks/supervisor_feedback/FEEDBACK_login.md").contains("docs/specs/login_spec.md"));
     folder.write("docs/specs/login_spec.md", "# Spec\n");
-    let mut seen = Seen::default();
+    let mut seen = TaskSeen::default();
     assert_eq!(task.look(&folder.desk, &mut seen).unwrap(), TaskLook::Open, "somebody may be writing still");
     let TaskLook::Done(handed) = task.look(&folder.desk, &mut seen).unwrap() else { panic!("it is handed in") };
     assert_eq!(handed.document.as_deref(), Some("# Spec\n"));
     task.leave(&folder.desk).unwrap();
-    assert!(!folder.has("tasks/running/DOC_login.md.lock") && !folder.has("tasks/supervisor_feedback/FEEDBACK_login.md"));
+    assert!(
+        !folder.has("tasks/running/DOC_login.md.lock") && !folder.has("tasks/supervisor_feedback/FEEDBACK_login.md")
+    );
 }
 
 #[test]
@@ -151,7 +153,8 @@ fn a_move_that_means_nothing_is_undone_and_a_file_that_is_gone_comes_back() {
 
 #[test]
 fn a_task_of_a_dead_or_late_holder_is_in_the_queue_again() {
-    for (pid, expires) in [(u32::MAX, None), (std::process::id(), Some(holdpoint_protocol::Timestamp::from_millis(0)))] {
+    for (pid, expires) in [(u32::MAX, None), (std::process::id(), Some(holdpoint_protocol::Timestamp::from_millis(0)))]
+    {
         let (folder, task) = (Folder::new(), open("login_01", "execute", "turn-1"));
         task.arrive(&folder.desk).unwrap();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned();
@@ -187,7 +190,11 @@ fn a_plan_is_handed_in_once_it_names_exactly_the_tasks_that_are_there() {
     assert_eq!(folder.look(&task), TaskLook::Open, "there is no plan yet");
     folder.write("docs/plans/login_plan.md", "- EXEC_login_01.md\n- EXEC_login_02: later\n");
     assert_eq!(folder.look(&task), TaskLook::Open);
-    assert!(folder.read("tasks/supervisor_feedback/FEEDBACK_login.md").contains("EXEC_login_02.md, which is not in tasks/queue"));
+    assert!(
+        folder
+            .read("tasks/supervisor_feedback/FEEDBACK_login.md")
+            .contains("EXEC_login_02.md, which is not in tasks/queue")
+    );
     folder.write("tasks/queue/HIGH_EXEC_login_02.md", "# Two\n");
     folder.write("tasks/queue/EXEC_other_01.md", "# Another request's\n");
     let TaskLook::Done(handed) = folder.look(&task) else { panic!("it is handed in") };

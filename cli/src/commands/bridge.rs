@@ -49,7 +49,11 @@ pub(super) async fn bridge(args: BridgeArgs) -> Result<Exit, Failure> {
             for (actor, creds) in Actor::ALL.into_iter().zip(creds) {
                 let creds = creds.clone().ok_or_else(|| {
                     let message = format!("a fleet elsewhere wants the credentials of the role {}", actor.as_str());
-                    Failure::usage("no_creds", message, "name them with --supervisor-creds FILE and --worker-creds FILE")
+                    Failure::usage(
+                        "no_creds",
+                        message,
+                        "name them with --supervisor-creds FILE and --worker-creds FILE",
+                    )
                 })?;
                 let mut config = config.clone();
                 config.nats.creds = Some(creds);
@@ -119,7 +123,10 @@ fn operator(args: &BridgeArgs, client: Client, is_local: bool) -> BridgeOperator
 }
 
 async fn keep(desk: &Arc<BridgeDesk>, operator: BridgeOperator) -> Failure {
-    output::err(&format!("keeps {} until Ctrl-C: put a request into tasks/queue/NEW_ID.md there", desk.folder().path().display()));
+    output::err(&format!(
+        "keeps {} until Ctrl-C: put a request into tasks/queue/NEW_ID.md there",
+        desk.folder().path().display()
+    ));
     unusable(Keeper::new(desk.clone(), operator).keep().await)
 }
 
@@ -173,7 +180,11 @@ impl Crew {
             [one, other, ..] => tokio::select! { () = one.gone() => {}, () = other.gone() => {} },
             _ => std::future::pending().await,
         }
-        Failure::environment("agent", "the broker does not let this bridge's agents in any more", "renew their credentials")
+        Failure::environment(
+            "agent",
+            "the broker does not let this bridge's agents in any more",
+            "renew their credentials",
+        )
     }
 
     /// Gives its turns back; the next signal ends it at once.
@@ -220,5 +231,9 @@ fn role(actor: Actor) -> RoleId {
 }
 
 fn unusable(error: FolderError) -> Failure {
-    Failure::environment("bridge_folder", chain(&error), "give the bridge a folder that it may write, without links in it")
+    Failure::environment(
+        "bridge_folder",
+        chain(&error),
+        "give the bridge a folder that it may write, without links in it",
+    )
 }

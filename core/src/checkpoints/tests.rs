@@ -412,7 +412,7 @@ fn what_a_verifier_ran_is_a_pass_only_with_evidence_and_a_missing_tool_a_skip_th
 fn a_plan_shows_what_it_checks_by_its_guards_and_criteria_each_name_once() {
     let plan = "plan: p\nguards:\n  - {id: suite, check: make test}\nwaypoints:\n  - id: w\n    goal: g\n    scope: [a]\n    criteria:\n      \
                 - {id: suite, check: make other}\n      - {id: works, check: ./works}\n      - {id: reads-well, statement: it reads well}\n";
-    let plan = crate::plan::read(plan, "plan.yaml", crate::workflows::BUILT_IN_WORKFLOWS).unwrap();
+    let plan = crate::plan::read(plan, "plan.yaml", crate::plan::BUILT_IN_WORKFLOWS).unwrap();
     let shown: Vec<(String, String)> = shown_by(&plan)
         .into_iter()
         .map(|one| match one.rule {

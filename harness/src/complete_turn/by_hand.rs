@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::completion::Lesson;
-use holdpoint_protocol::turn::CompletionRequest;
+use holdpoint_protocol::{artifact::Confidence, reason::BlockReason, turn::CompletionRequest};
 use serde_json::{Map, Value};
 
 use super::{CompleteTurnOutcome, answer::completed, handoff};
@@ -41,8 +41,9 @@ pub async fn ask(job: &Job, question: &str) -> Result<Result<Final, BadQuestion>
     let asked = ValidQuestion {
         question: question.to_owned(),
         decision_context: String::new(),
-        confidence: holdpoint_protocol::artifact::Confidence::Low,
+        confidence: Confidence::Low,
         options: Vec::new(),
+        block_reason: BlockReason::NeedsHumanInput,
     };
     let asked = match asked.checked() {
         Ok(asked) => asked,

@@ -141,9 +141,11 @@ impl Bridged {
         }
         self.world.write(&format!("faults/{ORDER}"), &order.to_string());
         self.bridge = bridge(&self.world);
-        let (stopped, done) = (self.world.path(&format!("faults/{STOPPED}")), self.desk("tasks/completed/PLAN_greet.md"));
+        let stopped = self.world.path(&format!("faults/{STOPPED}"));
+        let is_done =
+            || self.read("state/bridge/requests/greet.json").is_some_and(|text| text.contains("\"over\":true"));
         eventually_every(PAUSE, &order.to_string(), || {
-            if stopped.exists() { Some(true) } else { done.exists().then_some(false) }
+            if stopped.exists() { Some(true) } else { is_done().then_some(false) }
         })
     }
 
@@ -203,7 +205,9 @@ fn two_scripts_that_know_files_alone_take_a_request_to_landed_work_while_the_bri
     assert_eq!((&gate["gate"], &gate["score"]), (&"4".into(), &100.into()), "{gate}");
     assert_eq!(bridged.json("state/gates/greet_1.json")["score"], 100);
     let (worker, supervisor) = (bridged.told("worker"), bridged.told("supervisor"));
-    for expected in ["TASK_REJECTED-greet", "TASK_REJECTED-greet_01", "TASK_APPROVED-greet_01", "TASK_ASSIGNED-greet_02"] {
+    for expected in
+        ["TASK_REJECTED-greet", "TASK_REJECTED-greet_01", "TASK_APPROVED-greet_01", "TASK_ASSIGNED-greet_02"]
+    {
         let times = worker.iter().filter(|told| *told == expected).count();
         assert_eq!(times, 1, "{expected}: {worker:#?}");
     }
@@ -218,18 +222,21 @@ fn two_scripts_that_know_files_alone_take_a_request_to_landed_work_while_the_bri
 fn a_person_with_an_editor_answers_a_question_and_a_second_bridge_goes_on_with_the_folder() {
     let mut bridged = Bridged::at(World::new(&[("readme", "x\n")]));
     bridged.write("tasks/queue/HIGH_NEW_page.md", "# A page\n");
-    bridged.until_open("tasks/queue/HIGH_NEW_page.md", "brainstorm");
+    let first = bridged.until_open("tasks/queue/HIGH_NEW_page.md", "brainstorm");
     // The supervisor asks, and a person answers in the same file.
     bridged.write("tasks/escalations/page_CLARIFY.md", "Which colour?\n");
     let asked = bridged.until_says("tasks/escalations/page_CLARIFY.md", "## Answer");
     assert!(asked.contains("Which colour?"), "{asked}");
     bridged.write("tasks/escalations/page_CLARIFY.md", &format!("{asked}Blue, as always.\n"));
-    eventually_every(PAUSE, "the answer", || (!bridged.desk("tasks/escalations/page_CLARIFY.md").exists()).then_some(()));
+    eventually_every(PAUSE, "the answer", || {
+        (!bridged.desk("tasks/escalations/page_CLARIFY.md").exists()).then_some(())
+    });
     let history = bridged.world.holdpoint(&["history", "page", "--json"]);
     assert!(history.expect(0).stdout.contains("Blue, as always."), "{history}");
 
     // What does not count is undone, and says why.
-    bridged.until_open("tasks/queue/HIGH_NEW_page.md", "brainstorm");
+    let again = || bridged.read("tasks/queue/HIGH_NEW_page.md").filter(|text| *text != first);
+    eventually_every(PAUSE, "the turn that the answer opens", again);
     bridged.mv("tasks/queue/HIGH_NEW_page.md", "tasks/completed/HIGH_NEW_page.md");
     bridged.until_says("tasks/supervisor_feedback/FEEDBACK_page.md", "means nothing at gate `brainstorm`");
     bridged.until("tasks/queue/HIGH_NEW_page.md");

@@ -98,14 +98,7 @@ fn demands() -> GateDemands {
     checkpoints.extend(ruled.map(|(n, rule)| checkpoint(&format!("rule-{n}"), Some(rule))));
     let document = Some(DocumentSpec { sections: vec!["Impact".to_owned()] });
     let proposes = Some(ProposalBounds { waypoints: 8, scope: vec!["src/**".to_owned()], checked: true });
-    GateDemands {
-        document,
-        proposes,
-        checkpoints,
-        checkpoint_retries: Some(2),
-        plan_checks: true,
-        threshold: Some(80),
-    }
+    GateDemands { document, proposes, checkpoints, checkpoint_retries: Some(2), plan_checks: true, threshold: Some(80) }
 }
 
 /// A command of a checkpoint that says everything.

@@ -39,10 +39,7 @@ fn a_bare_name_is_a_preset_and_everything_else_stays_a_command_line() {
     assert_eq!(command("codex").settings_dir.as_deref(), Some(std::path::Path::new("/srv/codex")));
     for other in ["./claude", "claude -p", "/usr/bin/claude", "sh -c claude"] {
         let program = command(other);
-        assert_eq!(
-            (program.command.as_deref(), program.dialect, program.preset),
-            (Some(other), Dialect::Plain, None)
-        );
+        assert_eq!((program.command.as_deref(), program.dialect, program.preset), (Some(other), Dialect::Plain, None));
     }
 }
 
