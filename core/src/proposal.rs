@@ -21,7 +21,7 @@ use crate::{paths::Glob, plan};
 pub const PROPOSAL: &str = "proposal";
 /// The longest estimate of a waypoint that is atomic, in milliseconds; it has to be below (SDLC-1, gate 3).
 const ATOMIC_MS: u64 = 3_600_000;
-/// Problems that are told at once.
+/// Problems that are named at once.
 const TOLD_MAX: usize = 5;
 
 /// Why a proposal cannot be added to a flight with these bounds; `None`: it can.

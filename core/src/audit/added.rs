@@ -2,13 +2,30 @@
 
 use holdpoint_protocol::{
     artifact::{Act, Handed},
+    ids::WaypointId,
     journal::Added,
 };
 
-use super::{Auditor, BrokenLink, EntryLine};
-use crate::flight::{self, Waypoints};
+use super::{Auditor, BrokenLink, EntryLine, differences::Difference};
+use crate::{
+    engine::Input,
+    flight::{self, Due, FlightState, Waypoints},
+};
 
 impl Auditor {
+    /// Whether what other journals say has what is done because of children.
+    pub(super) fn due(&self, flight: &FlightState, waypoint: &WaypointId, input: &Input) -> Result<(), Difference> {
+        let (due, expected) = match input {
+            Input::Gathered => (Due::Gather(waypoint.clone()), "all of its children to be complete"),
+            Input::Recalled => (Due::Recall(waypoint.clone()), "to be a child that its parent does not want any more"),
+            _ => return Ok(()),
+        };
+        if flight::families(flight, &self.waypoint_states().collect()).contains(&due) {
+            return Ok(());
+        }
+        Err((expected.to_owned(), "it is not so".to_owned()))
+    }
+
     /// Children were added to a flight.
     pub(super) fn added(&mut self, line: &EntryLine, added: &Added) {
         if let Some((link, expected, found)) = self.wrong_children(added) {

@@ -29,7 +29,7 @@ use crate::{
         Input, MergeResult, Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying,
         StepContext, Taking, Voted,
     },
-    flight::{self, Due, FlightState, Landings},
+    flight::{FlightState, Landings},
 };
 
 impl Auditor {
@@ -40,19 +40,6 @@ impl Auditor {
         if let Err((expected, found)) = difference {
             self.broken(BrokenLink::Decision, line.reference(), Some(waypoint.clone()), expected, found);
         }
-    }
-
-    /// Whether what other journals say has what is done because of children.
-    fn due(&self, flight: &FlightState, waypoint: &WaypointId, input: &Input) -> Result<(), Difference> {
-        let (due, expected) = match input {
-            Input::Gathered => (Due::Gather(waypoint.clone()), "all of its children to be complete"),
-            Input::Recalled => (Due::Recall(waypoint.clone()), "to be a child that its parent does not want any more"),
-            _ => return Ok(()),
-        };
-        if flight::families(flight, &self.waypoint_states().collect()).contains(&due) {
-            return Ok(());
-        }
-        Err((expected.to_owned(), "it is not so".to_owned()))
     }
 
     fn difference(&self, entry: &Entry, waypoint: &WaypointId, before: &Before) -> Result<(), Difference> {

@@ -35,7 +35,7 @@ const GATE_ENGINE: [&str; 15] = [
 ];
 
 /// Identifiers that stay, each with why.
-const KEPT: [(&str, &str); 19] = [
+const KEPT: [(&str, &str); 18] = [
     ("NeedsReview", OUTCOME),
     ("needs_review", OUTCOME),
     ("ReviewContext", CONTEXT),
@@ -46,7 +46,6 @@ const KEPT: [(&str, &str); 19] = [
     ("BUILDER", PLANE),
     ("needs_builder", PLANE),
     ("BUILT_IN", BUILT_IN),
-    ("BUILT_IN_WORKFLOWS", BUILT_IN),
     ("all_built_in", BUILT_IN),
     ("built_in", BUILT_IN),
     ("is_built_in", BUILT_IN),

@@ -161,7 +161,7 @@ fn a_request_is_planned_flown_by_its_children_and_complete_when_they_are() {
     is_sound(&fixture);
 }
 
-/// What becomes of what, in the words of the source; and whether whoever has the turn then hears why.
+/// A rollback of the source, how a flight gets there, the gate where the work is then, and what the holder of that turn hears.
 type Move = (&'static str, fn() -> (Fixture, &'static str), &'static str, Option<&'static str>);
 
 #[test]
