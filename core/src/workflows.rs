@@ -71,7 +71,8 @@ pub fn is_built_in(spec: &WorkflowSpec) -> bool {
 /// The workflow of this name: the project's, else the built-in one.
 #[must_use]
 pub fn named(name: &str, declared: &[WorkflowSpec]) -> Option<WorkflowSpec> {
-    declared.iter().find(|spec| spec.name == name).cloned().or_else(|| built_in(name))
+    let own = || declared.iter().find(|spec| spec.name == name && !is_reserved(name)).cloned();
+    own().or_else(|| built_in(name))
 }
 
 /// The workflows of these names, and behind them those by which their children are flown; each once. `nested` is what is wrong with

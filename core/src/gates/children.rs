@@ -104,6 +104,7 @@ mod tests {
         let sound = Workflow::try_new(&WorkflowSpec::new("own", [plan(), execute(), track()])).unwrap();
         assert_eq!(sound.proposer_before(&"track".parse().unwrap()).unwrap().id.as_str(), "plan");
         assert_eq!(sound.agent_roles().map(|(role, _)| role.as_str()).collect::<Vec<_>>(), ["lead", "lead"]);
+        let other = || GateSpec { id: "other".parse().unwrap(), kind: None, ..execute() };
         let verify = || GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
         for (gates, at, why) in [
             (vec![gate("first", "lead"), execute()], "execute", "no gate before it"),
@@ -112,7 +113,7 @@ mod tests {
             (vec![plan(), GateSpec { timeout: Some(Millis(1)), ..execute() }], "execute", "opens no turn"),
             (vec![plan(), GateSpec { can_reject: true, ..execute() }], "execute", "opens no turn"),
             (vec![plan(), execute(), gate("build", role::BUILDER), verify()], "execute", "makes work itself"),
-            (vec![plan(), GateSpec { kind: None, ..execute() }], "execute", "not of the type `children`"),
+            (vec![plan(), execute(), other()], "other", "not of the type `children`"),
         ] {
             let error = Workflow::try_new(&WorkflowSpec::new("own", gates)).unwrap_err();
             let GateError::Misplaced { gate, why: found } = &error else { panic!("{error}") };

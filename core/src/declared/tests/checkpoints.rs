@@ -18,7 +18,7 @@ fn each_rule_of_checkpoints_has_its_place_and_its_hint() {
         ),
         (
             "role: editor\ncheckpoints: [{name: a}, {name: a}]",
-            "8:39: gate `edit` has two checkpoints with the name `a` | give each its own name; `document` is that of the document itself",
+            "8:39: gate `edit` has two checkpoints with the name `a` | give each its own name; `document` and `proposal` are those of the document and the proposal themselves",
         ),
         (
             "role: editor\ncheckpoints: [{name: a, section: Impact}]",
@@ -46,7 +46,7 @@ fn each_rule_of_checkpoints_has_its_place_and_its_hint() {
         ),
         (
             "role: editor\ncheckpoints: [{name: a, rule: x}]",
-            "8:31: unknown key `rule` in a checkpoint | the keys of a checkpoint are `name`, `section`, `matches`, `lacks`, `touches`, `guard`, `report`, `run`, `timeout`, `expect`, `network`, `writes_tree`, `needs`, `required`",
+            "8:31: unknown key `rule` in a checkpoint | the keys of a checkpoint are `name`, `section`, `matches`, `lacks`, `touches`, `proposal`, `guard`, `report`, `run`, `timeout`, `expect`, `network`, `writes_tree`, `needs`, `required`",
         ),
         (
             "role: editor\ndocument: {sections: [A]}\nthreshold: 80",

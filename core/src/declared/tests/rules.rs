@@ -162,7 +162,7 @@ fn each_rule_of_workflows_has_its_place() {
         (
             "name: x",
             &[draft, "- {id: f, type: inspection, branches: [{id: a, role: editor}, {id: b, role: editor}]}"],
-            "5:7: an inspection is one gate and has no branches",
+            "5:7: a gate of another type is one gate and has no branches",
         ),
         (
             "name: x",

@@ -399,19 +399,21 @@ fn a_reload_takes_work_back_from_children_whose_gate_is_gone() {
     };
     let children = |id: &str| GateSpec {
         kind: Some(GateKind::Children),
-        child_workflow: Some("fly".to_owned()),
+        child_workflow: Some("task".to_owned()),
         ..gate(id, "worker")
     };
     let spec = |gates: Vec<GateSpec>| WorkflowSpec::new("own", gates);
     let mut plan = plan(vec![waypoint("w", &[])]);
     plan.workflow = "own".to_owned();
     let own = spec(vec![proposes(gate("plan", "lead")), children("do"), gate("look", "lead")]);
-    let mut fixture = Fixture::flown_by(plan, fleet(), &[own]);
+    let verify = GateSpec { can_reject: true, ..gate("verify", "verifier") };
+    let task = WorkflowSpec::new("task", [gate("build", "builder"), verify]);
+    let mut fixture = Fixture::flown_by(plan, fleet(), &[own, task.clone()]);
     fixture.feed("w", Input::Open).turn();
     hand_over(&mut fixture, "w", "", Some(proposing(&[("a", &[])]))).decided();
     fixture.add_children("w");
     fixture.feed("w_01", Input::Open).turn();
-    fixture.reload(super::desk::ADA, &[spec(vec![gate("plan", "lead"), gate("look", "lead")])]).unwrap();
+    fixture.reload(super::desk::ADA, &[spec(vec![gate("plan", "lead"), gate("look", "lead")]), task]).unwrap();
     assert_eq!(fixture.due()[0], Due::Migrate(id("w")));
     let turn = fixture.migrate("w").turn();
     assert_eq!(turn.gate.as_str(), "plan");
