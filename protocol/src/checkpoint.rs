@@ -134,6 +134,17 @@ pub enum ReportPart {
     OneCommit,
 }
 
+impl ReportPart {
+    /// Each with its word in files.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("criteria", Self::Criteria),
+        ("guards", Self::Guards),
+        ("no_blocking_doubts", Self::NoBlockingDoubts),
+        ("review", Self::Review),
+        ("one_commit", Self::OneCommit),
+    ];
+}
+
 /// A rule for what is proposed (SDLC-1, gate 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -147,8 +158,8 @@ pub enum ProposalRule {
 }
 
 impl ProposalRule {
-    /// All of them, each with its word.
-    pub const ALL: [(&str, Self); 3] =
+    /// Each with its word in files.
+    pub const WORDS: [(&'static str, Self); 3] =
         [("atomic", Self::Atomic), ("acyclic", Self::Acyclic), ("retries", Self::Retries)];
 }
 
@@ -179,12 +190,12 @@ pub struct CheckpointCommand {
     pub check: Check,
     /// What has to be there for it. Where one is missing nobody tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<Need>,
+    pub needs: Vec<NeededTool>,
 }
 
 /// A program that a command needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Need {
+pub struct NeededTool {
     /// What people know it by.
     pub tool: String,
     /// A line for `sh -c` that ends with 0 where it is there.

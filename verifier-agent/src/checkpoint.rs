@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdpoint_core::runners;
 use holdpoint_protocol::{
     artifact::{CheckpointAsked, CheckpointReport, CriterionReport},
-    checkpoint::{CheckpointCommand, Need},
+    checkpoint::{CheckpointCommand, NeededTool},
     facts::{CriterionResult, Verdict},
     plan::{Check, EvidenceLevel},
     reason::CriterionReason,
@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use crate::{
-    criterion::{Named, Subject, judged, once, plain},
+    criterion::{Named, Subject, judged, once, probed},
     error::VerifyError,
     runs::Runs,
 };
@@ -50,7 +50,7 @@ async fn missing(
     runs: &mut Runs<'_>,
     subject: &Subject<'_>,
     named: Named<'_>,
-    need: &Need,
+    need: &NeededTool,
 ) -> Result<Option<CriterionReport>, VerifyError> {
     let probe = Check {
         command: need.probe.clone(),
@@ -62,8 +62,8 @@ async fn missing(
         evidence: EvidenceLevel::Fast,
         mutants: None,
     };
-    // As a guard: a green one of an earlier turn stands, and a red one may have met what is not so now.
-    let report = plain(runs, subject, Named { check: &probe, is_guard: true, ..named }).await?;
+    // A guard's green of an earlier turn stands.
+    let report = probed(runs, subject, Named { check: &probe, is_guard: true, ..named }).await?;
     // Where `prepare` failed nothing is known of it, and the command will say the same.
     let is_missing = report.result.verdict != Verdict::Pass && report.result.reason.is_some();
     Ok(is_missing.then(|| CriterionReport {

@@ -77,6 +77,20 @@ pub(crate) async fn plain(
     Ok(report_alone(named, &ran))
 }
 
+/// The verdict of one run on the base: of an earlier turn where that was green, because one that was red may have met what is not so now.
+pub(crate) async fn probed(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+) -> Result<CriterionReport, VerifyError> {
+    if let Some(green) = green_base(runs, subject, named) {
+        return Ok(report_alone(named, &green));
+    }
+    let ran = runs.check(named.on(None, Tree::new(subject.base_tree, TreeTested::Base))).await?;
+    keep(runs, subject, named, &ran);
+    Ok(report_alone(named, &ran))
+}
+
 /// The verdict of one run on the tree under review, compared with nothing.
 pub(crate) async fn once(
     runs: &mut Runs<'_>,

@@ -289,15 +289,19 @@ fn found(part: ReportPart, judged: Judged<'_>) -> (CheckpointStatus, String) {
 fn a_verifiers_report_shows_criteria_guards_doubts_review_and_the_commit() {
     use CheckpointStatus::{Fail, Pass, Skip};
     use ReportPart::{Criteria, Guards, NoBlockingDoubts, OneCommit, Review};
-    let mut fixture = Fixture::opened(|plan, _| {
-        plan.guards = vec![Guard { id: "suite".parse().unwrap(), check: check(false) }];
-        let judged = Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None };
-        plan.waypoints[0].criteria.push(judged);
-    });
-    fixture.report("w", |_| {}).turn();
+    let mut fixture = Fixture::opened(|_, _| {});
     fixture.build_ok("w").turn();
-    let sound = sound_report(&fixture.turn("w"));
-    let criteria = fixture.flight.submitted.plan.waypoints[0].criteria.clone();
+    let mut sound = sound_report(&fixture.turn("w"));
+    let shown = |id: &str| {
+        let mut one = sound.criteria[0].clone();
+        one.result.id = id.parse().unwrap();
+        one
+    };
+    let (readable, suite) = (shown("readable"), shown("suite"));
+    sound.criteria.push(readable);
+    sound.guards.push(suite);
+    let mut criteria = fixture.flight.submitted.plan.waypoints[0].criteria.clone();
+    criteria.push(Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None });
     let guards: Vec<CriterionId> = vec!["suite".parse().unwrap()];
     let table: [(ReportPart, fn(&mut VerificationReport), CheckpointStatus, &str); 8] = [
         (Criteria, |_| {}, Pass, ""),

@@ -2,8 +2,8 @@
 
 use holdpoint_protocol::{
     checkpoint::{
-        CHECKPOINT_RETRIES_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, DocumentSpec, GateDemands, Need,
-        PathKind, ProposalRule, ReportPart, SCORE_MAX, THRESHOLD_DEFAULT, TouchedPaths,
+        CHECKPOINT_RETRIES_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, DocumentSpec, GateDemands,
+        NeededTool, PathKind, ProposalRule, ReportPart, SCORE_MAX, THRESHOLD_DEFAULT, TouchedPaths,
     },
     ids::CriterionId,
     plan::{CHECK_TIMEOUT_DEFAULT, Check, EvidenceLevel},
@@ -114,7 +114,7 @@ fn by_name(all: &Fields<'_>, name: &str, node: &Node, problems: &mut Problems) -
 }
 
 /// The program that a command begins with, where its name is plain.
-fn first_program(run: &str) -> Vec<Need> {
+fn first_program(run: &str) -> Vec<NeededTool> {
     let first = run.split_whitespace().next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     let named = Some(first).filter(|first| !first.is_empty() && first.chars().all(is_plain));
@@ -122,8 +122,8 @@ fn first_program(run: &str) -> Vec<Need> {
 }
 
 /// That a program is on the checks' `PATH`.
-fn on_path(program: &str) -> Need {
-    Need { tool: program.to_owned(), probe: format!("command -v '{}'", program.replace('\'', "'\\''")) }
+fn on_path(program: &str) -> NeededTool {
+    NeededTool { tool: program.to_owned(), probe: format!("command -v '{}'", program.replace('\'', "'\\''")) }
 }
 
 /// A command as a check that says nothing else.
@@ -166,11 +166,14 @@ fn checkpoint(node: &Node, problems: &mut Problems) -> Option<CheckpointSpec> {
         Some("lacks") => Some(CheckpointRule::Lacks(text("lacks", problems)?)),
         Some("touches") => Some(CheckpointRule::Touches(touched(&fields, problems)?)),
         Some("proposal") => {
-            let rule = fields.choice("proposal", "a rule for proposals", &ProposalRule::ALL, problems)?;
+            let rule = fields.choice("proposal", "a rule for proposals", &ProposalRule::WORDS, problems)?;
             Some(CheckpointRule::Proposal(rule))
         }
         Some("guard") => Some(CheckpointRule::Guard(fields.id("guard", CriterionId::try_new, problems)?)),
-        Some("report") => Some(CheckpointRule::Report(report(&fields, problems)?)),
+        Some("report") => {
+            let part = fields.choice("report", "a part of a report", &ReportPart::WORDS, problems)?;
+            Some(CheckpointRule::Report(part))
+        }
         Some(_) => Some(CheckpointRule::Command(command(&fields, problems)?)),
     };
     Some(CheckpointSpec { name: name?, rule, required: fields.flag("required", problems).unwrap_or(true) })
@@ -189,25 +192,14 @@ fn command(fields: &Fields<'_>, problems: &mut Problems) -> Option<CheckpointCom
 }
 
 /// What a command needs: a program, or a tool with a probe.
-fn need(node: &Node, problems: &mut Problems) -> Option<Need> {
+fn need(node: &Node, problems: &mut Problems) -> Option<NeededTool> {
     if !matches!(node.value, Value::Map(_)) {
         return word(node, "an item of `needs`", problems).map(|program| on_path(program.text));
     }
     let fields = Fields::open(node, "an item of `needs`", NEED_KEYS, problems)?;
     fields.demand("tool", "name it, such as `tool: cargo-audit`", problems);
     fields.demand("probe", "say how one sees that it is there, such as `probe: cargo audit --version`", problems);
-    Some(Need { tool: fields.text("tool", problems)?, probe: fields.text("probe", problems)? })
-}
-
-fn report(fields: &Fields<'_>, problems: &mut Problems) -> Option<ReportPart> {
-    let parts = [
-        ("criteria", ReportPart::Criteria),
-        ("guards", ReportPart::Guards),
-        ("no_blocking_doubts", ReportPart::NoBlockingDoubts),
-        ("review", ReportPart::Review),
-        ("one_commit", ReportPart::OneCommit),
-    ];
-    fields.choice("report", "a part of a report", &parts, problems)
+    Some(NeededTool { tool: fields.text("tool", problems)?, probe: fields.text("probe", problems)? })
 }
 
 fn touched(fields: &Fields<'_>, problems: &mut Problems) -> Option<TouchedPaths> {

@@ -6,6 +6,7 @@ use holdpoint_protocol::checkpoint::CheckpointSpec;
 
 use super::demands;
 use crate::plan::{
+    PlanErrors,
     error::Problems,
     fields::{Fields, one_of},
     tree::{self, FileKind, Node},
@@ -22,7 +23,7 @@ const KIND: FileKind =
 
 /// The checks of an ecosystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preset {
+pub struct CheckPreset {
     /// Its name.
     pub name: &'static str,
     /// The files of which one in the root of a repository shows that it is the ecosystem's.
@@ -32,32 +33,32 @@ pub struct Preset {
 }
 
 /// Each as its file has it: read once.
-static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+static ALL: LazyLock<Vec<CheckPreset>> = LazyLock::new(|| {
     PRESETS.into_iter().map(|(name, text)| parse(name, text).expect("the presets can be read: a test does")).collect()
 });
 
-fn parse(name: &'static str, text: &str) -> Result<Preset, Problems> {
+fn parse(name: &'static str, text: &str) -> Result<CheckPreset, PlanErrors> {
     let mut problems = Problems::default();
     let root = tree::load(text, &KIND, &mut problems);
     let preset = root.as_ref().and_then(|root| read(name, root, &mut problems));
-    preset.filter(|_| problems.is_empty()).ok_or(problems)
+    preset.filter(|_| problems.is_empty()).ok_or_else(|| problems.finish(name, text))
 }
 
-fn read(name: &'static str, root: &Node, problems: &mut Problems) -> Option<Preset> {
+fn read(name: &'static str, root: &Node, problems: &mut Problems) -> Option<CheckPreset> {
     let fields = Fields::open(root, "the preset", &["found_by", "checks"], problems)?;
     let found_by = fields.texts("found_by", problems);
-    Some(Preset { name, found_by, checks: demands::checkpoints("checks", &fields, problems) })
+    Some(CheckPreset { name, found_by, checks: demands::checkpoints("checks", &fields, problems) })
 }
 
 /// The preset of this name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Preset> {
+pub fn named(name: &str) -> Option<&'static CheckPreset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
 /// Why no preset follows from a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoPreset {
+pub enum NoCheckPreset {
     /// None of the files is there.
     #[error("its root has none of the files by which a preset of checks is found")]
     None,
@@ -69,13 +70,13 @@ pub enum NoPreset {
 /// The preset for a repository with these files in its root.
 ///
 /// # Errors
-/// [`NoPreset`]: none is found, or more than one.
-pub fn found_in(root: &[&str]) -> Result<&'static Preset, NoPreset> {
-    let is_found = |preset: &&Preset| preset.found_by.iter().any(|file| root.contains(&file.as_str()));
+/// [`NoCheckPreset`]: none is found, or more than one.
+pub fn found_in(root: &[&str]) -> Result<&'static CheckPreset, NoCheckPreset> {
+    let is_found = |preset: &&CheckPreset| preset.found_by.iter().any(|file| root.contains(&file.as_str()));
     match ALL.iter().filter(is_found).collect::<Vec<_>>()[..] {
-        [] => Err(NoPreset::None),
+        [] => Err(NoCheckPreset::None),
         [only] => Ok(only),
-        ref several => Err(NoPreset::Several(several.iter().map(|preset| preset.name).collect())),
+        ref several => Err(NoCheckPreset::Several(several.iter().map(|preset| preset.name).collect())),
     }
 }
 
@@ -91,8 +92,7 @@ mod tests {
     #[test]
     fn each_preset_has_the_twelve_checks_of_which_three_are_required() {
         for (name, text) in PRESETS {
-            let preset =
-                parse(name, text).unwrap_or_else(|problems| panic!("{}", problems.finish(name, text).render()));
+            let preset = parse(name, text).unwrap_or_else(|errors| panic!("{}", errors.render()));
             let names: Vec<&str> = preset.checks.iter().map(|check| check.name.as_str()).collect();
             assert_eq!(names, TWELVE, "{name}");
             let required: Vec<&str> =
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(found(&["README.md", "Cargo.toml"]), Ok("rust"));
         assert_eq!(found(&["package.json"]), Ok("node"));
         assert_eq!(found(&["setup.py", "requirements.txt"]), Ok("python"));
-        assert_eq!(found(&["src"]), Err(NoPreset::None));
-        assert_eq!(found(&["Cargo.toml", "package.json"]), Err(NoPreset::Several(vec!["rust", "node"])));
+        assert_eq!(found(&["src"]), Err(NoCheckPreset::None));
+        assert_eq!(found(&["Cargo.toml", "package.json"]), Err(NoCheckPreset::Several(vec!["rust", "node"])));
     }
 }

@@ -13,7 +13,7 @@ from workplace import changed, checkout, git, put, shell
 
 
 def plan(turn):
-    named = turn["request"]["criteria"] + turn["request"]["guards"]
+    named = turn["request"]["criteria"] + turn["request"]["guards"] + turn["request"].get("checkpoints", [])
     wanted = [{"criterion": one["id"], "command": (one["check"] or {}).get("command")} for one in named]
     return "verification_plan", {"wanted": wanted}
 
@@ -31,9 +31,12 @@ async def work(agent, turn):
             await run(agent, request, folder, runs, None, {"command": request["prepare"], "timeout": 1_800_000})
         criteria = [await judge(agent, request, folder, runs, one) for one in request["criteria"]]
         guards = [await judge(agent, request, folder, runs, one) for one in request["guards"]]
+        # What a command `needs` would be looked for on the base. Here a missing program is red, which is never too little.
+        commands = [{"gate": one["gate"], **await judge(agent, request, folder, runs, one)}
+                    for one in request.get("checkpoints", [])]
     return "verification_report", {
         "purpose": request["purpose"], "commit": request["commit"], "tree": request["tree"], "criteria": criteria,
-        "guards": guards, "violations": [], "diff": diff, "doubts": [], "self_checked": False,
+        "guards": guards, "checkpoints": commands, "violations": [], "diff": diff, "doubts": [], "self_checked": False,
         # What a sandbox enforced would stand under properties: here, nothing.
         "receipt": {"checks": runs, "properties": [], "foreign": True}}
 

@@ -135,3 +135,32 @@ fn asks(block: &Block) -> ValidQuestion {
         block_reason: block.reason,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::plan::{CHECK_TIMEOUT_DEFAULT, EvidenceLevel};
+
+    use super::*;
+
+    #[test]
+    fn a_command_holds_if_it_ends_well_and_prints_what_it_is_expected_to() {
+        let check = |expect: Option<&str>| Check {
+            command: "make test".to_owned(),
+            expect: expect.map(str::to_owned),
+            red_first: false,
+            timeout: CHECK_TIMEOUT_DEFAULT,
+            network: false,
+            writes_tree: false,
+            evidence: EvidenceLevel::Fast,
+            mutants: None,
+        };
+        let ran = |ended| CheckedCommand { ended, output: b"3 passed\n".to_vec() };
+        let wrong = |ended, expect| unmet(&ran(ended), &check(expect), Duration::from_secs(5));
+        assert_eq!(wrong(Ended::Exited(0), None), None);
+        assert_eq!(wrong(Ended::Exited(0), Some(r"^\d+ passed")), None);
+        let unmatched = wrong(Ended::Exited(0), Some("4 passed")).unwrap();
+        assert_eq!(unmatched, "its output does not match `4 passed`: 3 passed");
+        assert!(wrong(Ended::Exited(0), Some("(")).is_some(), "what cannot be matched is not");
+        assert_eq!(wrong(Ended::Exited(1), None).unwrap(), "it exited with 1: 3 passed");
+    }
+}

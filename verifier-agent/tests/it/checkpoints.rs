@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{CheckpointAsked, TreeTested},
-    checkpoint::{CheckpointCommand, Need},
+    checkpoint::{CheckpointCommand, NeededTool},
     facts::Verdict,
     reason::CriterionReason,
 };
@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 use crate::support::{Rig, check};
 
 fn asked(gate: &str, id: &str, command: &str, needs: &[(&str, &str)]) -> CheckpointAsked {
-    let needs = needs.iter().map(|(tool, probe)| Need { tool: (*tool).to_owned(), probe: (*probe).to_owned() });
+    let needs = needs.iter().map(|(tool, probe)| NeededTool { tool: (*tool).to_owned(), probe: (*probe).to_owned() });
     let command = CheckpointCommand { check: check(command), needs: needs.collect() };
     CheckpointAsked { gate: gate.parse().unwrap(), id: id.parse().unwrap(), command }
 }

@@ -52,10 +52,10 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, fou
     if duty == Duty::Judge {
         of_judge(at, gate, found);
     } else {
-        let of_score = [("threshold", demands.threshold.is_some()), ("checks", demands.plan_checks)];
-        for (key, _) in of_score.into_iter().filter(|(_, is_there)| *is_there) {
-            let message = format!("`{key}` is a verifier's, and gate `{}` is none's", gate.id);
-            found.errors.add(at.key(key), message, "move it to the gate that judges the work");
+        let key = if demands.plan_checks { "checks" } else { "threshold" };
+        if demands.plan_checks || demands.threshold.is_some() {
+            let message = format!("`checks` and `threshold` are a verifier's, and gate `{}` is none's", gate.id);
+            found.errors.add(at.key(key), message, "move them to the gate that judges the work");
         }
     }
     if let Some(document) = &demands.document {

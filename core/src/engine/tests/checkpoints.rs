@@ -1,7 +1,7 @@
 //! Checkpoints of verifiers' gates, and commands of makers' gates that a verifier runs again (DOC-3, SDLC-3).
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationReport},
+    artifact::{Disposition, VerificationPurpose, VerificationReport},
     checkpoint::{
         CheckpointCommand, CheckpointRule, CheckpointSpec, CheckpointStatus, GateDemands, PathKind, ReportPart,
         TouchedPaths,
@@ -40,15 +40,25 @@ fn workflow(demands: GateDemands) -> WorkflowSpec {
     WorkflowSpec { rejection_strategy: RejectionStrategy::Named, ..WorkflowSpec::new("staged", gates) }
 }
 
-/// Work that came to the verifier.
-fn judged_by(demands: GateDemands) -> Fixture {
-    let mut plan = plan(vec![waypoint("w", &[])]);
+/// A flight of these waypoints by that workflow.
+fn flight(names: &[&str], demands: GateDemands) -> Fixture {
+    let mut plan = plan(names.iter().map(|name| waypoint(name, &[])).collect());
     "staged".clone_into(&mut plan.workflow);
     plan.checks = vec![command("syntax", true), command("lint", false), command("docs", false)];
-    let mut fixture = Fixture::flown_by(plan, fleet(), &[workflow(demands)]);
-    fixture.feed("w", Input::Open).turn();
-    fixture.build_ok("w").turn();
-    fixture.build_ok("w").turn();
+    Fixture::flown_by(plan, fleet(), &[workflow(demands)])
+}
+
+/// Work comes to the verifier.
+fn come(fixture: &mut Fixture, name: &str) {
+    fixture.feed(name, Input::Open).turn();
+    fixture.build_ok(name).turn();
+    fixture.build_ok(name).turn();
+}
+
+/// Work that came to the verifier.
+fn judged_by(demands: GateDemands) -> Fixture {
+    let mut fixture = flight(&["w"], demands);
+    come(&mut fixture, "w");
     fixture
 }
 
@@ -162,4 +172,23 @@ fn a_missing_tool_is_no_part_of_the_score_and_where_a_required_one_is_missing_a_
     let state = fixture.state("w");
     assert!(matches!(state.phase, Phase::Held(_)), "no agent can change that");
     assert_eq!((fixture.status("w"), state.counters.reworks), (Status::Blocked, 0));
+}
+
+#[test]
+fn a_merge_is_held_to_the_same_checkpoints_and_goes_back_as_a_collision() {
+    let mut fixture = flight(&["a", "b"], twelve(80));
+    for name in ["b", "a"] {
+        come(&mut fixture, name);
+        fixture.report(name, |_| {}).decided();
+    }
+    fixture.land("a");
+    let TurnRequest::Verify(request) = fixture.merge("b", true).turn().request else { panic!("a verifier's turn") };
+    assert_eq!((request.purpose, request.checkpoints.len()), (VerificationPurpose::Merge, 4));
+    let fail =
+        |report: &mut VerificationReport| came_to(report, "formatted", Verdict::Fail, Some(CriterionReason::ExitCode));
+    let turn = fixture.report("b", fail).turn();
+    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    let told = turn.told().unwrap();
+    assert!(told.notes[0].contains("### Checkpoint: formatted"), "{told:?}");
+    assert_eq!(fixture.state("b").counters.reworks, 0, "a collision uses up no rework");
 }

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     budget::{Limits, OnExceeded, Unmetered},
     checkpoint::{
         CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatus, DocumentRef,
-        DocumentSpec, EstablishedBy, GateCheckpoints, GateDemands, GateDocument, Need, PathKind, ProposalRule,
+        DocumentSpec, EstablishedBy, GateCheckpoints, GateDemands, GateDocument, NeededTool, PathKind, ProposalRule,
         ReportPart, TouchedPaths,
     },
     facts::{
@@ -103,7 +103,7 @@ fn demands() -> GateDemands {
 
 /// A command of a checkpoint that says everything.
 pub(super) fn checkpoint_command() -> CheckpointCommand {
-    let need = Need { tool: "make".to_owned(), probe: "command -v make".to_owned() };
+    let need = NeededTool { tool: "make".to_owned(), probe: "command -v make".to_owned() };
     CheckpointCommand { check: check("make test"), needs: vec![need] }
 }
 
