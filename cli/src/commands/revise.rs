@@ -96,7 +96,7 @@ async fn in_editor(client: &Client, old: &documents::PlacedDocument) -> Result<(
     done
 }
 
-/// Where text is kept that could not be taken: in the current folder, beside what is there.
+/// Where text is kept that could not be taken: in the current folder, under a name that is free.
 fn kept_at(reference: &str) -> PathBuf {
     let name = reference.replace('/', "-").to_lowercase();
     let names = std::iter::once(format!("{name}.md")).chain((2..).map(|n| format!("{name}-{n}.md")));

@@ -3,7 +3,7 @@
 use holdpoint_faults::{Role, Step};
 use holdpoint_protocol::artifact::Verb;
 
-/// Whoever makes work has to say that it is written, and is asked again in the turn until that is said.
+/// Agents that make work have to say that it is written, and are asked again in the turn until they do.
 pub(super) const PROJECT: &str = r#"
 workflow:
   name: checked

@@ -68,10 +68,13 @@ fn status_and_readiness_follow_from_the_artifact() {
 fn what_blocks_work_is_said_with_its_reason_in_a_line() {
     let shown =
         |kind: &str, artifact: Value| returns(&ArtifactDocument::of(&line(kind, artifact), TurnPast::default()));
-    let asked = shown("clarification_request", json!({"question": "\nWhich auth?\nLong story"}));
+    let asked = shown(
+        "clarification_request",
+        json!({"question": "\nWhich auth?\nLong story", "block_reason": "scope_change"}),
+    );
     assert!(
         asked.contains(
-            "status: blocked\nhandoff_ready: false\nblock_reason: needs_human_input\nblock_details: \"Which auth?\"\n"
+            "status: blocked\nhandoff_ready: false\nblock_reason: scope_change\nblock_details: \"Which auth?\"\n"
         ),
         "{asked}"
     );

@@ -52,7 +52,7 @@ fn a_person_changes_the_title_the_text_and_what_is_said_and_the_rest_follows() {
     assert_eq!((unchanged.gate.as_str(), unchanged.document.text.as_str()), ("requirements", TEXT));
     let claimed = edit(replaced("handoff_ready: false", "handoff_ready: true")).unwrap();
     assert!(!claimed.is_changed, "what follows is not believed");
-    let titled = edit(replaced("title: Impact", "title: Consequences")).unwrap();
+    let titled = edit(replaced("title: \"Impact\"", "title: Consequences")).unwrap();
     assert_eq!((titled.is_changed, titled.document.title.as_deref()), (true, Some("Consequences")));
     let written = edit(replaced("None.", "Small.")).unwrap();
     assert_eq!(written.document.text, TEXT.replace("None.", "Small."));
@@ -70,15 +70,15 @@ fn a_person_changes_the_title_the_text_and_what_is_said_and_the_rest_follows() {
 #[test]
 fn what_only_its_maker_could_change_and_files_of_other_documents_are_refused_at_their_lines() {
     for (from, to, named) in [
-        ("ref: HP_HANDOFF_BUILDER/7", "ref: HP_HANDOFF_BUILDER/8", "`ref` is HP_HANDOFF_BUILDER/8"),
+        ("ref: \"HP_HANDOFF_BUILDER/7\"", "ref: \"HP_HANDOFF_BUILDER/8\"", "`ref` is HP_HANDOFF_BUILDER/8"),
         ("stage: requirements", "stage: design", "`stage` is design"),
         ("id: w\n", "id: other\n", "`id` is other"),
         ("retry_count: 1", "retry_count: 0", "`retry_count` differs"),
         ("outcome: complete", "outcome: blocked", "`artifact.outcome` differs"),
         ("wall: 12", "wall: 13", "`artifact.metered.wall` differs"),
-        ("  turn: t-1\n", "", "`artifact.turn` differs"),
+        ("  turn: \"t-1\"\n", "", "`artifact.turn` differs"),
         ("name: addressed", "name: adressed", "no checkpoint adressed"),
-        ("status: pass\n  - name: addressed", "status: fine\n  - name: addressed", "`checkpoints` is no list"),
+        ("    name: document\n    status: pass", "    name: document\n    status: fine", "`checkpoints` is no list"),
     ] {
         let old = handed_over().render().unwrap();
         assert_eq!(old.matches(from).count(), 1, "{from} in {old}");
@@ -86,7 +86,7 @@ fn what_only_its_maker_could_change_and_files_of_other_documents_are_refused_at_
         let said = edit(|text| text.replace(from, to)).unwrap_err();
         assert!(said.contains(named), "{named} in {said}");
         let at: usize = said.split(':').nth(1).unwrap().parse().unwrap();
-        assert!(to.is_empty() || at.abs_diff(line) <= 4, "{named}: line {line}, told {at}");
+        assert!(to.is_empty() || at.abs_diff(line) <= 6, "{named}: line {line}, told {at}");
         assert!(said.contains("hint: "), "{said}");
     }
     let long = "x".repeat(DOCUMENT_BYTES_MAX + 1);

@@ -124,6 +124,7 @@ fn what_waits_for_something_else_than_a_persons_decision_is_tried_again_without_
         build_request(&again).feedback.as_ref().map(|told| told.notes.clone()),
         Some(vec!["it is up".to_owned()])
     );
+    let mut fixture = Fixture::opened(|_, _| {});
     let plain = asks(&mut fixture, BlockReason::NeedsHumanInput);
     assert_eq!(actions(&fixture), [Verb::Answer, Verb::Cancel]);
     let on = Some(plain.asked.artifact.to_string());
