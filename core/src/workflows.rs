@@ -65,7 +65,7 @@ pub fn is_reserved(name: &str) -> bool {
 /// Whether a workflow is a built-in one, and none that a project declares under such a name.
 #[must_use]
 pub fn is_built_in(spec: &WorkflowSpec) -> bool {
-    SPECS.contains(spec)
+    is_reserved(&spec.name) || SPECS.contains(spec)
 }
 
 /// The workflow of this name: the project's, else the built-in one.

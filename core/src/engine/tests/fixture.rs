@@ -186,7 +186,13 @@ impl Fixture {
     /// A flight by workflows of its own and the built-in ones.
     pub(crate) fn flown_by(plan: Plan, fleet: Fleet, own: &[WorkflowSpec]) -> Self {
         let now = Timestamp::from_millis(1_790_000_000_000);
-        let workflows = workflows::specs(&plan, own).into_iter().map(Into::into).collect();
+        let find = |name: &str| {
+            let own = own.iter().find(|workflow| workflow.name == name).cloned();
+            own.or_else(|| workflows::built_in(name)).ok_or("a workflow that nobody knows")
+        };
+        let used = workflows::used(&plan).into_iter().map(str::to_owned);
+        let specs = workflows::with_children(used, find, |_| "children of children").unwrap();
+        let workflows = specs.into_iter().map(Into::into).collect();
         let submitted = Submitted {
             schema_version: version::CURRENT,
             flight: "demo-1".parse().unwrap(),
