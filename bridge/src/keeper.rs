@@ -84,8 +84,10 @@ pub trait Operator {
 pub struct Keeper<O> {
     desk: Arc<BridgeDesk>,
     operator: O,
-    /// What files said at the last look.
+    /// What requests said at the last look.
     before: BTreeMap<String, Digest>,
+    /// What answers said at the last look, by their questions.
+    answers: BTreeMap<String, Digest>,
     /// What was refused: it is not sent again as it is.
     refused: BTreeSet<Digest>,
     /// Up to when a waypoint is shown.
@@ -97,8 +99,8 @@ impl<O: Operator> Keeper<O> {
     /// A keeper of this folder.
     #[must_use]
     pub fn new(desk: Arc<BridgeDesk>, operator: O) -> Self {
-        let (before, refused, shown) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Self { desk, operator, before, refused, shown, is_away: false }
+        let (before, answers, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { desk, operator, before, answers, refused: BTreeSet::new(), shown, is_away: false }
     }
 
     /// Keeps on until the folder cannot be used.
@@ -140,7 +142,12 @@ impl<O: Operator> Keeper<O> {
             if self.refused.contains(&digest) {
                 continue;
             }
-            let flight = self.flight(&name, digest).await?;
+            // A submission whose answer never came is made again under its id, whatever became of the file meanwhile.
+            let id = name.waypoint.clone();
+            let flight = match self.desk.at(move |desk| Ok::<_, FolderError>(desk.request(&id))).await? {
+                Some(known) => known.flight,
+                None => self.flight(&name, digest).await?,
+            };
             let known = KnownRequest { flight: flight.clone(), digest: Some(digest), submitted: false, over: false };
             let (id, record) = (name.waypoint.clone(), known.clone());
             self.desk.at(move |desk| desk.remember(&id, &record)).await?;
@@ -272,7 +279,7 @@ impl<O: Operator> Keeper<O> {
         let Some(answer) = answer else { return Ok(()) };
         let digest = Digest::of(format!("{}\n{answer}", item.reference).as_bytes());
         // Somebody may be writing still.
-        if self.before.insert(path.clone(), digest) != Some(digest) || self.refused.contains(&digest) {
+        if self.answers.insert(item.reference.clone(), digest) != Some(digest) || self.refused.contains(&digest) {
             return Ok(());
         }
         let id = item.waypoint.clone();

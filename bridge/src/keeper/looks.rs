@@ -44,7 +44,8 @@ pub(super) fn new_requests(
             continue;
         }
         // Somebody may have moved it on before it was seen.
-        let is_request = name.kind != TaskKind::Exec && (known.is_none() || spot == (TaskFolder::Queue, TaskKind::New));
+        let is_pending = known.as_ref().is_none_or(|known| !known.submitted);
+        let is_request = name.kind != TaskKind::Exec && (is_pending || spot == (TaskFolder::Queue, TaskKind::New));
         let is_second = found.iter().any(|other: &NewFile| other.name.waypoint == name.waypoint);
         if !is_request || is_second {
             if known.is_none() {

@@ -51,6 +51,9 @@ fn a_request_that_was_moved_on_before_it_was_seen_is_one() {
     let (_dir, desk) = folder();
     write(&desk, "tasks/queue/DOC_login.md", "# Log in\n");
     assert_eq!(found(&desk), ["DOC_login.md"]);
+    let killed = KnownRequest { flight: "f".parse().unwrap(), digest: None, submitted: false, over: false };
+    desk.remember(&"login".parse().unwrap(), &killed).unwrap();
+    assert_eq!(found(&desk), ["DOC_login.md"], "also where the bridge was killed while it was submitted");
     write(&desk, "tasks/queue/EXEC_other_01.md", "# A task of nothing\n");
     assert_eq!(found(&desk), ["DOC_login.md"]);
     assert!(read(&desk, "tasks/supervisor_feedback/FEEDBACK_EXEC_other_01.md").contains("there is no request other"));
