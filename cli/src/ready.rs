@@ -6,7 +6,7 @@ use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::{checkpoints, declared::presets, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
-    checkpoint::CheckpointSpec,
+    checkpoint::{CHECKPOINTS_MAX, CheckpointSpec},
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     journal::Fleet,
@@ -121,19 +121,21 @@ async fn checks(
     let files = repo.list_tree(base).await?;
     let paths: Vec<_> = files.iter().map(|entry| wire_path(&entry.path)).collect();
     let root: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
-    match presets::found_in(&root) {
-        Ok(preset) => Ok(preset.checks.clone()),
-        Err(none) => {
-            let shown = checkpoints::shown_by(plan);
-            if !shown.is_empty() {
-                return Ok(shown);
-            }
-            let message = format!("gate {gate} has `checks: auto`, and {none}");
-            let hint =
-                "say `checks: rust`, `python` or `node` in the plan, or name commands there (with --task: --check CMD)";
-            Err(Failure::usage("no_checks", message, hint))
+    let found = presets::found_in(&root).map_err(|several| {
+        let message = format!("gate {gate} has `checks: auto`, and {several}");
+        let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there";
+        Failure::usage("no_checks", message, hint)
+    })?;
+    if let Some(preset) = found {
+        return Ok(preset.checks.clone());
+    }
+    let mut shown = checkpoints::shown_by(plan);
+    for check in presets::on_reports() {
+        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != check.name) {
+            shown.push(check.clone());
         }
     }
+    Ok(shown)
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

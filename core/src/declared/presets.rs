@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use holdpoint_protocol::checkpoint::CheckpointSpec;
+use holdpoint_protocol::checkpoint::{CheckpointRule, CheckpointSpec};
 
 use super::demands;
 use crate::plan::{
@@ -56,27 +56,27 @@ pub fn named(name: &str) -> Option<&'static CheckPreset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
-/// Why no preset follows from a repository.
+/// A repository has files of several presets, so that a person has to choose.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoCheckPreset {
-    /// None of the files is there.
-    #[error("its root has none of the files by which a preset of checks is found")]
-    None,
-    /// Files of several are.
-    #[error("its root has files of several presets of checks: {}", one_of(.0.iter().copied()))]
-    Several(Vec<&'static str>),
+#[error("its root has files of several presets of checks: {}", one_of(.0.iter().copied()))]
+pub struct SeveralCheckPresets(Vec<&'static str>);
+
+/// The checks that say something of any project: they look at the report and need no tool.
+pub fn on_reports() -> impl Iterator<Item = &'static CheckpointSpec> {
+    let first = ALL.first().map_or(&[][..], |preset| &preset.checks);
+    first.iter().filter(|check| matches!(check.rule, Some(CheckpointRule::Report(_))))
 }
 
-/// The preset for a repository with these files in its root.
+/// The preset for a repository with these files in its root, if they show one.
 ///
 /// # Errors
-/// [`NoCheckPreset`]: none is found, or more than one.
-pub fn found_in(root: &[&str]) -> Result<&'static CheckPreset, NoCheckPreset> {
+/// They show more than one.
+pub fn found_in(root: &[&str]) -> Result<Option<&'static CheckPreset>, SeveralCheckPresets> {
     let is_found = |preset: &&CheckPreset| preset.found_by.iter().any(|file| root.contains(&file.as_str()));
     match ALL.iter().filter(is_found).collect::<Vec<_>>()[..] {
-        [] => Err(NoCheckPreset::None),
-        [only] => Ok(only),
-        ref several => Err(NoCheckPreset::Several(several.iter().map(|preset| preset.name).collect())),
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        ref several => Err(SeveralCheckPresets(several.iter().map(|preset| preset.name).collect())),
     }
 }
 
@@ -104,11 +104,17 @@ mod tests {
 
     #[test]
     fn a_repository_shows_its_preset_by_the_files_in_its_root() {
-        let found = |root: &[&str]| found_in(root).map(|preset| preset.name);
-        assert_eq!(found(&["README.md", "Cargo.toml"]), Ok("rust"));
-        assert_eq!(found(&["package.json"]), Ok("node"));
-        assert_eq!(found(&["setup.py", "requirements.txt"]), Ok("python"));
-        assert_eq!(found(&["src"]), Err(NoCheckPreset::None));
-        assert_eq!(found(&["Cargo.toml", "package.json"]), Err(NoCheckPreset::Several(vec!["rust", "node"])));
+        let found = |root: &[&str]| found_in(root).map(|preset| preset.map(|preset| preset.name));
+        assert_eq!(found(&["README.md", "Cargo.toml"]), Ok(Some("rust")));
+        assert_eq!(found(&["package.json"]), Ok(Some("node")));
+        assert_eq!(found(&["setup.py", "requirements.txt"]), Ok(Some("python")));
+        assert_eq!(found(&["src"]), Ok(None));
+        assert_eq!(found(&["Cargo.toml", "package.json"]), Err(SeveralCheckPresets(vec!["rust", "node"])));
+    }
+
+    #[test]
+    fn the_checks_of_any_project_are_those_on_the_report() {
+        let names: Vec<&str> = on_reports().map(|check| check.name.as_str()).collect();
+        assert_eq!(names, ["review", "commit"]);
     }
 }
