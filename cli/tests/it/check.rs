@@ -66,13 +66,13 @@ fn a_plan_configuration_or_repository_that_run_would_refuse_is_refused() {
     checked(&lab, &["--config", "odd.toml"]).refuses(2, &["comand"]);
     fs::write(lab.path("plan.yaml"), format!("{PLAN}base: none\n")).unwrap();
     checked(&lab, &[]).refuses(2, &["none"]);
-    fs::write(lab.path("plan.yaml"), format!("{PLAN}budget: {{tokens: 0}}\npolicy: {{mode: single}}\n")).unwrap();
+    fs::write(lab.path("plan.yaml"), format!("{PLAN}budget: {{tokens: 0}}\npolicy: {{mode: alone}}\n")).unwrap();
     let answer = checked(&lab, &["--json"]);
     answer.refuses(
         2,
         &[
             "plan.yaml:8:18: `tokens: 0` is not a number that is allowed here",
-            "plan.yaml:9:16: `mode: single` does not work yet",
+            "plan.yaml:9:16: `mode: alone` is not a mode",
         ],
     );
     assert_eq!(answer.json()["errors"].as_array().map(Vec::len), Some(2));
