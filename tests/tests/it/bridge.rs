@@ -42,8 +42,6 @@ impl Drop for Bridged {
 fn bridge(world: &World) -> RunningProcess {
     let mut command = world.command(&["bridge", "../desk"]);
     command.env(ACK_WAIT.0, ACK_WAIT.1).env(PROCESS, "bridge");
-    // A walk kills it more often than an agent may die in one turn.
-    command.env("HOLDPOINT__ORCHESTRATOR__DEAD_AFTER", "0");
     world.start_with(command)
 }
 
@@ -51,7 +49,8 @@ impl Bridged {
     /// A fleet with a verifier and the bridge, and nobody at work in the folder.
     fn at(world: World) -> Self {
         let mut command = world.command(&["up", "--builder", "true", "--no-console"]);
-        command.env(ACK_WAIT.0, ACK_WAIT.1);
+        // A walk kills the bridge more often than an agent may die of one turn.
+        command.env(ACK_WAIT.0, ACK_WAIT.1).env("HOLDPOINT__ORCHESTRATOR__DEAD_AFTER", "0");
         let mut up = world.start_with(command);
         up.until_said("serves");
         let mut bridge = bridge(&world);
