@@ -20,7 +20,7 @@ use crate::{
     lock::{FoundLock, LOCK_ENDING, LOCK_TIME, LockEnd, LookingHost, TaskLock, ended},
     message::feedback_file,
     moves::{Actor, Spot, TaskFolder},
-    name::TaskName,
+    name::{BadTaskName, TaskName},
     text::{self, MarkedText},
 };
 
@@ -34,6 +34,9 @@ pub const STALE_FILES_MAX: usize = 1_000;
 const HOST_FILE: &str = "/proc/sys/kernel/hostname";
 /// Where clones of execution tasks are.
 pub const CLONES: &str = "clones";
+
+/// The name of a file, and what it says.
+pub type ListedName = (String, Result<TaskName, BadTaskName>);
 
 /// The folder, shared by the turns that are shown in it and by its keeper.
 #[derive(Debug)]
@@ -196,10 +199,7 @@ impl BridgeDesk {
     ///
     /// # Errors
     /// [`FolderError`].
-    pub fn named(
-        &self,
-        folder: TaskFolder,
-    ) -> Result<Vec<(String, Result<TaskName, crate::name::BadTaskName>)>, FolderError> {
+    pub fn named(&self, folder: TaskFolder) -> Result<Vec<ListedName>, FolderError> {
         let tasks = format!("tasks/{}", folder.as_str());
         let files = self.folder.files(&tasks)?.into_iter().filter(|file| !file.ends_with(LOCK_ENDING));
         Ok(files.map(|file| (format!("{tasks}/{file}"), TaskName::parse(&file))).collect())

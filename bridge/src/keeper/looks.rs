@@ -69,7 +69,7 @@ pub(super) fn new_requests(
                 desk.say_bad(&path, &words)?;
             }
             Some(_) | None if text.trim().is_empty() => {
-                desk.say_bad(&path, "line 1: it is empty: write what is wanted")?
+                desk.say_bad(&path, "line 1: it is empty: write what is wanted")?;
             }
             Some(_) | None if before.get(&path) == Some(&digest) => found.push(NewFile { name, text, digest }),
             Some(_) | None => {}

@@ -303,7 +303,8 @@ fn a_verifiers_report_shows_criteria_guards_doubts_review_and_the_commit() {
     let mut criteria = fixture.flight.submitted.plan.waypoints[0].criteria.clone();
     criteria.push(Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None });
     let guards: Vec<CriterionId> = vec!["suite".parse().unwrap()];
-    let table: [(ReportPart, fn(&mut VerificationReport), CheckpointStatus, &str); 8] = [
+    type Row = (ReportPart, fn(&mut VerificationReport), CheckpointStatus, &'static str);
+    let table: [Row; 8] = [
         (Criteria, |_| {}, Pass, ""),
         (Criteria, |r| r.criteria[0].result.verdict = Verdict::Fail, Fail, "criteria that are not shown: unit"),
         (Criteria, |r| r.criteria[0].result.evidence.clear(), Fail, "criteria that are not shown: unit"),

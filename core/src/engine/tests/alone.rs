@@ -93,7 +93,7 @@ fn an_agent_alone_is_accepted_only_by_a_receipt_in_which_everything_ran_and_pass
         (Box::new(red(TreeTested::Canaries)), ReasonCode::CriteriaMet),
         (
             Box::new(|report| {
-                report.receipt.checks.iter_mut().for_each(|run| run.tree = "b".repeat(40).parse().unwrap())
+                report.receipt.checks.iter_mut().for_each(|run| run.tree = "b".repeat(40).parse().unwrap());
             }),
             ReasonCode::EvidenceMissing,
         ),

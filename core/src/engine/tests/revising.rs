@@ -81,7 +81,7 @@ fn an_edited_document_takes_the_place_of_the_gates_newest_and_later_turns_get_it
     let Entry::Revised(revised) = *entry else { panic!("{entry:?}") };
     let after = fixture.state("w");
     assert_eq!((&after.phase, &after.decision, &after.history), (&before.phase, &before.decision, &before.history));
-    assert_eq!(after.documents, [revised.document.clone()]);
+    assert_eq!(after.documents, std::slice::from_ref(&revised.document));
     assert_eq!(revised.document.blob.digest, Digest::of(b"# Impact\n\nSmall.\n"));
     assert_ne!(newest(&fixture), first);
     let acted = after.acted.unwrap();

@@ -103,9 +103,12 @@ fn table() -> String {
         let Preset { command, dialect, resume, judge, ignore, pass_env, settings, .. } = preset;
         let variables = pass_env.iter().filter(|name| !["HTTPS_PROXY", "NO_PROXY"].contains(name));
         let files = settings.iter().flat_map(|folder| folder.files).map(|file| code(file)).collect();
-        let files = settings.as_ref().map_or("none".to_owned(), |folder| {
-            format!("{} of {} or {}", listed(files), code(folder.variable), code(&format!("~/{}", folder.default)))
-        });
+        let files = settings.as_ref().map_or_else(
+            || "none".to_owned(),
+            |folder| {
+                format!("{} of {} or {}", listed(files), code(folder.variable), code(&format!("~/{}", folder.default)))
+            },
+        );
         let login = settings.iter().flat_map(|folder| folder.login).map(|file| code(file)).collect();
         let goes_on = if resume.is_some() || *dialect == Dialect::Acp { "yes" } else { "no" };
         let judges = if judge.is_some() { "yes" } else { "no" };
