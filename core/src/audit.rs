@@ -15,6 +15,7 @@ mod causes;
 mod differences;
 mod ends;
 mod finding;
+mod known;
 mod lines;
 mod redecide;
 mod steered;

@@ -55,10 +55,11 @@ impl Status {
 }
 
 /// Where a waypoint is. Durable, so an enum with the data of each phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
     /// No entry yet.
+    #[default]
     Pending,
     /// A turn is open.
     InTurn(OpenTurn),
@@ -280,7 +281,7 @@ impl Counters {
 }
 
 /// The state of a waypoint: the fold of its journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaypointState {
     /// Where it is.
     pub phase: Phase,
@@ -468,39 +469,5 @@ impl WaypointState {
     pub fn begun_at(&self) -> Option<Timestamp> {
         let first = || self.history.first().map(|visit| visit.entered);
         self.earlier_visits.map(|earlier| earlier.since).or_else(first)
-    }
-}
-
-impl Default for WaypointState {
-    fn default() -> Self {
-        Self {
-            phase: Phase::Pending,
-            base: None,
-            work: None,
-            counters: Counters::default(),
-            decision: None,
-            criteria: Vec::new(),
-            guards: Vec::new(),
-            checkpoints: Vec::new(),
-            foreign_receipt: None,
-            history: Vec::new(),
-            entries: Vec::new(),
-            earlier_visits: None,
-            answered: None,
-            answered_before: Vec::new(),
-            fork: None,
-            verified: None,
-            cleared: false,
-            after_conflict: false,
-            stacked: None,
-            apart: false,
-            constraints: Vec::new(),
-            acted: None,
-            advice: None,
-            configured: Configured::default(),
-            documents: Vec::new(),
-            proposal: None,
-            spent: Spent::default(),
-        }
     }
 }
