@@ -49,7 +49,23 @@ const MAY_USE: [(&str, &[&str]); 21] = [
         // Not the harness: an orchestrator never runs an agent's program. Its tests receive traces.
         &["protocol", "core", "faults", "sandbox", "conditions", "workspace", "bus", "runtime", "otlp-sink"],
     ),
-    ("builder-agent", SHARED),
+    (
+        "builder-agent",
+        // One agent alone checks its own work, by the code of verifiers.
+        &[
+            "protocol",
+            "core",
+            "faults",
+            "sandbox",
+            "conditions",
+            "outline",
+            "workspace",
+            "bus",
+            "runtime",
+            "harness",
+            "verifier-agent",
+        ],
+    ),
     ("verifier-agent", SHARED),
     ("repair-agent", SHARED),
     ("bench", ALL),
