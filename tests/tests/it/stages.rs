@@ -250,6 +250,8 @@ cat > /dev/null
 if [ -e begun ]; then
   echo hello > greeting
   echo 'grep -q hello greeting' > tests/greeting.sh
+  mkdir -p docs
+  echo 'It says hello.' > docs/greeting.md
   printf -- '---\ncheckpoints:\n- {name: code_complete, status: pass}\n- {name: no_lint_errors, status: pass}\n---\nDone.\n' \
     > "$HOLDPOINT_DOCUMENT_FILE"
 else

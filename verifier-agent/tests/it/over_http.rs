@@ -192,7 +192,7 @@ async fn a_service_that_does_not_serve_has_its_reason() {
             ready(3_000),
             "was not ready within 3000 ms (`GET /health` on $PORT): no complete response",
         ),
-        ("python3 idles.py", served(1_000), "log: warming up\n"),
+        ("python3 idles.py", served(8_000), "log: warming up\n"),
         (
             "python3 idles.py",
             served(1_000),
