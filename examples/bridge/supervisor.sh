@@ -7,6 +7,9 @@ cd "$1"
 # The id of a task, out of the name of its file.
 id_of() { name=${1##*/} && name=${name#*"$2"_} && echo "${name%.md}"; }
 
+# Whether the turn of a gate is open: the file says so. A task that was moved is not the next one's before the bridge has taken it.
+open_at() { [ -f "$1" ] && grep -qx "gate: $2" "$1"; }
+
 requirements() {
     cat <<END
 ---
@@ -44,7 +47,7 @@ END
 
 while :; do
     for file in tasks/queue/*NEW_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" brainstorm || continue
         id=$(id_of "$file" NEW)
         # A request that says nothing of its words is asked about once.
         if ! grep -q 'say' "$file" && ! [ -f "docs/requirements/${id}_asked" ]; then
@@ -59,7 +62,7 @@ while :; do
     done
 
     for file in tasks/review/*DOC_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" spec-review || continue
         id=$(id_of "$file" DOC)
         if grep -q 'AC-2' "docs/specs/${id}_spec.md"; then
             mv "$file" "tasks/queue/PLAN_$id.md" 2> /dev/null || :
@@ -70,7 +73,7 @@ while :; do
     done
 
     for file in tasks/queue/*PLAN_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" plan || continue
         id=$(id_of "$file" PLAN)
         [ -f "docs/plans/${id}_plan.md" ] && continue
         task one "hello" "" > "tasks/queue/EXEC_${id}_01.md"
@@ -81,7 +84,7 @@ while :; do
     done
 
     for file in tasks/review/*EXEC_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" review || continue
         id=$(id_of "$file" EXEC)
         # The result of gate 4 is there once it was audited.
         [ -f "state/gates/${id}_4.json" ] || continue
@@ -89,7 +92,7 @@ while :; do
     done
 
     for file in tasks/review/*PLAN_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" track || continue
         id=$(id_of "$file" PLAN)
         set -- tasks/completed/*EXEC_"$id"_02.md
         [ -f "$1" ] || continue

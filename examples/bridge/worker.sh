@@ -6,6 +6,9 @@ cd "$1"
 
 id_of() { name=${1##*/} && name=${name#*"$2"_} && echo "${name%.md}"; }
 
+# Whether the turn of a gate is open: the file says so.
+open_at() { [ -f "$1" ] && grep -qx "gate: $2" "$1"; }
+
 # Claims a task: the lock first, which only one of several workers can make, then the move. Says where the task is then.
 claim() {
     name=${1##*/}
@@ -37,7 +40,7 @@ END
 while :; do
     for priority in CRITICAL_ HIGH_ '' LOW_; do
         for file in tasks/queue/"$priority"DOC_*.md; do
-            [ -f "$file" ] || continue
+            open_at "$file" document || continue
             id=$(id_of "$file" DOC)
             task=$(claim "$file") || continue
             more=
@@ -48,7 +51,7 @@ while :; do
         done
 
         for file in tasks/queue/"$priority"EXEC_*.md tasks/rejected/"$priority"EXEC_*.md; do
-            [ -f "$file" ] || continue
+            open_at "$file" execute || continue
             clone=$(sed -n 's/^clone: //p' "$file")
             [ -n "$clone" ] || continue
             id=$(id_of "$file" EXEC)
@@ -63,7 +66,7 @@ while :; do
     done
 
     for file in tasks/running/*PLAN_*.md; do
-        [ -f "$file" ] || continue
+        open_at "$file" estimate || continue
         mv "$file" tasks/review/ 2> /dev/null || :
     done
     sleep 0.2

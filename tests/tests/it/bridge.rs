@@ -1,9 +1,15 @@
 //! Supervisors and workers who only know files: a folder as an agent and an operator of a fleet.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
-use holdpoint_tests::world::{RunningProcess, World, eventually_every};
+use holdpoint_tests::world::{RunningProcess, World, eventually_every, root};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 
 /// A turn whose bridge was killed comes again after this time.
 const ACK_WAIT: (&str, &str) = ("HOLDPOINT__AGENT__ACK_WAIT", "2s");
@@ -14,11 +20,17 @@ const PAUSE: Duration = Duration::from_millis(100);
 struct Bridged {
     up: RunningProcess,
     bridge: RunningProcess,
+    scripts: Vec<Child>,
     world: World,
 }
 
 impl Drop for Bridged {
     fn drop(&mut self) {
+        for script in &mut self.scripts {
+            // They may have ended.
+            let _ = script.kill();
+            let _ = script.wait();
+        }
         for process in [&self.bridge, &self.up] {
             process.signal(Signal::SIGKILL);
         }
@@ -41,7 +53,18 @@ impl Bridged {
         up.until_said("serves");
         let mut bridge = bridge(&world);
         bridge.until_said("keeps");
-        Self { up, bridge, world }
+        Self { up, bridge, scripts: Vec::new(), world }
+    }
+
+    /// Has the scripts of the example work in the folder.
+    fn staffed(mut self) -> Self {
+        for script in ["supervisor.sh", "worker.sh"] {
+            let program = root().join("examples/bridge").join(script);
+            let mut command = Command::new(program.canonicalize().unwrap());
+            command.arg(self.desk("")).stdin(Stdio::null());
+            self.scripts.push(command.spawn().unwrap());
+        }
+        self
     }
 
     fn desk(&self, path: &str) -> PathBuf {
@@ -57,6 +80,10 @@ impl Bridged {
 
     fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.desk(path)).ok()
+    }
+
+    fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.read(path).unwrap_or_else(|| panic!("no {path}"))).unwrap()
     }
 
     fn mv(&self, from: &str, to: &str) {
@@ -77,6 +104,68 @@ impl Bridged {
     #[track_caller]
     fn until_open(&self, path: &str, gate: &str) -> String {
         self.until_says(path, &format!("gate: {gate}\n"))
+    }
+}
+
+impl Bridged {
+    fn status(&self) -> Value {
+        let flights = self.world.holdpoint(&["status", "--json"]).expect(0).json();
+        assert_eq!(flights.as_array().unwrap().len(), 1, "one request is one flight: {flights}");
+        self.world.holdpoint(&["status", flights[0]["flight"].as_str().unwrap(), "--json"]).expect(0).json()
+    }
+
+    /// The types of the messages in an inbox, in order.
+    fn told(&self, to: &str) -> Vec<String> {
+        let files = fs::read_dir(self.desk(&format!("comms/{to}/inbox"))).unwrap().flatten();
+        let mut all: Vec<(u64, String)> = files
+            .map(|file| {
+                let name = file.file_name().into_string().unwrap();
+                let message = self.json(&format!("comms/{to}/inbox/{name}"));
+                assert_eq!(format!("{}.json", message["id"].as_str().unwrap()), name);
+                assert_eq!(message["to"], to, "{message}");
+                let (sequence, rest) = name.split_once('-').unwrap();
+                (sequence.parse().unwrap(), rest.trim_end_matches(".json").to_owned())
+            })
+            .collect();
+        all.sort();
+        all.into_iter().map(|(_, rest)| rest).collect()
+    }
+}
+
+#[test]
+fn two_scripts_that_know_files_alone_take_a_request_to_landed_work() {
+    let bridged = Bridged::at(World::new(&[("readme", "x\n")])).staffed();
+    bridged.write("tasks/queue/NEW_greet.md", "# Greet\n\nOne file is to say hello, another one world.\n");
+    bridged.until("tasks/completed/PLAN_greet.md");
+    let status = eventually_every(PAUSE, "the end of the flight", || {
+        Some(bridged.status()).filter(|status| status["status"] == "accepted")
+    });
+    let of = |id: &str| status["waypoints"].as_array().unwrap().iter().find(|w| w["id"] == id).unwrap().clone();
+    assert_eq!((&of("greet_01")["attempts"], &of("greet_02")["attempts"]), (&2.into(), &1.into()), "{status}");
+    let flight = status["flight"].as_str().unwrap();
+    bridged.world.holdpoint(&["fetch", flight]).expect(0);
+    let branch = status["branch"].as_str().unwrap();
+    assert_eq!(bridged.world.git(&["show", &format!("{branch}:one")]), "hello\n");
+    assert_eq!(bridged.world.git(&["show", &format!("{branch}:two")]), "world\n");
+    bridged.world.holdpoint(&["audit", flight]).expect(0);
+
+    bridged.until_says("tasks/history/greet_01.json", "completed");
+    let lineage = bridged.json("tasks/history/greet_01.json");
+    assert_eq!(lineage, serde_json::json!({"id": "greet_01", "retries": 1, "parent": "greet", "status": "completed"}));
+    let gate = bridged.json("state/gates/greet_01_4.json");
+    assert_eq!((&gate["gate"], &gate["score"]), (&"4".into(), &100.into()), "{gate}");
+    assert_eq!(bridged.json("state/gates/greet_1.json")["score"], 100);
+    let (worker, supervisor) = (bridged.told("worker"), bridged.told("supervisor"));
+    for expected in
+        ["TASK_REJECTED-greet", "TASK_REJECTED-greet_01", "TASK_APPROVED-greet_01", "TASK_ASSIGNED-greet_02"]
+    {
+        let times = worker.iter().filter(|told| *told == expected).count();
+        assert_eq!(times, 1, "{expected}: {worker:#?}");
+    }
+    assert!(supervisor.contains(&"TASK_SUBMITTED-greet_02".to_owned()), "{supervisor:#?}");
+    for folder in ["queue", "running", "review", "rejected"] {
+        let left: Vec<_> = fs::read_dir(bridged.desk(&format!("tasks/{folder}"))).unwrap().collect();
+        assert!(left.is_empty(), "{folder}: {left:?}");
     }
 }
 
