@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_faults::{FaultOrder, ORDER, PROCESS, STOPPED};
 use holdpoint_tests::world::{RunningProcess, World, eventually_every, root};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -40,7 +41,7 @@ impl Drop for Bridged {
 /// A bridge that this order is for, if there is one.
 fn bridge(world: &World) -> RunningProcess {
     let mut command = world.command(&["bridge", "../desk"]);
-    command.env(ACK_WAIT.0, ACK_WAIT.1);
+    command.env(ACK_WAIT.0, ACK_WAIT.1).env(PROCESS, "bridge");
     world.start_with(command)
 }
 
@@ -48,7 +49,8 @@ impl Bridged {
     /// A fleet with a verifier and the bridge, and nobody at work in the folder.
     fn at(world: World) -> Self {
         let mut command = world.command(&["up", "--builder", "true", "--no-console"]);
-        command.env(ACK_WAIT.0, ACK_WAIT.1);
+        // A walk kills the bridge more often than an agent may die of one turn.
+        command.env(ACK_WAIT.0, ACK_WAIT.1).env("HOLDPOINT__ORCHESTRATOR__DEAD_AFTER", "0");
         let mut up = world.start_with(command);
         up.until_said("serves");
         let mut bridge = bridge(&world);
@@ -107,7 +109,45 @@ impl Bridged {
     }
 }
 
+/// Where the bridge is killed, one after the other: each is its first passing of the step since it was started.
+const WALK: [&str; 16] = [
+    "bridge before submit 1",
+    "bridge after submit 1",
+    "bridge after take-turn 1",
+    "bridge before publish-plan 1",
+    "bridge after publish-plan 1",
+    "bridge before publish-result 1",
+    "bridge after publish-result 1",
+    "bridge before bridge-write 2",
+    "bridge after bridge-write 3",
+    "bridge before ack-turn 1",
+    "bridge after ack-turn 1",
+    "bridge before bridge-move 1",
+    "bridge after bridge-move 1",
+    "bridge before publish-result 1",
+    "bridge after publish-result 1",
+    "bridge before bridge-write 1",
+];
+
 impl Bridged {
+    /// Kills the bridge at this step, and starts it again; `false`: the request was done before it came by.
+    fn kill_at(&mut self, order: &str) -> bool {
+        let order = FaultOrder::parse(order).unwrap();
+        self.bridge.signal(Signal::SIGKILL);
+        for left in [STOPPED, ORDER] {
+            // There may be none.
+            let _ = fs::remove_file(self.world.path(&format!("faults/{left}")));
+        }
+        self.world.write(&format!("faults/{ORDER}"), &order.to_string());
+        self.bridge = bridge(&self.world);
+        let stopped = self.world.path(&format!("faults/{STOPPED}"));
+        let is_done =
+            || self.read("state/bridge/requests/greet.json").is_some_and(|text| text.contains("\"over\":true"));
+        eventually_every(PAUSE, &order.to_string(), || {
+            if stopped.exists() { Some(true) } else { is_done().then_some(false) }
+        })
+    }
+
     fn status(&self) -> Value {
         let flights = self.world.holdpoint(&["status", "--json"]).expect(0).json();
         assert_eq!(flights.as_array().unwrap().len(), 1, "one request is one flight: {flights}");
@@ -133,9 +173,17 @@ impl Bridged {
 }
 
 #[test]
-fn two_scripts_that_know_files_alone_take_a_request_to_landed_work() {
-    let bridged = Bridged::at(World::new(&[("readme", "x\n")])).staffed();
+fn two_scripts_that_know_files_alone_take_a_request_to_landed_work_while_the_bridge_is_killed_at_every_step() {
+    let world = World::new(&[("readme", "x\n")]);
+    fs::create_dir(world.path("faults")).unwrap();
+    let mut bridged = Bridged::at(world).staffed();
     bridged.write("tasks/queue/NEW_greet.md", "# Greet\n\nOne file is to say hello, another one world.\n");
+    let walked = WALK.iter().take_while(|order| bridged.kill_at(order)).count();
+    assert!(walked >= 12, "the walk ended at {}", WALK[walked]);
+    // The last order was for a process that is gone.
+    let _ = fs::remove_file(bridged.world.path(&format!("faults/{ORDER}")));
+    bridged.bridge.signal(Signal::SIGKILL);
+    bridged.bridge = bridge(&bridged.world);
     bridged.until("tasks/completed/PLAN_greet.md");
     let status = eventually_every(PAUSE, "the end of the flight", || {
         Some(bridged.status()).filter(|status| status["status"] == "accepted")
