@@ -11,7 +11,7 @@ use async_nats::jetstream::{
     self, ErrorCode,
     consumer::{AckPolicy, DeliverPolicy, pull},
     context::{CreateStreamError, CreateStreamErrorKind},
-    stream::{Config, ConsumerErrorKind, DiscardPolicy, StorageType, SubjectTransform},
+    stream::{Config, ConsumerError, ConsumerErrorKind, DiscardPolicy, StorageType, SubjectTransform},
 };
 use futures::{future::join_all, join};
 use holdpoint_protocol::{
@@ -355,6 +355,16 @@ fn is_lack_of_disk(error: &CreateStreamError) -> bool {
         || error.error_code() == ErrorCode::CLUSTER_NO_PEERS && error.to_string().contains("storage")
 }
 
+/// Whether the same again may do, and changes nothing where it was done: the broker was late, or lost the files of a consumer to the
+/// removal of the one that had its name before.
+fn may_do_again(error: &ConsumerError) -> bool {
+    match error.kind() {
+        ConsumerErrorKind::TimedOut => true,
+        ConsumerErrorKind::JetStream(error) => error.error_code() == ErrorCode::CONSUMER_CREATE,
+        _ => false,
+    }
+}
+
 async fn ensure_consumer(bus: &Bus, stream: &str, config: pull::Config) -> Result<(), TopologyError> {
     let name = config.durable_name.clone().unwrap_or_default();
     let handle = bus
@@ -365,8 +375,7 @@ async fn ensure_consumer(bus: &Bus, stream: &str, config: pull::Config) -> Resul
     let mut asked = 1;
     loop {
         match handle.create_consumer(config.clone()).await {
-            // The same again changes nothing where the broker was only late.
-            Err(error) if error.kind() == ConsumerErrorKind::TimedOut && asked < CONSUMER_ASKED_MAX => asked += 1,
+            Err(error) if may_do_again(&error) && asked < CONSUMER_ASKED_MAX => asked += 1,
             made => {
                 let failed = |source| TopologyError::Consumer { stream: stream.to_owned(), name, source };
                 return made.map(drop).map_err(failed);
