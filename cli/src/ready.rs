@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::{checkpoints, declared::presets, plan, workflows};
+use holdpoint_core::{declared::presets, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
-    checkpoint::{CHECKPOINTS_MAX, CheckpointSpec},
+    checkpoint::CheckpointSpec,
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     journal::Fleet,
@@ -107,7 +107,7 @@ impl Ready {
     }
 }
 
-/// What gates with `checks: auto` check: what the plan says, else the preset that the root of its base shows, else its guards and criteria.
+/// What gates with `checks: auto` check: what the plan says, else what follows from it and the root of its base.
 async fn checks(
     plan: &Plan,
     declared: &[WorkflowSpec],
@@ -121,21 +121,11 @@ async fn checks(
     let files = repo.list_tree(base).await?;
     let paths: Vec<_> = files.iter().map(|entry| wire_path(&entry.path)).collect();
     let root: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
-    let found = presets::found_in(&root).map_err(|several| {
+    presets::auto(plan, &root).map_err(|several| {
         let message = format!("gate {gate} has `checks: auto`, and {several}");
         let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there";
         Failure::usage("no_checks", message, hint)
-    })?;
-    if let Some(preset) = found {
-        return Ok(preset.checks.clone());
-    }
-    let mut shown = checkpoints::shown_by(plan);
-    for check in presets::on_reports() {
-        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != check.name) {
-            shown.push(check.clone());
-        }
-    }
-    Ok(shown)
+    })
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

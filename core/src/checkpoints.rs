@@ -93,15 +93,18 @@ pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
     GateDemands { checkpoints: resolved.collect(), plan_checks: false, ..demands.clone() }
 }
 
-/// What a plan shows that it checks: its guards, and the checks of its criteria, each of which has to pass.
+/// What a plan shows that it checks, each of which has to pass: its guards, the checks of its criteria, and behind them `more`. The first
+/// of a name counts, and [`CHECKPOINTS_MAX`] of them.
 #[must_use]
-pub fn shown_by(plan: &Plan) -> Vec<CheckpointSpec> {
+pub(crate) fn shown_by<'a>(plan: &Plan, more: impl Iterator<Item = &'a CheckpointSpec>) -> Vec<CheckpointSpec> {
     let criteria = plan.waypoints.iter().flat_map(|waypoint| &waypoint.criteria);
     let criteria = criteria.filter_map(|criterion| Some((&criterion.id, criterion.check.as_ref()?)));
+    let own = plan.guards.iter().map(|guard| (&guard.id, &guard.check)).chain(criteria);
+    let own = own.map(|(id, check)| CheckpointSpec { name: id.clone(), rule: Some(command(check)), required: true });
     let mut shown: Vec<CheckpointSpec> = Vec::new();
-    for (id, check) in plan.guards.iter().map(|guard| (&guard.id, &guard.check)).chain(criteria) {
-        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != *id) {
-            shown.push(CheckpointSpec { name: id.clone(), rule: Some(command(check)), required: true });
+    for check in own.chain(more.cloned()) {
+        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != check.name) {
+            shown.push(check);
         }
     }
     shown

@@ -418,7 +418,7 @@ fn a_plan_shows_what_it_checks_by_its_guards_and_criteria_each_name_once() {
     let plan = "plan: p\nguards:\n  - {id: suite, check: make test}\nwaypoints:\n  - id: w\n    goal: g\n    scope: [a]\n    criteria:\n      \
                 - {id: suite, check: make other}\n      - {id: works, check: ./works}\n      - {id: reads-well, statement: it reads well}\n";
     let plan = crate::plan::read(plan, "plan.yaml", crate::plan::BUILT_IN_WORKFLOWS).unwrap();
-    let shown: Vec<(String, String)> = shown_by(&plan)
+    let shown: Vec<(String, String)> = shown_by(&plan, std::iter::empty())
         .into_iter()
         .map(|one| match one.rule {
             Some(CheckpointRule::Command(command)) if one.required => (one.name.to_string(), command.check.command),

@@ -2,14 +2,20 @@
 
 use std::sync::LazyLock;
 
-use holdpoint_protocol::checkpoint::{CheckpointRule, CheckpointSpec};
+use holdpoint_protocol::{
+    checkpoint::{CheckpointRule, CheckpointSpec},
+    plan::Plan,
+};
 
 use super::demands;
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
-    fields::{Fields, one_of},
-    tree::{self, FileKind, Node},
+use crate::{
+    checkpoints,
+    plan::{
+        PlanErrors,
+        error::Problems,
+        fields::{Fields, one_of},
+        tree::{self, FileKind, Node},
+    },
 };
 
 /// The name of each, and the file that it stands in.
@@ -62,16 +68,28 @@ pub fn named(name: &str) -> Option<&'static CheckPreset> {
 pub struct SeveralCheckPresets(Vec<&'static str>);
 
 /// The checks that say something of any project: they look at the report and need no tool.
-pub fn on_reports() -> impl Iterator<Item = &'static CheckpointSpec> {
+fn on_reports() -> impl Iterator<Item = &'static CheckpointSpec> {
     let first = ALL.first().map_or(&[][..], |preset| &preset.checks);
     first.iter().filter(|check| matches!(check.rule, Some(CheckpointRule::Report(_))))
+}
+
+/// What `checks: auto` stands for where a plan does not say what it checks: the preset that the files in the root of its repository show,
+/// else what the plan shows and the checks that say something of any project.
+///
+/// # Errors
+/// The files show more than one preset.
+pub fn auto(plan: &Plan, root: &[&str]) -> Result<Vec<CheckpointSpec>, SeveralCheckPresets> {
+    Ok(match found_in(root)? {
+        Some(preset) => preset.checks.clone(),
+        None => checkpoints::shown_by(plan, on_reports()),
+    })
 }
 
 /// The preset for a repository with these files in its root, if they show one.
 ///
 /// # Errors
 /// They show more than one.
-pub fn found_in(root: &[&str]) -> Result<Option<&'static CheckPreset>, SeveralCheckPresets> {
+fn found_in(root: &[&str]) -> Result<Option<&'static CheckPreset>, SeveralCheckPresets> {
     let is_found = |preset: &&CheckPreset| preset.found_by.iter().any(|file| root.contains(&file.as_str()));
     match ALL.iter().filter(is_found).collect::<Vec<_>>()[..] {
         [] => Ok(None),
@@ -113,8 +131,16 @@ mod tests {
     }
 
     #[test]
-    fn the_checks_of_any_project_are_those_on_the_report() {
-        let names: Vec<&str> = on_reports().map(|check| check.name.as_str()).collect();
-        assert_eq!(names, ["review", "commit"]);
+    fn a_repository_of_no_preset_is_checked_by_what_its_plan_shows_and_by_its_reports() {
+        let names = || on_reports().map(|check| check.name.as_str());
+        assert_eq!(names().collect::<Vec<_>>(), ["review", "commit"]);
+        let text = "plan: p\nguards:\n  - {id: suite, check: make test}\nwaypoints:\n  - {id: w, goal: g, scope: [a], criteria: [{id: c, statement: s}]}\n";
+        let plan = crate::plan::read(text, "plan.yaml", crate::plan::BUILT_IN_WORKFLOWS).unwrap();
+        let of = |root: &[&str]| {
+            auto(&plan, root).map(|checks| checks.into_iter().map(|check| check.name.to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["README.md"]).unwrap(), ["suite", "review", "commit"]);
+        assert_eq!(of(&["Cargo.toml"]).unwrap(), TWELVE);
+        assert!(of(&["Cargo.toml", "package.json"]).is_err());
     }
 }
