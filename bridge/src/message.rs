@@ -59,9 +59,9 @@ pub struct InboxMessage {
 #[serde(tag = "type", content = "body", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MessageBody {
     /// A task waits.
-    TaskAssigned(AssignedTask),
+    TaskAssigned(WaitingTask),
     /// A task is handed in.
-    TaskSubmitted(SubmittedTask),
+    TaskSubmitted(WaitingTask),
     /// A task was sent back.
     TaskRejected(RejectedTask),
     /// A task is done, or its document was approved.
@@ -70,27 +70,13 @@ pub enum MessageBody {
     ClarificationRequest(AskedQuestion),
 }
 
-/// A task that waits.
+/// A task that waits for somebody, to be done or to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AssignedTask {
+pub struct WaitingTask {
     /// The task.
     pub task: WaypointId,
     /// What is to be done: the gate.
-    pub gate: GateId,
-    /// In one line.
-    pub title: String,
-    /// Until when.
-    pub deadline: Timestamp,
-}
-
-/// A task that was handed in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SubmittedTask {
-    /// The task.
-    pub task: WaypointId,
-    /// The gate at which it is looked at.
     pub gate: GateId,
     /// In one line.
     pub title: String,
@@ -173,8 +159,8 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
         (kind, schema)
     };
     BTreeMap::from([
-        whole("TASK_ASSIGNED", body_schema::<AssignedTask>()),
-        whole("TASK_SUBMITTED", body_schema::<SubmittedTask>()),
+        whole("TASK_ASSIGNED", body_schema::<WaitingTask>()),
+        whole("TASK_SUBMITTED", body_schema::<WaitingTask>()),
         whole("TASK_REJECTED", body_schema::<RejectedTask>()),
         whole("TASK_APPROVED", body_schema::<ApprovedTask>()),
         whole("CLARIFICATION_REQUEST", body_schema::<AskedQuestion>()),
@@ -246,16 +232,16 @@ fn of_turn(turn: &Turn) -> Option<(MessageBody, Party, Party)> {
             (MessageBody::TaskRejected(rejected), Party::from(row.actor.other()), to)
         }
         None if row.gate == "brainstorm" => {
-            (MessageBody::TaskAssigned(AssignedTask { task, gate, title, deadline }), Party::User, to)
+            (MessageBody::TaskAssigned(WaitingTask { task, gate, title, deadline }), Party::User, to)
         }
         None if row.gate == "plan" => {
             let approved = ApprovedTask { task, gate: Some(gate) };
             (MessageBody::TaskApproved(approved), Party::Supervisor, Party::Worker)
         }
         None if row.actor == Actor::Worker => {
-            (MessageBody::TaskAssigned(AssignedTask { task, gate, title, deadline }), Party::Supervisor, to)
+            (MessageBody::TaskAssigned(WaitingTask { task, gate, title, deadline }), Party::Supervisor, to)
         }
-        None => (MessageBody::TaskSubmitted(SubmittedTask { task, gate, title, deadline }), Party::Worker, to),
+        None => (MessageBody::TaskSubmitted(WaitingTask { task, gate, title, deadline }), Party::Worker, to),
     })
 }
 

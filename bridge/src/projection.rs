@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use holdpoint_core::checkpoints::Score;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{BuildArtifact, Completion, VerificationPurpose, VerificationReport},
@@ -51,7 +52,7 @@ pub struct GateScore {
     /// The source's number of the gate.
     pub gate: String,
     /// Of those that were run, how many passed, in percent; 0 where none was run.
-    pub score: u32,
+    pub score: u8,
     /// Each of them.
     pub checks: Vec<GateCheck>,
 }
@@ -74,11 +75,9 @@ impl GateScore {
     #[must_use]
     pub fn of(gate: &str, checks: Vec<GateCheck>) -> Self {
         let count = |status: CheckpointStatus| checks.iter().filter(|check| check.status == status).count();
-        let (passed, failed) = (count(CheckpointStatus::Pass), count(CheckpointStatus::Fail));
-        let run = passed + failed;
-        // Rounded half up, as one says it.
-        let score = if run == 0 { 0 } else { (200 * passed + run) / (2 * run) };
-        Self { gate: gate.to_owned(), score: u32::try_from(score).unwrap_or_default(), checks }
+        let passed = count(CheckpointStatus::Pass);
+        let score = Score { passed, run: passed + count(CheckpointStatus::Fail) };
+        Self { gate: gate.to_owned(), score: score.of_100(), checks }
     }
 
     /// Its path.
