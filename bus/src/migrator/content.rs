@@ -1,5 +1,7 @@
 //! What is in a stream, as one digest: whether a copy is what it is a copy of.
 
+use std::time::{Duration, Instant};
+
 use async_nats::jetstream::message::StreamMessage;
 use holdpoint_protocol::{Digest, journal::Sequence};
 use serde::Deserialize;
@@ -12,6 +14,9 @@ use crate::{connection::API_TIMEOUT, reading};
 /// Headers that the broker adds to what it gives out, and that depend on how it was asked for. A sender's own of these names come before
 /// them.
 const OF_THE_ANSWER: [&str; 2] = ["Nats-Num-Pending", "Nats-Last-Sequence"];
+
+/// How long servers that start may take to choose who leads a stream.
+const LEADER_WITHIN: Duration = Duration::from_secs(60);
 
 /// How a stream stands.
 #[derive(Debug, Deserialize)]
@@ -26,13 +31,22 @@ struct State {
 }
 
 impl Migrator {
-    /// How many messages a stream has, and the last place that was given away.
+    /// How many messages a stream has, and the last place that was given away. Waits for the stream's leader: servers of a cluster that
+    /// just started are well before they have chosen one, and until then none of them answers for the stream.
     ///
     /// # Errors
     /// [`MigrateError`] when the broker does not answer.
     pub async fn standing(&self, stream: &str) -> Result<(u64, Sequence), MigrateError> {
-        let Info { state } = self.ask(("describe", "INFO"), stream, &json!({}), API_TIMEOUT).await?;
-        Ok((state.messages, Sequence(state.last_seq)))
+        let deadline = Instant::now() + LEADER_WITHIN;
+        loop {
+            match self.ask::<Info>(("describe", "INFO"), stream, &json!({}), API_TIMEOUT).await {
+                Err(MigrateError::Silent { .. }) if Instant::now() < deadline => {}
+                described => {
+                    let Info { state } = described?;
+                    return Ok((state.messages, Sequence(state.last_seq)));
+                }
+            }
+        }
     }
 
     /// Reads all of a stream.

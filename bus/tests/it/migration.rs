@@ -1,6 +1,6 @@
 //! A fleet moves from one broker to three and back: what was written, and how far each consumer is.
 
-use std::{collections::BTreeMap, io::Cursor};
+use std::{collections::BTreeMap, io::Cursor, pin::pin, time::Duration};
 
 use async_nats::jetstream::{self, consumer::PullConsumer};
 use futures::StreamExt as _;
@@ -19,7 +19,7 @@ use holdpoint_protocol::{
     subjects::{self, JournalKey},
 };
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     cluster::{Cluster, PAUSE, SERVERS, append_surely, read_surely},
@@ -149,6 +149,23 @@ async fn a_fleet_moves_from_one_broker_to_three_and_back_with_every_message_and_
     cluster.start_with(0, "again.conf");
     restored(&migrator(&cluster).await, &back, 1).await;
     goes_on(&cluster.connect_with(1).await, &cluster, blob, 16, "handoff 2").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_whose_servers_have_not_chosen_a_leader_is_waited_for() {
+    /// Longer than the broker may take to answer one question.
+    const SILENCE: Duration = Duration::from_secs(11);
+    let mut cluster = Cluster::prepared().await;
+    (0..SERVERS).for_each(|n| cluster.start_server(n));
+    append_surely(&Journal::new(&cluster.connect().await), &key(), Sequence(0), "first").await;
+    let own = migrator(&cluster).await;
+    cluster.caught_up().await;
+    (0..SERVERS).for_each(|n| cluster.kill(n));
+    cluster.start_server(0);
+    let mut standing = pin!(own.standing(streams::JOURNAL));
+    assert!(timeout(SILENCE, &mut standing).await.is_err(), "one server of three answers for nobody");
+    (1..SERVERS).for_each(|n| cluster.start_server(n));
+    assert_eq!(standing.await.unwrap(), (1, Sequence(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
