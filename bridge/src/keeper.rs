@@ -228,8 +228,8 @@ impl<O: Operator> Keeper<O> {
             Err(OperatorError::Refused(_)) => return Ok(()),
             Err(OperatorError::Away(why)) => return Err(Stop::Away(why)),
         };
-        let id = view.id.clone();
-        self.desk.at(move |desk| show(desk, &id, &history)).await?;
+        let waypoint = view.clone();
+        self.desk.at(move |desk| show(desk, &waypoint, &history)).await?;
         self.shown.insert(key, view.changed_at);
         Ok(())
     }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use holdpoint_core::checkpoints::Score;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
-    artifact::{BuildArtifact, Completion, VerificationPurpose, VerificationReport},
-    checkpoint::{CheckpointResult, CheckpointStatus},
-    facts::Verdict,
+    artifact::{BuildArtifact, Completion},
+    checkpoint::{CheckpointResult, CheckpointStatus, GateDocument},
     ids::{GateId, TurnId, WaypointId},
     turn::Turn,
     view::WaypointView,
@@ -71,13 +70,15 @@ pub struct GateCheck {
 }
 
 impl GateScore {
-    /// Of the checks of a gate.
+    /// Of the checkpoints of a gate.
     #[must_use]
-    pub fn of(gate: &str, checks: Vec<GateCheck>) -> Self {
-        let count = |status: CheckpointStatus| checks.iter().filter(|check| check.status == status).count();
-        let passed = count(CheckpointStatus::Pass);
-        let score = Score { passed, run: passed + count(CheckpointStatus::Fail) };
-        Self { gate: gate.to_owned(), score: score.of_100(), checks }
+    pub fn of(gate: &str, results: &[CheckpointResult]) -> Self {
+        let check = |result: &CheckpointResult| GateCheck {
+            name: result.name.to_string(),
+            status: result.status,
+            message: result.message.clone(),
+        };
+        Self { gate: gate.to_owned(), score: Score::of(results).of_100(), checks: results.iter().map(check).collect() }
     }
 
     /// Its path.
@@ -87,23 +88,30 @@ impl GateScore {
     }
 }
 
-/// The newest result of each gate of a waypoint.
+/// The newest result of each gate of a waypoint: of those whose documents its history has, and of those that verifiers judge.
 #[must_use]
-pub fn gate_scores(history: &[HistoryLine]) -> Vec<GateScore> {
-    let mut gates: BTreeMap<TurnId, (WaypointId, GateId)> = BTreeMap::new();
+pub fn gate_scores(view: &WaypointView, history: &[HistoryLine]) -> Vec<GateScore> {
+    let mut gates: BTreeMap<TurnId, GateId> = BTreeMap::new();
     let mut newest: BTreeMap<&'static str, GateScore> = BTreeMap::new();
+    let mut found = |gate: &GateId, results: &[CheckpointResult]| {
+        if let Some(number) = number(&view.id, gate).filter(|_| !results.is_empty()) {
+            newest.insert(number, GateScore::of(number, results));
+        }
+    };
     for line in history {
         if line.kind == "turn" && line.standing.is_none() {
             if let Ok(turn) = serde_json::from_value::<Turn>(line.artifact.clone()) {
-                gates.insert(turn.turn_id, (turn.waypoint, turn.gate));
+                gates.insert(turn.turn_id, turn.gate);
             }
         } else if line.standing == Some(Standing::Taken)
-            && let Some((turn, checks)) = checks(line)
-            && let Some(number) = gates.get(&turn).and_then(|(waypoint, gate)| number(waypoint, gate))
-            && !checks.is_empty()
+            && let Some((turn, document)) = document(line)
+            && let Some(gate) = gates.get(&turn)
         {
-            newest.insert(number, GateScore::of(number, checks));
+            found(gate, &document.checkpoints);
         }
+    }
+    for judged in &view.checkpoints {
+        found(&judged.gate, &judged.checkpoints);
     }
     newest.into_values().collect()
 }
@@ -117,55 +125,30 @@ fn number(waypoint: &WaypointId, gate: &GateId) -> Option<&'static str> {
     }
 }
 
-/// What a handoff says of checks, with its turn.
-fn checks(line: &HistoryLine) -> Option<(TurnId, Vec<GateCheck>)> {
-    let of_document = |results: Vec<CheckpointResult>| results.into_iter().map(of_checkpoint).collect();
+/// The document of a handoff, with its turn.
+fn document(line: &HistoryLine) -> Option<(TurnId, GateDocument)> {
     let artifact = line.artifact.clone();
-    Some(match line.kind.as_str() {
+    match line.kind.as_str() {
         "completion" => {
             let said: Completion = serde_json::from_value(artifact).ok()?;
-            let results = said.document.as_ref().map(|document| document.checkpoints.clone());
-            (said.turn.clone()?, of_document(results.unwrap_or_default()))
+            Some((said.turn?, *said.document?))
         }
         "build_artifact" => {
             let built: BuildArtifact = serde_json::from_value(artifact).ok()?;
-            let results = built.document.as_ref().map(|document| document.checkpoints.clone());
-            (built.turn.clone(), of_document(results.unwrap_or_default()))
+            Some((built.turn, *built.document?))
         }
-        "verification_report" => {
-            let report: VerificationReport = serde_json::from_value(artifact).ok()?;
-            if report.purpose == VerificationPurpose::Baseline {
-                return None;
-            }
-            (report.turn.clone(), of_report(&report))
-        }
-        _ => return None,
-    })
-}
-
-fn of_checkpoint(result: CheckpointResult) -> GateCheck {
-    GateCheck { name: result.name.to_string(), status: result.status, message: result.message }
-}
-
-fn of_report(report: &VerificationReport) -> Vec<GateCheck> {
-    let one = |criterion: &holdpoint_protocol::artifact::CriterionReport| GateCheck {
-        name: criterion.result.id.to_string(),
-        status: match criterion.result.verdict {
-            Verdict::Pass => CheckpointStatus::Pass,
-            Verdict::Fail => CheckpointStatus::Fail,
-            Verdict::Inconclusive => CheckpointStatus::Skip,
-        },
-        message: criterion.note.clone().unwrap_or_default(),
-    };
-    report.criteria.iter().chain(&report.guards).map(one).collect()
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_protocol::checkpoint::EstablishedBy;
+
     use super::*;
 
-    fn check(status: CheckpointStatus) -> GateCheck {
-        GateCheck { name: "c".to_owned(), status, message: String::new() }
+    fn result(status: CheckpointStatus) -> CheckpointResult {
+        CheckpointResult { name: "c".parse().unwrap(), by: EstablishedBy::Predicate, status, message: String::new() }
     }
 
     #[test]
@@ -181,8 +164,8 @@ mod tests {
             (vec![Pass, Pass, Fail], 67),
             (vec![Fail], 0),
         ] {
-            let checks = statuses.iter().copied().map(check).collect();
-            assert_eq!(GateScore::of("4", checks).score, score, "{statuses:?}");
+            let results: Vec<_> = statuses.iter().copied().map(result).collect();
+            assert_eq!(GateScore::of("4", &results).score, score, "{statuses:?}");
         }
     }
 
@@ -197,7 +180,7 @@ mod tests {
         let keys = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(serde_json::to_value(&lineage).unwrap()), ["id", "parent", "retries", "status"]);
         assert_eq!(lineage.path(), "tasks/history/login_01.json");
-        let score = GateScore::of("4", vec![check(CheckpointStatus::Pass)]);
+        let score = GateScore::of("4", &[result(CheckpointStatus::Pass)]);
         assert_eq!(keys(serde_json::to_value(&score).unwrap()), ["checks", "gate", "score"]);
         assert_eq!(score.path(&lineage.id), "state/gates/login_01_4.json");
     }

@@ -127,7 +127,8 @@ fn escalate(desk: &BridgeDesk, view: &WaypointView, is_failed: bool) -> Result<(
 }
 
 /// Writes what follows from a waypoint's history: messages that are new, and the results of its gates.
-pub(super) fn show(desk: &BridgeDesk, id: &WaypointId, history: &[HistoryLine]) -> Result<(), FolderError> {
+pub(super) fn show(desk: &BridgeDesk, view: &WaypointView, history: &[HistoryLine]) -> Result<(), FolderError> {
+    let id = &view.id;
     let mark = format!("state/bridge/told-{id}.json");
     let told: u64 = desk.read(&mark)?.and_then(|text| text.trim().parse().ok()).unwrap_or_default();
     let mut last = told;
@@ -143,7 +144,7 @@ pub(super) fn show(desk: &BridgeDesk, id: &WaypointId, history: &[HistoryLine]) 
             desk.put(&format!("comms/{to}/inbox/{}.json", message.id), &written(&message))?;
         }
     }
-    for score in gate_scores(history) {
+    for score in gate_scores(view, history) {
         desk.put(&score.path(id), &written(&score))?;
     }
     desk.put(&mark, &last.to_string())

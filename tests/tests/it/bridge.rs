@@ -202,6 +202,9 @@ fn two_scripts_that_know_files_alone_take_a_request_to_landed_work_while_the_bri
     assert_eq!(lineage, serde_json::json!({"id": "greet_01", "retries": 1, "parent": "greet", "status": "completed"}));
     let gate = bridged.json("state/gates/greet_01_4.json");
     assert_eq!((&gate["gate"], &gate["score"]), (&"4".into(), &100.into()), "{gate}");
+    let checks: Vec<_> =
+        gate["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
+    assert!(checks.contains(&"commit"), "what the gate checks, and not what the task does: {gate}");
     assert_eq!(bridged.json("state/gates/greet_1.json")["score"], 100);
     let (worker, supervisor) = (bridged.told("worker"), bridged.told("supervisor"));
     for expected in
