@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use holdpoint_core::plan::front_matter;
 use holdpoint_protocol::{
     artifact::Disposition,
     ids::{TurnId, WaypointId},
@@ -13,8 +14,8 @@ use holdpoint_protocol::{
 
 /// The line around front matter.
 const FENCE: &str = "---";
-/// Front matter of more lines than this is a user's.
-const LINES_MAX: usize = 32;
+/// An editor may put it before a text.
+const BOM: char = '\u{feff}';
 /// The longest title that is made of a first line, in characters.
 const TITLE_LEN_MAX: usize = 100;
 /// The longest comment, in characters; the most that are taken of one file.
@@ -44,19 +45,14 @@ impl<'a> MarkedText<'a> {
     #[must_use]
     pub fn read(text: &'a str) -> Self {
         let whole = Self { marks: BTreeMap::new(), body: text };
-        let Some(mut rest) = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n')) else { return whole };
-        let mut marks = BTreeMap::new();
-        for _ in 0..LINES_MAX {
-            let Some((line, behind)) = rest.split_once('\n') else { return whole };
-            rest = behind;
-            if line == FENCE {
-                let is_ours = marks.contains_key(TURN) || marks.contains_key(QUESTION);
-                return if is_ours { Self { marks, body: rest.trim_start_matches('\n') } } else { whole };
+        let Some((front, body)) = front_matter::split(text.trim_start_matches(BOM)) else { return whole };
+        let marks: Option<BTreeMap<&str, &str>> = front.lines().skip(1).map(|line| line.split_once(": ")).collect();
+        match marks {
+            Some(marks) if marks.contains_key(TURN) || marks.contains_key(QUESTION) => {
+                Self { marks, body: body.trim_start_matches(['\r', '\n']) }
             }
-            let Some((key, value)) = line.split_once(": ") else { return whole };
-            marks.insert(key, value);
+            _ => whole,
         }
-        whole
     }
 
     /// The turn that it was written for.
@@ -201,6 +197,15 @@ mod tests {
         assert!(read.body.contains("- a\n- b\n") && read.body.contains("Both exist."), "{asked}");
         let answered = format!("{asked}  the first\n\nas always \n");
         assert_eq!(MarkedText::read(&answered).answer(), Some("the first\n\nas always"));
+    }
+
+    #[test]
+    fn an_answer_is_read_from_an_editor_that_writes_lines_of_windows() {
+        let asked = clarify(&id(), "HP_X/7", "Which one?", "Both exist.", &[]);
+        let saved = format!("{BOM}{}", format!("{asked}the first\n").replace('\n', "\r\n"));
+        let read = MarkedText::read(&saved);
+        assert_eq!((read.question(), read.answer()), (Some("HP_X/7"), Some("the first")));
+        assert!(read.body.starts_with("Which one?"), "{read:?}");
     }
 
     #[test]

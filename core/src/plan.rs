@@ -10,7 +10,7 @@
 mod bdd;
 pub(crate) mod error;
 pub(crate) mod fields;
-pub(crate) mod front_matter;
+pub mod front_matter;
 mod likeness;
 pub(crate) mod limits;
 mod over_http;

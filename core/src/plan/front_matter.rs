@@ -52,7 +52,8 @@ const FENCE: &str = "---";
 
 /// The front matter with the line before it, so that its places are those of the file; and the text behind it. `None`: the file
 /// does not begin with one, or it has no end.
-pub(crate) fn split(text: &str) -> Option<(&str, &str)> {
+#[must_use]
+pub fn split(text: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for (n, line) in text.split_inclusive('\n').enumerate() {
         let is_fence = line.trim_end() == FENCE;
