@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 
 use crate::{
     typed::{quoted, typed},
-    view::short,
+    view::{progress, short},
 };
 
 /// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is; `ended` is when it came
@@ -55,13 +55,13 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: O
 
 /// `2 of 3 landed in 03:12; $1.25, 42000 tokens, …`
 fn took(view: &FlightView, cost: Option<&str>, ended: Option<Timestamp>) -> Option<String> {
-    let done = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
+    let (done, all) = progress(view);
     // Where nobody makes work, nothing lands.
     let landed = done == 0 || view.waypoints.iter().any(|waypoint| waypoint.commit.is_some());
     let word = if landed { "landed" } else { "complete" };
     let time = ended.zip(view.submitted_at).map(|(ended, since)| format!(" in {}", clock(ended.since(since))));
     let (time, cost) = (time.unwrap_or_default(), cost.map(|cost| format!("; {cost}")).unwrap_or_default());
-    (!view.waypoints.is_empty()).then(|| format!("{done} of {} {word}{time}{cost}", view.waypoints.len()))
+    (!view.waypoints.is_empty()).then(|| format!("{done} of {all} {word}{time}{cost}"))
 }
 
 /// `01:07`, or `1:00:07`.
@@ -92,6 +92,12 @@ mod tests {
              holdpoint/p-00000000"
         );
         assert!(of(&view, "../client").contains("git -C ../client merge"));
+        let mut parent = view.waypoints[0].clone();
+        parent.id = "whole".parse().unwrap();
+        view.waypoints[0].parent = Some(parent.id.clone());
+        view.waypoints.push(parent);
+        assert!(of(&view, ".").starts_with("1 of 1 landed"), "nothing of a parent's own lands");
+        view.waypoints.pop();
         view.waypoints[0].commit = None;
         assert_eq!(lines(&view, None, Path::new("."), None), ["1 of 1 complete"], "over before anybody looked");
     }

@@ -1,6 +1,6 @@
 //! A flight as it is printed: the contract's JSON object, and a table for people.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use holdpoint_core::{checkpoints, shown, telling};
 use holdpoint_protocol::{
@@ -39,6 +39,15 @@ pub(crate) struct Shown<'a> {
     waypoints: &'a [WaypointView],
     trouble: &'a [Trouble],
     trouble_left_out: u64,
+}
+
+/// How many waypoints are complete, of how many. One with children counts by them alone: nothing of its own lands.
+pub(crate) fn progress(view: &FlightView) -> (usize, usize) {
+    let parents: BTreeSet<&WaypointId> =
+        view.waypoints.iter().filter_map(|waypoint| waypoint.parent.as_ref()).collect();
+    let makes_work = |waypoint: &&WaypointView| !parents.contains(&waypoint.id);
+    let counted = || view.waypoints.iter().filter(makes_work);
+    (counted().filter(|waypoint| waypoint.status == Status::Complete).count(), counted().count())
 }
 
 impl<'a> From<&'a FlightView> for Shown<'a> {

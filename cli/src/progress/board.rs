@@ -12,7 +12,7 @@ use crate::{
     next::clock,
     people::words,
     typed::typed,
-    view::{asks_in_turn, mark, open_turns, status},
+    view::{asks_in_turn, mark, open_turns, progress, status},
 };
 
 /// Lines of waypoints that are shown.
@@ -47,7 +47,8 @@ pub(super) enum Tone {
 /// The flight in one line: `3/6 landed  01:07  2 at work  1 queued  1 to come`.
 pub(super) fn summary(view: &FlightView, now: Timestamp) -> String {
     let count = |is: &dyn Fn(&&WaypointView) -> bool| view.waypoints.iter().filter(is).count();
-    let mut parts = vec![format!("{}/{} landed", count(&|w| w.status == Status::Complete), view.waypoints.len())];
+    let (done, all) = progress(view);
+    let mut parts = vec![format!("{done}/{all} landed")];
     parts.extend(view.submitted_at.map(|since| clock(now.since(since))));
     let turns = || view.waypoints.iter().filter(|w| w.status == Status::Running).flat_map(open_turns);
     let numbers = [
