@@ -157,6 +157,42 @@ fn a_fleet_with_keys_of_its_own_flies_what_an_operator_submits_over_tls() {
     remote.runtime.shutdown_background();
 }
 
+#[test]
+fn a_bridge_takes_part_in_a_fleet_elsewhere_by_a_key_of_each_of_its_roles() {
+    let remote = Remote::start();
+    let world = &remote.world;
+    for role in [&["supervisor"][..], &["worker", "--builds"]] {
+        world.holdpoint(&[&["keys", "role", "add", "--dir", "../keys", "--agents", "1"], role].concat()).expect(0);
+    }
+    kill(Pid::from_raw(remote.broker.pid().cast_signed()), Signal::SIGHUP).unwrap();
+    let _orchestrator = remote.process(&["orchestrator"], "orchestrator", "o");
+    let keys = ["supervisor", "worker"].map(|role| format!("../keys/{role}/{role}-1.creds"));
+    let elsewhere = remote.elsewhere(OPERATOR);
+    let mut command = world.command(&["bridge", "../desk", "--supervisor-creds", &keys[0]]);
+    command.args(&elsewhere).env("HOLDPOINT__NATS__TRUST", world.path("keys/trust.json"));
+    let alone = world.start_with(command).finish();
+    assert!(alone.expect(2).stderr.contains("--worker-creds"), "{alone}");
+
+    let mut command = world.command(&["bridge", "../desk", "--supervisor-creds", &keys[0], "--worker-creds", &keys[1]]);
+    command.args(&elsewhere).env("HOLDPOINT__NATS__TRUST", world.path("keys/trust.json"));
+    let mut bridge = world.start_with(command);
+    bridge.until_said("keeps");
+    let desk = |path: &str| world.path("desk").join(path);
+    let until_open = |path: &str, gate: &str| {
+        let is_open = || fs::read_to_string(desk(path)).ok().filter(|text| text.contains(&format!("gate: {gate}\n")));
+        eventually(path, is_open)
+    };
+    fs::write(desk("tasks/queue/NEW_page.md"), "# A page\n").unwrap();
+    until_open("tasks/queue/NEW_page.md", "brainstorm");
+    let front = "---\ncheckpoints:\n  - {name: stack_aligned, status: pass}\n---\n";
+    let text = format!("{front}# Requirements\n\n## Goal\n\nA page.\n\n## Constraints\n\nNone.\n");
+    fs::write(desk("docs/requirements/page_req.md"), text).unwrap();
+    fs::rename(desk("tasks/queue/NEW_page.md"), desk("tasks/queue/DOC_page.md")).unwrap();
+    until_open("tasks/queue/DOC_page.md", "document");
+    let status = remote.command(OPERATOR, &["status", "--json"]).expect(0).json();
+    assert_eq!(status.as_array().unwrap().len(), 1, "{status}");
+}
+
 /// The flight leaves for a folder here, by a key that is made for that; the operator's does not do.
 fn archived_by_its_own_key_only(world: &World, elsewhere: &[&str], flight: &str) {
     let archive = |elsewhere: &[&str]| {
