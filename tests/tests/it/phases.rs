@@ -1,6 +1,9 @@
 //! Phases that fan out (SDLC-1, SDLC-2, SDLC-2a, SDLC-7): the built-in workflow `sdlc`, through real processes.
 
-use holdpoint_tests::world::{Finished, World, copy, eventually, root};
+use holdpoint_tests::{
+    visitor::Visitor,
+    world::{Finished, World, copy, eventually, root},
+};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -65,6 +68,26 @@ fn a_request_becomes_tasks_that_are_flown_judged_and_landed_and_people_see_one_t
     let history = world.holdpoint(&["history", "greet", "--flight", &flight]);
     assert!(history.expect(0).stdout.contains("greet_01, greet_02"), "{history}");
     is_sound(&world, &flight);
+}
+
+#[test]
+fn one_command_turns_words_into_tasks_that_land_and_the_page_shows_them_as_one_tree() {
+    let world = world();
+    let [supervisor, worker] = agents(&world, false);
+    let mut up = world.start(&["up", "--no-console", "--builder", "true"]);
+    up.until_said("serves");
+    let request = ["run", "--task", "Greet people", "--workflow", "sdlc"];
+    let run = world.holdpoint(&[&request[..], &["--agent", &supervisor, "--agent", &worker]].concat());
+    assert!(run.expect(0).stdout.contains("\n2 of 2 landed"), "nothing of the request's own lands: {run}");
+    let flights = world.holdpoint(&["status", "--json"]).expect(0).json();
+    let flight = flights[0]["flight"].as_str().unwrap();
+    let console = world.start(&["console"]);
+    let browser = Visitor::enter(|| console.printed());
+    let graph = browser.page(&format!("/flight/{flight}"), "greet-people_02");
+    assert!(graph.contains("greet-people_01"), "{graph}");
+    let request = browser.page(&format!("/flight/{flight}/greet-people"), "Children");
+    assert!(request.contains(&format!("/flight/{flight}/greet-people_02\"")), "{request}");
+    browser.page(&format!("/flight/{flight}/greet-people_01"), "Part of");
 }
 
 #[test]
