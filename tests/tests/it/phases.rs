@@ -91,6 +91,35 @@ fn one_command_turns_words_into_tasks_that_land_and_the_page_shows_them_as_one_t
 }
 
 #[test]
+fn tasks_for_which_the_fleet_has_no_room_wait_until_it_has_and_people_see_why() {
+    let world = world();
+    let [supervisor, worker] = agents(&world, false);
+    let start = |bound: &str| {
+        let mut command =
+            world.command(&["up", "--no-console", "--builder", "true", "--agent", &supervisor, "--agent", &worker]);
+        command.env("HOLDPOINT__ORCHESTRATOR__OPEN_WAYPOINTS", bound);
+        let mut up = world.start_with(command);
+        up.until_said("serves");
+        up
+    };
+    let small = start("2");
+    let flight = world.holdpoint(&["submit", "../plan/plan.yaml"]).expect(0).stdout.trim().to_owned();
+    let shown = || world.holdpoint(&["status", &flight]).stdout;
+    eventually("tasks that wait for room", || {
+        let shown = shown();
+        (shown.contains("no room") && shown.contains("orchestrator.open_waypoints")).then_some(())
+    });
+    small.signal(Signal::SIGINT);
+    small.finish();
+    let _large = start("3");
+    eventually("both tasks", || {
+        let status = world.holdpoint(&["status", &flight, "--json"]);
+        (status.code == 0 && status.json()["status"] == "accepted").then_some(())
+    });
+    is_sound(&world, &flight);
+}
+
+#[test]
 fn a_fleet_that_is_killed_in_each_phase_goes_on_where_it_was() {
     let world = world();
     let [supervisor, worker] = agents(&world, true);
