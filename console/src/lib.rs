@@ -7,7 +7,7 @@
 //! - [`fleet`]: what the console asks for; `account`: what the journal of a flight says, as pages show it.
 //! - `view`: which page an address means; `pages`: the content of each; `wanted`: what a form asks for.
 //! - `access`: who gets an answer at all; `connections`: how many, and how long each may be silent; `cache`: answers of the
-//!   fleet, shared by all pages; `updates`: what open pages get; `server`: all of it behind an address.
+//!   fleet, shared by all pages; `server`: all of it behind an address, and what open pages get.
 
 mod access;
 mod account;
@@ -18,7 +18,6 @@ mod pages;
 mod problem;
 mod server;
 mod slots;
-mod updates;
 mod view;
 mod wanted;
 

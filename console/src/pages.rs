@@ -23,8 +23,8 @@ mod timeline;
 mod waterfall;
 mod waypoint;
 
-pub(crate) use document::{Asked, document};
-pub(crate) use editor::{edited, revised};
+pub(crate) use document::document;
+pub(crate) use editor::{Asked, edited, revised};
 pub(crate) use fleet::{Crew, fleet};
 pub(crate) use flight::flight;
 pub(crate) use flights::{PER_PAGE, Summary, flights};

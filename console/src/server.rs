@@ -4,6 +4,7 @@ mod answers;
 mod documents;
 mod form;
 mod plans;
+mod updates;
 mod words;
 
 use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration};

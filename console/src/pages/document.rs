@@ -4,12 +4,11 @@ use holdpoint_core::document::{ArtifactDocument, file_name, pasts, unified_diff}
 use holdpoint_protocol::{
     api::HistoryLine,
     artifact::{Artifact as _, Completion, Revise},
-    ids::{FlightId, WaypointId},
 };
 use maud::{Markup, html};
 
 use super::{
-    editor,
+    editor::{self, Asked},
     frame::Frame,
     parts::{lines, word},
     side::side_by_side,
@@ -21,19 +20,6 @@ use crate::view::View;
 const COMPARED_MAX: usize = 2 << 20;
 /// Other documents that are listed: the nearest.
 const OTHERS_MAX: usize = 40;
-
-/// Which documents of a waypoint are looked at.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    /// The flight.
-    pub(crate) flight: &'a FlightId,
-    /// The waypoint.
-    pub(crate) waypoint: &'a WaypointId,
-    /// The reference of the one that is shown.
-    pub(crate) of: &'a str,
-    /// The reference of the one that it is compared with; `None`: the one before it, of the same gate and kind.
-    pub(crate) with: Option<&'a str>,
-}
 
 /// The kind of what a document is one of many of: an edited one follows on what an agent handed over.
 fn series(kind: &str) -> &str {

@@ -1,11 +1,29 @@
 //! Editing the text of a gate's document: the field, what an edit changes, and what became of it.
 
 use holdpoint_core::document::{ArtifactDocument, newest, pasts, unified_diff};
-use holdpoint_protocol::{api::HistoryLine, artifact::Verb, checkpoint::DOCUMENT_BYTES_MAX};
+use holdpoint_protocol::{
+    api::HistoryLine,
+    artifact::Verb,
+    checkpoint::DOCUMENT_BYTES_MAX,
+    ids::{FlightId, WaypointId},
+};
 use maud::{Markup, html};
 
-use super::{document::Asked, frame::Frame, parts::word, side::side_by_side, text::unified};
+use super::{frame::Frame, parts::word, side::side_by_side, text::unified};
 use crate::view::View;
+
+/// Which documents of a waypoint are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The flight.
+    pub(crate) flight: &'a FlightId,
+    /// The waypoint.
+    pub(crate) waypoint: &'a WaypointId,
+    /// The reference of the one that is shown.
+    pub(crate) of: &'a str,
+    /// The reference of the one that it is compared with; `None`: the one before it, of the same gate and kind.
+    pub(crate) with: Option<&'a str>,
+}
 
 /// The field for the text of the newest document of a gate; of an older one where the newest is; of others nothing.
 pub(crate) fn editor(frame: &Frame, asked: Asked<'_>, shown: &ArtifactDocument, history: &[HistoryLine]) -> Markup {

@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    FRESH, Inner, Page, STREAMS_MAX, form,
+    FRESH, Inner, Page, STREAMS_MAX, form, updates,
     words::{plain, refused},
 };
 use crate::{
@@ -18,7 +18,6 @@ use crate::{
     fleet::ConsoleFleet,
     pages,
     problem::ConsoleProblem,
-    updates,
     view::View,
     wanted,
 };

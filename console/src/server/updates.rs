@@ -17,11 +17,8 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use crate::{
-    fleet::ConsoleFleet,
-    server::{Inner, Page},
-    view::View,
-};
+use super::{Inner, Page};
+use crate::{fleet::ConsoleFleet, view::View};
 
 /// How often a page is looked at whose flight moves.
 const MOVING: Duration = Duration::from_secs(1);
