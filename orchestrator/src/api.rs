@@ -1,5 +1,7 @@
 //! The endpoints of the micro service `holdpoint`. The broker and the bus decide who may call which.
 
+mod completing;
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -37,7 +39,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::{
     attest,
     catalog::{self, Catalog, LOOK_BYTES_MAX, Wanted},
-    completing, dead, export,
+    dead, export,
     flight::{self, Followed, Follows, Held},
     history, retire, roles, rooms,
     router::{self, RouterHandle},

@@ -18,10 +18,10 @@ mod attest;
 mod books;
 mod catalog;
 mod checkpoint;
-mod completing;
 mod connections;
 mod dead;
 mod ended;
+mod error;
 mod examine;
 mod export;
 mod flight;
@@ -47,4 +47,5 @@ mod snapshots;
 mod submit;
 mod task;
 
-pub use root::{Orchestrator, OrchestratorError, run, start};
+pub use error::OrchestratorError;
+pub use root::{Orchestrator, run, start};

@@ -1,37 +1,33 @@
 //! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use holdpoint_bus::{
-    api::{self, ApiServer, ServeError},
+    api::{self, ApiServer},
     auth::{Credentials, KnownUsers},
     journal::Journal,
-    topology::{self, TopologyError},
+    topology,
 };
-use holdpoint_conditions::{ConditionHelper, ConditionHelperError};
+use holdpoint_conditions::ConditionHelper;
 use holdpoint_core::{flight, quota::Quota, shares::Members};
-use holdpoint_protocol::{ids::role, journal::Sequence, streams::fleet_pool, subjects::PARTITIONS};
+use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     broker::{self, BrokerConnectionError},
     config::{Config, OrchestratorConfig},
     health::Beat,
-    metrics::{Metrics, MetricsError, Published},
+    metrics::{Metrics, Published},
     mirror::MirrorStore,
-    process::{self, DRAIN_DEADLINE, ProcessError},
+    process::{self, DRAIN_DEADLINE},
     supervise::{Child, ChildSpec, Errand, Started, Tree},
 };
 use holdpoint_workspace::InputLimits;
-use ractor::{Actor, SpawnErr};
+use ractor::Actor;
 use tokio::sync::watch;
 
 use crate::{
     api::{Api, ENDPOINTS},
     checkpoint, connections,
+    error::OrchestratorError,
     handed::Handed,
     hints::Hints,
     intake,
@@ -49,58 +45,6 @@ use crate::{
 
 /// How long it waits for its router before it answers without.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Why an orchestrator cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum OrchestratorError {
-    /// The keys or the broker cannot be used.
-    #[error("cannot connect to the broker")]
-    Connect(#[source] BrokerConnectionError),
-    /// Streams or consumers could not be set up.
-    #[error("cannot set up the streams")]
-    Topology(#[source] TopologyError),
-    /// The broker lost the fleet's journals. No streams were made.
-    #[error(
-        "the broker has none of this fleet's journals, of which this orchestrator saw {} entries: its store was lost, emptied or \
-         replaced. No streams were made. Give the broker its store back (docs/operations.md, \"Back up and restore\"); if those \
-         flights may be forgotten, delete {} and start again",
-        seen.0,
-        file.display()
-    )]
-    StoreGone {
-        /// The last entry that was seen.
-        seen: Sequence,
-        /// The file that says so.
-        file: PathBuf,
-    },
-    /// The actors could not be started.
-    #[error("cannot start the actors")]
-    Spawn(#[source] SpawnErr),
-    /// Metrics could not be served or sent.
-    #[error("cannot publish metrics")]
-    Metrics(#[source] MetricsError),
-    /// The API could not be served.
-    #[error("cannot serve the API")]
-    Serve(#[source] ServeError),
-    /// Conditions of gates could not be evaluated.
-    #[error("cannot prepare the evaluation of conditions")]
-    Conditions(#[source] ConditionHelperError),
-    /// It ran, and failed.
-    #[error("the orchestrator failed")]
-    Process(#[source] ProcessError),
-}
-
-impl OrchestratorError {
-    /// Whether the environment is at fault (exit 3) rather than the configuration (exit 2).
-    #[must_use]
-    pub fn is_environment(&self) -> bool {
-        match self {
-            Self::Connect(error) => error.exit_code() == process::exit::ENVIRONMENT,
-            Self::Metrics(error) => matches!(error, MetricsError::Listen { .. }),
-            _ => true,
-        }
-    }
-}
 
 /// An orchestrator that runs in this process. Dropping it ends it at once.
 pub struct Orchestrator {

@@ -11,7 +11,7 @@ use holdpoint_protocol::{journal::Sequence, roles::Roles, streams};
 use holdpoint_runtime::telemetry::ErrorChain;
 use tokio::time::Instant;
 
-use crate::{checkpoint, root::OrchestratorError};
+use crate::{checkpoint, error::OrchestratorError};
 
 /// How long a cluster may take until it has all streams: its servers start all at once and choose a leader.
 const STREAMS_PATIENCE: Duration = Duration::from_secs(180);

@@ -31,10 +31,8 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{fresh, telemetry::ErrorChain};
 use tokio::time::{Instant, sleep};
 
-use crate::{
-    api::Api,
-    flight::{self, Follows},
-};
+use super::Api;
+use crate::flight::{self, Follows};
 
 /// How long a request waits for the decision on a completion that was stored by it. It takes milliseconds where nothing is
 /// in the way.
