@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_sandbox::ToolError;
 
-use crate::git::{GIT_FLOOR, GitVersion};
 use crate::lfs;
 use crate::oid::{ObjectFormat, ObjectId};
 use crate::path::RepoPath;
+use crate::version::{GIT_FLOOR, GitVersion};
 
 /// Why an operation on a repository failed.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,6 @@
 //! credentials, no prompts. A call on objects or files that others made is confined as well: see [`Git::confined`]. It
 //! does not know what the calls are for.
 
-mod version;
-
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,8 +12,7 @@ use holdpoint_sandbox::{Tool, ToolError, ToolOutput};
 use crate::allowance::Work;
 use crate::error::{InputRefusal, WorkspaceError};
 use crate::limits::{LISTING_OUTPUT_BYTES, LONG_TIMEOUT, QUICK_TIMEOUT, SHORT_OUTPUT_BYTES};
-
-pub use version::{GIT_FLOOR, GitVersion, require_git};
+use crate::version::{GIT_FLOOR, GitVersion};
 
 /// Has git take paths as they are.
 const LITERAL: &str = "GIT_LITERAL_PATHSPECS";
@@ -337,6 +334,16 @@ pub(crate) fn lacks_something(line: &str) -> bool {
 pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> WorkspaceError {
     const SHOWN: usize = 200;
     WorkspaceError::Unexpected { command, answer: crate::path::escaped(answer.get(..SHOWN).unwrap_or(answer)) }
+}
+
+/// The version of the installed git.
+///
+/// # Errors
+/// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`] when it is below [`GIT_FLOOR`], or it does not say its version.
+pub async fn require_git() -> Result<GitVersion, WorkspaceError> {
+    let line = Git::new("version").line().await?;
+    let found = GitVersion::parse(&line).ok_or_else(|| unexpected("version", line.as_bytes()))?;
+    if found < GIT_FLOOR { Err(WorkspaceError::GitTooOld { found }) } else { Ok(found) }
 }
 
 #[cfg(test)]

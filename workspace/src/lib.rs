@@ -28,11 +28,12 @@ mod quarantine;
 mod scratch;
 pub mod tree;
 pub mod user;
+mod version;
 
 pub use bundle::{Bundle, HANDOFF_REF, SNAPSHOT_REF};
 pub use commit::{Commit, CommitMeta};
 pub use error::{InputRefusal, WorkspaceError};
-pub use git::{GIT_FLOOR, GitVersion, require_git};
+pub use git::require_git;
 pub use limits::InputLimits;
 pub use mirror::{
     AgentClone, Captured, Change, CheckedSnapshot, Checkout, DiffStat, DiffStatus, FileAs, FoundLine, IgnoreRules,
@@ -42,3 +43,4 @@ pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;
 pub use tree::{EntryMode, TreeEntry};
 pub use user::{BranchState, BranchUpdate, CommitStanding, UserRepo};
+pub use version::{GIT_FLOOR, GitVersion};

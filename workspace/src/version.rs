@@ -1,9 +1,6 @@
-//! Which git is installed, and whether it will do.
+//! Versions of git, and the oldest that will do.
 
 use std::fmt;
-
-use super::{Git, unexpected};
-use crate::error::WorkspaceError;
 
 /// The oldest git that will do: the first with `merge-tree --write-tree`.
 pub const GIT_FLOOR: GitVersion = GitVersion { major: 2, minor: 38 };
@@ -19,7 +16,7 @@ pub struct GitVersion {
 
 impl GitVersion {
     /// Reads `git version 2.47.3` and what vendors make of it (`2.39.5 (Apple Git-154)`, `2.38.1.windows.1`).
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.trim().strip_prefix("git version ")?.split('.');
         Some(Self { major: numbers.next()?.parse().ok()?, minor: numbers.next()?.parse().ok()? })
     }
@@ -29,16 +26,6 @@ impl fmt::Display for GitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
     }
-}
-
-/// The version of the installed git.
-///
-/// # Errors
-/// [`WorkspaceError::GitMissing`], [`WorkspaceError::GitTooOld`] when it is below [`GIT_FLOOR`], or it does not say its version.
-pub async fn require_git() -> Result<GitVersion, WorkspaceError> {
-    let line = Git::new("version").line().await?;
-    let found = GitVersion::parse(&line).ok_or_else(|| unexpected("version", line.as_bytes()))?;
-    if found < GIT_FLOOR { Err(WorkspaceError::GitTooOld { found }) } else { Ok(found) }
 }
 
 #[cfg(test)]
