@@ -4,14 +4,17 @@
 //! random numbers: they follow from the flight, the waypoint and the turn, and any orchestrator, also one that was
 //! started later, names the same spans. `tracestate` is not carried: nothing here makes any.
 
+use std::sync::OnceLock;
+
 use holdpoint_protocol::{
     Digest,
     ids::{ArtifactId, FlightId, TurnId, WaypointId},
 };
 use opentelemetry::{
     Context, SpanId, TraceFlags, TraceId,
-    trace::{SpanContext, TraceContextExt as _, TraceState},
+    trace::{SpanContext, SpanKind, TraceContextExt as _, TraceState},
 };
+use opentelemetry_sdk::trace::{Config, IdGenerator as _, RandomIdGenerator, SamplingDecision, ShouldSample};
 
 /// The version of `traceparent` that is written.
 const VERSION: &str = "00";
@@ -102,7 +105,7 @@ impl WaypointTrace {
     pub fn of(flight: &FlightId, waypoint: &WaypointId) -> Self {
         let hex = hex_of(&["trace", flight.as_str(), waypoint.as_str()]);
         let trace = TraceId::from_hex(hex.get(..TRACE_LEN).unwrap_or_default()).unwrap_or(TraceId::INVALID);
-        Self { trace, sampled: super::spans::is_sampled(trace) }
+        Self { trace, sampled: is_sampled(trace) }
     }
 
     /// The trace that a message was sent in.
@@ -145,7 +148,7 @@ impl WaypointTrace {
     /// A span that nobody else needs to name.
     #[must_use]
     pub fn another(&self) -> TraceContext {
-        TraceContext { trace: self.trace, span: super::spans::random_span_id(), sampled: self.sampled }
+        TraceContext { trace: self.trace, span: RandomIdGenerator::default().new_span_id(), sampled: self.sampled }
     }
 
     /// Whether something said to be part of this trace is.
@@ -164,4 +167,13 @@ impl WaypointTrace {
 /// Ids are single words, so lines cannot be mistaken for others.
 fn hex_of(words: &[&str]) -> String {
     Digest::of(format!("holdpoint/v1\n{}", words.join("\n")).as_bytes()).hex()
+}
+
+/// What the sampler of this process says of a trace that begins. It looks at the trace's id only, so that processes
+/// with the same variables agree.
+fn is_sampled(trace: TraceId) -> bool {
+    static SAMPLER: OnceLock<Box<dyn ShouldSample>> = OnceLock::new();
+    let sampler = SAMPLER.get_or_init(|| Config::default().sampler);
+    let said = sampler.should_sample(None, trace, "waypoint", &SpanKind::Internal, &[], &[]);
+    said.decision == SamplingDecision::RecordAndSample
 }

@@ -7,7 +7,7 @@
 use std::{
     borrow::Cow,
     cell::Cell,
-    sync::{OnceLock, PoisonError, RwLock},
+    sync::{PoisonError, RwLock},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,9 +16,7 @@ use opentelemetry::{
     Context, KeyValue, SpanId, TraceId, Value,
     trace::{Event, Link, Span as _, SpanBuilder, SpanKind, Status, TraceContextExt as _, Tracer as _},
 };
-use opentelemetry_sdk::trace::{
-    Config, IdGenerator, RandomIdGenerator, SamplingDecision, SdkTracer, SdkTracerProvider, ShouldSample,
-};
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SdkTracer, SdkTracerProvider};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
@@ -55,19 +53,6 @@ fn with_ids<T>(context: &TraceContext, make: impl FnOnce() -> T) -> T {
     let made = make();
     GIVEN.set(None);
     made
-}
-
-pub(super) fn random_span_id() -> SpanId {
-    RandomIdGenerator::default().new_span_id()
-}
-
-/// What the sampler of this process says of a trace that begins. It looks at the trace's id only, so that processes
-/// with the same variables agree.
-pub(super) fn is_sampled(trace: TraceId) -> bool {
-    static SAMPLER: OnceLock<Box<dyn ShouldSample>> = OnceLock::new();
-    let sampler = SAMPLER.get_or_init(|| Config::default().sampler);
-    let said = sampler.should_sample(None, trace, "waypoint", &SpanKind::Internal, &[], &[]);
-    said.decision == SamplingDecision::RecordAndSample
 }
 
 /// Lets told spans go to this provider's exporter.
