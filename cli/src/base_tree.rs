@@ -1,20 +1,14 @@
 //! The tree of a plan's base, links inside of it followed: what the plan's patterns match there, and which documents that it names
 //! nobody will get.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
-use holdpoint_core::{guides, map::MapFile, paths::Links, plan, shown};
+use holdpoint_core::{guides, map::MapFile, paths::Links, shown};
 use holdpoint_protocol::plan::Plan;
 use holdpoint_runtime::{mirror::wire_path, path_rules};
 use holdpoint_workspace::{EntryMode, TreeEntry, UserRepo, WorkspaceError};
 
-use crate::{
-    preflight,
-    ready::{COVENANT, Ready},
-};
-
-/// Documents that are warned of one by one.
-const WARNINGS_MAX: usize = 10;
+use crate::ready::{COVENANT, Ready};
 
 /// A base's tree.
 pub(crate) struct BaseTree<'r> {
@@ -65,19 +59,8 @@ impl<'r> BaseTree<'r> {
         }
     }
 
-    /// A line for each pattern of `protected` that protects nothing, and for each document that the plan counts on and nobody gets.
-    pub(crate) fn warnings(&self, plan: &Plan, file: Option<&Path>) -> Vec<String> {
-        let mut warnings = preflight::placed(plan::that_protect_nothing(plan, &self.paths()), file);
-        warnings.extend(self.lost(plan));
-        if let Some(more) = warnings.len().checked_sub(WARNINGS_MAX).filter(|more| *more > 0) {
-            warnings.truncate(WARNINGS_MAX);
-            warnings.push(format!("{more} more patterns protect nothing, or documents are not there"));
-        }
-        warnings
-    }
-
     /// Documents of guidance that are not there, or are links to what is not there.
-    fn lost(&self, plan: &Plan) -> Vec<String> {
+    pub(crate) fn lost(&self, plan: &Plan) -> Vec<String> {
         let files: BTreeMap<&str, MapFile<'_>> = self.files().map(|file| (file.path, file)).collect();
         let is_there = |name: &str| files.contains_key(name) || files.contains_key(self.links.resolve(name).as_str());
         let covenant = plan.covenant.as_deref().unwrap_or(COVENANT);

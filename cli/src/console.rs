@@ -32,12 +32,12 @@ pub(crate) use plans::Plans;
 
 use crate::{
     client::Client,
-    commands::forget::goes_on_by,
     documents,
     failure::{Failure, chain},
     live::Listening,
     observe::{Follower, Source},
     people::find,
+    running_fleet::goes_on_by,
     state::StateDir,
     typed::typed,
 };

@@ -46,6 +46,7 @@ mod progress;
 mod ready;
 mod rehearsal;
 mod reload;
+mod running_fleet;
 mod skills;
 mod state;
 mod target;

@@ -150,9 +150,20 @@ pub(crate) fn unjudged(plan: &Plan, judge: bool, file: Option<&Path>) -> Vec<Str
 /// What of a plan's base is worth a warning: patterns that protect nothing, and documents and skills that nobody gets.
 pub(crate) async fn base_warnings(ready: &Ready, file: Option<&Path>) -> Result<Vec<String>, Failure> {
     let tree = BaseTree::of(ready).await?;
-    let mut warnings = tree.warnings(&ready.plan, file);
+    let mut warnings = of_base(&tree, &ready.plan, file);
     warnings.extend(Skills::of(&tree).await.problems);
     Ok(warnings)
+}
+
+/// A line for each pattern of `protected` that protects nothing, and for each document that the plan counts on and nobody gets.
+pub(crate) fn of_base(tree: &BaseTree, plan: &Plan, file: Option<&Path>) -> Vec<String> {
+    let mut warnings = placed(plan::that_protect_nothing(plan, &tree.paths()), file);
+    warnings.extend(tree.lost(plan));
+    if let Some(more) = warnings.len().checked_sub(WARNINGS_MAX).filter(|more| *more > 0) {
+        warnings.truncate(WARNINGS_MAX);
+        warnings.push(format!("{more} more patterns protect nothing, or documents are not there"));
+    }
+    warnings
 }
 
 /// A warning for each waypoint that certainly would be accepted if its agent did nothing, with its line where there is a file; of many
@@ -164,7 +175,7 @@ pub(crate) fn untouched(plan: &Plan, file: Option<&Path>) -> Vec<String> {
 }
 
 /// What was found in a plan, each in a line; with its place where the plan is a file.
-pub(crate) fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
+fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
     match file.and_then(|file| in_file(&found, file)) {
         Some(errors) => errors.errors.iter().map(PlanError::in_a_line).collect(),
         None => found.problems.into_iter().map(|problem| format!("{}; {}", problem.message, problem.hint)).collect(),

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 
-use super::{run::print, up::RunningFleet};
+use super::run::print;
 use crate::{
     args::{
         Place,
@@ -26,6 +26,7 @@ use crate::{
         retry,
         words::done,
     },
+    running_fleet::RunningFleet,
     state::FlightRecord,
     target::Target,
     typed::in_text,

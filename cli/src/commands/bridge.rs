@@ -14,7 +14,6 @@ use holdpoint_runtime::{broker, config::Config, fresh, mirror::MirrorStore, proc
 use holdpoint_sandbox::TemporaryFolder;
 use holdpoint_workspace::{InputLimits, UserRepo};
 
-use super::up::RunningFleet;
 use crate::{
     args::bridge::BridgeArgs,
     bridge::BridgeOperator,
@@ -24,6 +23,7 @@ use crate::{
     ground,
     interrupt::Interrupts,
     output,
+    running_fleet::RunningFleet,
     target::Remote,
     temporary,
 };

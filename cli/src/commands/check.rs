@@ -69,7 +69,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     let found = Skills::of(&tree).await;
     let skills = found.applied(&ready, &tree);
     let patterns = plan::matches_on(&ready.plan, &tree.paths());
-    warnings.extend(tree.warnings(&ready.plan, args.plan.as_deref()));
+    warnings.extend(preflight::of_base(&tree, &ready.plan, args.plan.as_deref()));
     warnings.extend(found.problems);
     let Ready { plan, base, .. } = ready;
     let report = Report {

@@ -3,8 +3,6 @@
 
 use std::{collections::BTreeSet, fs, io};
 
-use holdpoint_protocol::ids::FlightId;
-
 use crate::{
     args::{Place, first::ForgetArgs},
     failure::{Exit, Failure},
@@ -12,7 +10,7 @@ use crate::{
     people::find,
     state::{StateDir, unusable},
     target::Target,
-    typed::{in_text, typed},
+    typed::in_text,
 };
 
 /// Where they are, one empty file each.
@@ -48,17 +46,4 @@ pub(super) async fn forgotten(place: &Place) -> Result<BTreeSet<String>, Failure
 fn listed(state: &StateDir) -> BTreeSet<String> {
     let entries = fs::read_dir(state.path(FOLDER)).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-}
-
-/// Whether a flight is flown by nobody here, and how it goes on; `None`: a command flies it, or it is not of this
-/// machine.
-pub(crate) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> {
-    use super::up::RunningFleet;
-    use crate::state::FlightRecord;
-    let begun_here = FlightRecord::load(state, flight).ok().flatten().is_some();
-    if begun_here {
-        let is_flown = FlightRecord::is_flown(state, flight).unwrap_or(true);
-        return (!is_flown).then(|| typed(&format!("holdpoint run --resume {flight}")));
-    }
-    RunningFleet::find(state).is_none().then(|| typed("holdpoint up"))
 }

@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::forget::{forgotten, goes_on_by};
+use super::forget::forgotten;
 use crate::{
     archive::{FOLDER, exports},
     args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
@@ -29,6 +29,7 @@ use crate::{
         attempts, find,
         words::{self, doubts_of},
     },
+    running_fleet::goes_on_by,
     state::StateDir,
     target::{Remote, Target},
     typed::in_text,

@@ -6,16 +6,14 @@ use holdpoint_protocol::{ids::FlightId, journal::Fleet, streams};
 use holdpoint_runtime::config::Config;
 use serde_json::json;
 
-use super::{
-    run::{facts, nothing_named},
-    up::RunningFleet,
-};
+use super::run::{facts, nothing_named};
 use crate::{
     args::{SubmitArgs, Work},
     client::Client,
     failure::{Exit, Failure},
     flight_id, ground, output, preflight,
     ready::{Planned, Ready},
+    running_fleet::RunningFleet,
     target::{Remote, Target},
 };
 

@@ -8,7 +8,6 @@ use holdpoint_protocol::streams;
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_sandbox::ProcessId;
 use holdpoint_workspace::UserRepo;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tempfile::TempPath;
 
@@ -28,58 +27,10 @@ use crate::{
     people::key,
     preflight, program,
     reload::{Files, Watcher},
-    state::{StateDir, unusable, write_private},
+    running_fleet::RunningFleet,
+    state::StateDir,
     typed::in_text,
 };
-
-/// Where fleets announce themselves, in the state folder.
-const FOLDER: &str = "up";
-
-/// What `submit` has to know of a fleet that runs here: `up/<process>.json`, one for each.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunningFleet {
-    /// The process of `up`.
-    process: ProcessId,
-    /// Whether it has a repair agent.
-    pub(super) repair: bool,
-    /// Whether it has a judge.
-    pub(super) judge: bool,
-    /// How many advisors a round asks.
-    #[serde(default)]
-    pub(super) advisors: u32,
-    /// Whether checks reach a network.
-    #[serde(default = "yes")]
-    pub(crate) network: bool,
-}
-
-/// What fleets that say nothing of their network have.
-const fn yes() -> bool {
-    true
-}
-
-impl RunningFleet {
-    /// The fleet that runs for this repository, if one does.
-    pub(crate) fn find(state: &StateDir) -> Option<Self> {
-        let mut files = std::fs::read_dir(state.path(FOLDER)).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-        files.find_map(|file| {
-            let fleet: Self = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
-            if fleet.process.alive() {
-                return Some(fleet);
-            }
-            // Its process was killed.
-            let _ = std::fs::remove_file(&file);
-            None
-        })
-    }
-
-    /// Announces this fleet to others; until the file is dropped.
-    fn announce(&self, state: &StateDir) -> Result<TempPath, Failure> {
-        let file = state.folder(FOLDER)?.join(format!("{}.json", std::process::id()));
-        write_private(&file, &serde_json::to_vec_pretty(self).expect("plain data with text keys"))?;
-        TempPath::try_from_path(&file).map_err(|error| unusable("name", &file, &error))
-    }
-}
 
 /// Keeps a fleet running until it is interrupted.
 pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {

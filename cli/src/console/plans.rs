@@ -9,9 +9,10 @@ use tokio::sync::OnceCell;
 
 use crate::{
     client::Client,
-    commands::{doctor, submit, up::RunningFleet},
+    commands::{doctor, submit},
     failure::Failure,
     ground, preflight,
+    running_fleet::RunningFleet,
 };
 
 /// What a plan that was pasted is called in messages.
