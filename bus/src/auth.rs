@@ -10,6 +10,7 @@ mod claim;
 mod credentials;
 mod dsse;
 mod folder;
+mod issued;
 mod jwt;
 mod known;
 mod past;
@@ -25,9 +26,8 @@ pub use authority::{Authority, CredentialRequest, UnknownRole};
 pub use claim::{ClaimError, CredentialsLock, claim};
 pub use credentials::{Credentials, Holder, InvalidCredentials};
 pub use dsse::{EnvelopeError, open_envelope};
-pub use folder::{
-    Changed, CredentialsDestination, CredentialsStanding, Issued, KeyFolder, KeyFolderError, Rotation, SYSTEM_CREDS,
-};
+pub use folder::{Changed, CredentialsDestination, KeyFolder, KeyFolderError, Rotation, SYSTEM_CREDS};
+pub use issued::{CredentialsStanding, Issued};
 pub use known::KnownUsers;
 pub use past::{PastSenders, SignedMessage};
 pub use roots::{JwtRefusal, TrustRoots, VerifiedUser};

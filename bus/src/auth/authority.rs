@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{
     accounts,
     credentials::Credentials,
-    folder::Issued,
+    issued::{CredentialsStanding, Issued},
     jwt::{self, Subject},
     permissions,
     roots::TrustRoots,
@@ -247,6 +247,22 @@ impl Authority {
             role::MIGRATOR => Ok(&self.holdpoint),
             _ => self.roles.get(role).ok_or_else(|| UnknownRole { role: role.clone() }),
         }
+    }
+
+    /// Whether credentials count; `now_s` in seconds since the epoch.
+    pub(super) fn standing(&self, issued: &Issued, now_s: u64) -> CredentialsStanding {
+        if self.roots.revoked.contains_key(&issued.public_key) {
+            return CredentialsStanding::Revoked;
+        }
+        let signed_by = self.signing_key(&issued.role).map(KeyPair::public_key).unwrap_or_default();
+        let by_former = self.former_key(&issued.role) == Some(&issued.issuer);
+        if signed_by != issued.issuer && !by_former {
+            return CredentialsStanding::Dropped;
+        }
+        if issued.expires_at.is_some_and(|end| end <= now_s) {
+            return CredentialsStanding::Expired;
+        }
+        if by_former { CredentialsStanding::OldKey } else { CredentialsStanding::Valid }
     }
 
     /// The same credentials, signed by the role's present key.

@@ -12,7 +12,6 @@
 //! Every change is first written to the authority, so that one that was cut off is completed, or undone, by the next.
 
 mod change;
-mod issued;
 #[cfg(test)]
 mod tests;
 
@@ -35,12 +34,13 @@ use super::{
     authority::{Authority, CredentialRequest, UnknownRole, now_s},
     claim,
     credentials::Credentials,
+    issued::{CredentialsStanding, Issued},
+    permissions,
     roots::TrustRoots,
     store::{AUTHORITY_FILE, StoreError, write_public},
 };
 
 pub use change::Rotation;
-pub use issued::{CredentialsStanding, Issued};
 
 /// Where in the orchestrators' folder those credentials are with which they look after the connections of agents and people:
 /// below a folder of its own, so that no orchestrator takes them for its own.
@@ -230,7 +230,7 @@ impl KeyFolder {
     #[must_use]
     pub fn issued(&self) -> Vec<(&Issued, CredentialsStanding)> {
         let now_s = now_s();
-        self.authority.issued.iter().map(|issued| (issued, issued.standing(&self.authority, now_s))).collect()
+        self.authority.issued.iter().map(|issued| (issued, self.authority.standing(issued, now_s))).collect()
     }
 
     /// Gives the fleet a role, as [`Authority::add_role`].
@@ -303,7 +303,7 @@ impl KeyFolder {
             .authority
             .issued
             .iter()
-            .find(|issued| issued.name == order.name && issued.standing(&self.authority, now_s).counts());
+            .find(|issued| issued.name == order.name && self.authority.standing(issued, now_s).counts());
         if let Some(holder) = holder {
             return Err(KeyFolderError::NameTaken { name: order.name, role: holder.role.clone() });
         }
@@ -339,7 +339,7 @@ impl KeyFolder {
         for (order, file) in wanted {
             let credentials = self.authority.mint(&order).map_err(|error| self.unknown(error))?;
             let kept = file.as_ref().map(|file| file.strip_prefix(&self.dir).unwrap_or(file).to_owned());
-            self.authority.issued.push(Issued::pending(&order, &credentials, kept));
+            self.authority.issued.push(pending(&order, &credentials, kept));
             made.push((credentials, file));
         }
         self.save()?;
@@ -406,6 +406,22 @@ fn lock(dir: &Path) -> Result<File, KeyFolderError> {
     let file = file.map_err(|source| io_error(&path, source))?;
     file.lock().map_err(|source| io_error(&path, source))?;
     Ok(file)
+}
+
+/// What is kept of credentials whose file may not be there yet.
+fn pending(order: &CredentialRequest, credentials: &Credentials, file: Option<PathBuf>) -> Issued {
+    Issued {
+        name: order.name.clone(),
+        role: order.role.clone(),
+        pool: permissions::takes_turns(&order.role).then(|| order.pool.clone()),
+        harness: permissions::takes_turns(&order.role).then_some(order.harness),
+        public_key: credentials.public_key().to_owned(),
+        issuer: credentials.issuer().to_owned(),
+        issued_at: credentials.issued_at(),
+        expires_at: credentials.expires_at(),
+        file,
+        pending: true,
+    }
 }
 
 /// Writes what differs from what is there; whether it did. A watcher of a file sees no change where there is none.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     authority::{Authority, now_s},
     credentials::InvalidCredentials,
-    folder::Issued,
+    issued::Issued,
     roots::TrustRoots,
 };
 

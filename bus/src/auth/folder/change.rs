@@ -32,7 +32,7 @@ impl KeyFolder {
         let now_s = now_s();
         let issued = self.authority.issued.iter().find(|issued| {
             let named = issued.name.as_str() == name_or_key || issued.public_key == name_or_key;
-            named && issued.standing(&self.authority, now_s) != CredentialsStanding::Revoked
+            named && self.authority.standing(issued, now_s) != CredentialsStanding::Revoked
         });
         let issued = issued.cloned();
         let is_user_key =
@@ -72,7 +72,7 @@ impl KeyFolder {
         let now_s = now_s();
         let mut renewed = Ok(());
         for line in issued.iter_mut().filter(|line| line.role == *role) {
-            if line.standing(&self.authority, now_s) != CredentialsStanding::OldKey {
+            if self.authority.standing(line, now_s) != CredentialsStanding::OldKey {
                 continue;
             }
             match self.renew(line) {
@@ -109,7 +109,7 @@ impl KeyFolder {
         has_signing_key(role)?;
         let now_s = now_s();
         let of_old_key = |issued: &&Issued| {
-            issued.role == *role && issued.standing(&self.authority, now_s) == CredentialsStanding::OldKey
+            issued.role == *role && self.authority.standing(issued, now_s) == CredentialsStanding::OldKey
         };
         let cut: Vec<Issued> = self.authority.issued.iter().filter(of_old_key).cloned().collect();
         if !cut.is_empty() && !force {

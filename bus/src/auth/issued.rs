@@ -8,11 +8,7 @@ use holdpoint_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::auth::{
-    authority::{Authority, CredentialRequest},
-    credentials::Credentials,
-    permissions,
-};
+use super::credentials::Credentials;
 
 /// Credentials that were made. Not secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,42 +74,11 @@ impl CredentialsStanding {
 }
 
 impl Issued {
-    pub(super) fn pending(order: &CredentialRequest, credentials: &Credentials, file: Option<PathBuf>) -> Self {
-        Self {
-            name: order.name.clone(),
-            role: order.role.clone(),
-            pool: permissions::takes_turns(&order.role).then(|| order.pool.clone()),
-            harness: permissions::takes_turns(&order.role).then_some(order.harness),
-            public_key: credentials.public_key().to_owned(),
-            issuer: credentials.issuer().to_owned(),
-            issued_at: credentials.issued_at(),
-            expires_at: credentials.expires_at(),
-            file,
-            pending: true,
-        }
-    }
-
     /// These are the credentials, as they were found in the file.
     pub(super) fn taken_over(&mut self, found: &Credentials) {
         self.pending = false;
         found.issuer().clone_into(&mut self.issuer);
         self.issued_at = found.issued_at();
         self.expires_at = found.expires_at();
-    }
-
-    /// Whether they count; `now_s` in seconds since the epoch.
-    pub(super) fn standing(&self, authority: &Authority, now_s: u64) -> CredentialsStanding {
-        if authority.trust_roots().revoked.contains_key(&self.public_key) {
-            return CredentialsStanding::Revoked;
-        }
-        let signed_by = authority.signing_key(&self.role).map(nkeys::KeyPair::public_key).unwrap_or_default();
-        let by_former = authority.former_key(&self.role) == Some(&self.issuer);
-        if signed_by != self.issuer && !by_former {
-            return CredentialsStanding::Dropped;
-        }
-        if self.expires_at.is_some_and(|end| end <= now_s) {
-            return CredentialsStanding::Expired;
-        }
-        if by_former { CredentialsStanding::OldKey } else { CredentialsStanding::Valid }
     }
 }
