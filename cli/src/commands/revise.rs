@@ -13,6 +13,7 @@ use holdpoint_sandbox::beside;
 use super::{act::report, run::print};
 use crate::{
     args::revise::ReviseArgs,
+    bounded,
     client::Client,
     documents::{self, revise::revise as perform},
     failure::{Exit, Failure},
@@ -57,18 +58,16 @@ pub(super) async fn revise(args: ReviseArgs) -> Result<Exit, Failure> {
 
 /// The file; of standard input all.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let most = RENDERED_BYTES_MAX as u64 + 1;
-    let mut bytes = Vec::new();
     let read = if file.as_os_str() == "-" {
-        io::stdin().take(most).read_to_end(&mut bytes)
+        let mut bytes = Vec::new();
+        io::stdin().take(RENDERED_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes))
+        bounded::read(file, RENDERED_BYTES_MAX)
     };
     read.map_err(|error| {
         let message = format!("cannot read {}: {error}", file.display());
         Failure::usage("unreadable", message, "name the file that you edited")
-    })?;
-    Ok(bytes)
+    })
 }
 
 /// Has the document edited. What a person wrote is kept where it could not be taken.
