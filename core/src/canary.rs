@@ -168,7 +168,7 @@ fn language(runner: Runner) -> Option<Language> {
         Runner::CargoTest | Runner::Nextest => Some(Language::Rust),
         Runner::NodeTest => Some(Language::Node),
         Runner::GoTest => Some(Language::Go),
-        Runner::Jest | Runner::Vitest => None,
+        Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Junit | Runner::Ctest | Runner::GoogleTest => None,
     }
 }
 

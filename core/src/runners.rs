@@ -9,19 +9,26 @@
 //! with code 0 a red check is green. Counting by itself only ever takes away from a run that was green by its exit code.
 //! Names of tests can be forged in the same way.
 //!
+//! Some runners print too little, and say more in reports that they write: [`with_reports`] reads those.
+//!
 //! The output must be whole: of a cut output nothing should be counted. [`compare`](self::compare()) and its neighbours
 //! compare counts; which runners a shell line is sure to show is in `silent`.
 
 mod cargo;
 mod compared;
+mod ctest;
 mod failures;
 mod go;
+mod gtest;
 mod jest;
+mod junit;
 mod lines;
 mod may_run;
+mod mocha;
 mod node;
 mod observed;
 mod pytest;
+mod reports;
 mod silent;
 mod unittest;
 
@@ -60,10 +67,18 @@ pub enum Runner {
     Jest,
     /// Vitest.
     Vitest,
+    /// Mocha.
+    Mocha,
+    /// JUnit, and what runs on its platform, below Maven or Gradle.
+    Junit,
+    /// CTest: each of its tests is a program, or a part of one.
+    Ctest,
+    /// GoogleTest.
+    GoogleTest,
 }
 
 impl Runner {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 12] = [
         Self::CargoTest,
         Self::Nextest,
         Self::Pytest,
@@ -72,6 +87,10 @@ impl Runner {
         Self::NodeTest,
         Self::Jest,
         Self::Vitest,
+        Self::Mocha,
+        Self::Junit,
+        Self::Ctest,
+        Self::GoogleTest,
     ];
 
     /// Words of a shell line, next to each other, that name this runner.
@@ -85,6 +104,11 @@ impl Runner {
             Self::NodeTest => &[&["node", "--test"]],
             Self::Jest => &[&["jest"]],
             Self::Vitest => &[&["vitest"]],
+            Self::Mocha => &[&["mocha"]],
+            Self::Junit => &[&["mvn"], &["mvnw"], &["./mvnw"], &["gradle"], &["gradlew"], &["./gradlew"]],
+            Self::Ctest => &[&["ctest"]],
+            // Its programs have names of the project's own.
+            Self::GoogleTest => &[],
         }
     }
 
@@ -103,6 +127,10 @@ impl Runner {
             Self::NodeTest => node::read(lines),
             Self::Jest => jest::read_jest(lines),
             Self::Vitest => jest::read_vitest(lines),
+            Self::Mocha => mocha::read(lines),
+            Self::Junit => junit::read(lines),
+            Self::Ctest => ctest::read(lines),
+            Self::GoogleTest => gtest::read(lines),
         }
     }
 }
@@ -175,6 +203,13 @@ impl TestCounts {
         self.by_runner.values().any(|tally| tally.red > 0)
     }
 
+    /// Whether all runners came to their ends and none of them ran a test: skipped ones did not run.
+    #[must_use]
+    pub fn ran_none(&self) -> bool {
+        let ran_none = |tally: &Tally| tally.run == 0 && tally.red == 0 && tally.unended == 0 && !tally.uncollected;
+        self.by_runner.values().all(ran_none)
+    }
+
     /// Keeps the counts, and none of the names where they are known.
     pub fn forget_names(&mut self) {
         for names in self.by_runner.values_mut().filter_map(|tally| tally.names.as_mut()) {
@@ -211,6 +246,28 @@ pub fn counts(command: &str, output: &str) -> Option<TestCounts> {
     let named = named(&words);
     let looked_for = if named.is_empty() { Runner::ALL.to_vec() } else { named };
     let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
-    let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();
+    let mut by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();
+    // CTest shows what failed programs printed, and of others nothing.
+    if by_runner.contains_key(&Runner::Ctest) {
+        by_runner.remove(&Runner::GoogleTest);
+    }
     (!by_runner.is_empty()).then_some(TestCounts { by_runner })
+}
+
+/// Texts of reports in JUnit's XML that a run wrote, by the runner that writes such ones.
+pub type ReportTexts = BTreeMap<Runner, Vec<String>>;
+
+/// The counts of a run from what it printed and what it reported in files: red in either is red, and the smaller count holds.
+#[must_use]
+pub fn with_reports(printed: Option<TestCounts>, texts: &ReportTexts) -> Option<TestCounts> {
+    let mut counts = printed.unwrap_or_default();
+    for (runner, texts) in texts {
+        let Some(reported) = reports::read(texts) else { continue };
+        let tally = match counts.by_runner.remove(runner) {
+            Some(printed) => reports::both(printed, reported),
+            None => reported,
+        };
+        counts.by_runner.insert(*runner, tally);
+    }
+    (!counts.by_runner.is_empty()).then_some(counts)
 }

@@ -15,6 +15,7 @@ pub(super) fn read_test(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
     let mut seen = Seen::default();
     let (mut begun, mut ended) = (0_u64, 0_u64);
+    let mut absent = false;
     for line in lines {
         if let Some(summary) = line.strip_prefix("test result: ") {
             ended += 1;
@@ -33,10 +34,11 @@ pub(super) fn read_test(lines: &[&str]) -> Option<Tally> {
         } else if line.starts_with("error: could not compile") {
             seen.uncollected();
         }
+        absent |= has_no_target(line);
     }
     tally.run = tally.passed.saturating_add(tally.failed);
     tally.unended = begun.saturating_sub(ended);
-    (begun + ended > 0).then(|| seen.complete(tally))
+    (absent || begun + ended > 0).then(|| seen.complete(tally))
 }
 
 /// `running 3 tests`.
@@ -47,6 +49,11 @@ fn begins_tests(line: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
+/// Whether cargo has no target of the name that its line gives: there is nothing to run.
+fn has_no_target(line: &str) -> bool {
+    line.starts_with("error: no test target named ")
+}
+
 /// Reads nextest's summary. Tests that a filter of the command leaves out are among its skipped ones, so with a filter
 /// nothing counts as skipped.
 ///
@@ -55,7 +62,7 @@ fn begins_tests(line: &str) -> bool {
 pub(super) fn read_nextest(command: &[&str], lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
     let mut tests = Tests::default();
-    let mut found = false;
+    let mut found = lines.iter().any(|line| has_no_target(line));
     for line in lines {
         let line = line.trim_start();
         if let Some(summary) = line.strip_prefix("Summary [").and_then(|rest| rest.split_once("] ")).map(|(_, s)| s) {

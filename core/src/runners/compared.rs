@@ -31,7 +31,8 @@ pub fn compare(base: &TestCounts, now: Option<&TestCounts>) -> Option<CriterionR
 fn more_skipped(base: &Tally, now: &Tally) -> bool {
     let skipped = now.names.as_ref().and_then(|names| names.skipped.as_ref());
     match (&base.names, skipped) {
-        _ if base.uncollected => false,
+        // Where the base has no test for the check, all that are skipped are new.
+        _ if base.uncollected || base.run + base.skipped == 0 => false,
         (Some(base), Some(skipped)) => skipped.iter().any(|name| has(base, name)),
         _ => now.skipped > base.skipped,
     }
@@ -175,7 +176,10 @@ pub(super) fn leaf(runner: Runner, name: &str) -> String {
         Runner::Unittest => name.split(" (").next().unwrap_or(name).to_owned(),
         Runner::GoTest => name.split_once(' ').map_or(name, |(_, test)| test).to_owned(),
         Runner::NodeTest if node::is_file(name) => after(name, "/"),
-        Runner::NodeTest | Runner::Jest | Runner::Vitest => after(name, " > "),
+        Runner::NodeTest | Runner::Jest | Runner::Vitest | Runner::Mocha => after(name, " > "),
+        Runner::Junit => after(name, "."),
+        // A suite is no place: both parts are the test's name.
+        Runner::Ctest | Runner::GoogleTest => name.to_owned(),
     }
 }
 

@@ -61,6 +61,13 @@ pub(super) fn number_before(text: &str, word: &str) -> u64 {
     0
 }
 
+/// `name (0.2ms)`, `name (31 ms)` or `name (1.2 s)` without its time.
+pub(super) fn without_time(name: &str) -> &str {
+    let Some((head, time)) = name.rsplit_once(" (") else { return name };
+    let number = time.strip_suffix("ms)").or_else(|| time.strip_suffix("s)")).map(str::trim_end);
+    if number.is_some_and(|number| number.parse::<f64>().is_ok()) { head } else { name }
+}
+
 /// Names as they are collected.
 #[derive(Default)]
 pub(super) struct Seen {

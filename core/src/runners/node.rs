@@ -1,6 +1,9 @@
 //! Node's own test runner: the counts at the end of TAP (`# pass 3`) and of the spec report (`ℹ pass 3`).
 
-use super::{Tally, lines::Seen};
+use super::{
+    Tally,
+    lines::{Seen, without_time},
+};
 
 /// What a module of the verifier's says in the process of a test file that is ended before its tests.
 const ENDED: &str = "holdpoint: ended before its tests: ";
@@ -9,6 +12,7 @@ const ENDED: &str = "holdpoint: ended before its tests: ";
 pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
     let (mut passes, mut fails, mut tests) = (false, false, false);
+    let absent = lines.iter().any(|line| line.starts_with("Could not find '"));
     for line in lines {
         let Some((word, number)) =
             line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")).and_then(|l| l.split_once(' '))
@@ -33,7 +37,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     tally.run = tally.passed.saturating_add(tally.failed);
     let (seen, files) = names(lines);
     tally.unended = files + lines.iter().filter(|line| line.contains(ENDED)).count() as u64;
-    (tests && passes && fails).then(|| seen.complete(tally))
+    (absent || (tests && passes && fails)).then(|| seen.complete(tally))
 }
 
 /// A test by its path of names. A test with children is a suite, and does not count itself. Also how many test files
@@ -122,12 +126,4 @@ fn outcome(text: &str) -> Option<(&str, bool)> {
         return None;
     }
     Some((without_time(rest), green))
-}
-
-/// `name (0.2ms)` without its time.
-fn without_time(name: &str) -> &str {
-    match name.rsplit_once(" (") {
-        Some((name, time)) if time.ends_with("ms)") => name,
-        _ => name,
-    }
 }

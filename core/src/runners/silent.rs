@@ -12,7 +12,7 @@ pub(super) const CONDITIONS: [&str; 9] = ["if", "then", "else", "elif", "for", "
 /// Programs that run the command after them, and that print nothing of their own in its place.
 const PREFIXES: [&str; 10] = ["env", "exec", "time", "nice", "nohup", "command", "npx", "run", "uv", "poetry"];
 /// Options after which a runner prints something else, or runs nothing; one list for all.
-const OTHER_OUTPUT: [&str; 22] = [
+const OTHER_OUTPUT: [&str; 25] = [
     "-h",
     "--help",
     "--version",
@@ -35,6 +35,9 @@ const OTHER_OUTPUT: [&str; 22] = [
     "list",
     "--setup-only",
     "--stepwise",
+    "-R",
+    "--dry-run",
+    "--list-files",
 ];
 
 /// A runner that `command` runs plainly and of which `counts` know nothing. Only those that print the end of a run from
@@ -64,6 +67,7 @@ fn plain_runner(words: &[&str]) -> Option<Runner> {
         "pytest" | "py.test" => (Runner::Pytest, arguments),
         "jest" => (Runner::Jest, arguments),
         "vitest" => (Runner::Vitest, arguments),
+        "mocha" => (Runner::Mocha, arguments),
         "node" if arguments.contains(&"--test") => (Runner::NodeTest, arguments),
         _ if program.starts_with("python") || program.starts_with("pypy") => {
             let module = arguments.iter().position(|word| *word == "-m")?;
@@ -97,6 +101,7 @@ mod tests {
             (".venv/bin/pytest", Runner::Pytest),
             ("uv run pytest -x", Runner::Pytest),
             ("npx jest --ci", Runner::Jest),
+            ("npx mocha test/a.js", Runner::Mocha),
             ("node --test", Runner::NodeTest),
             ("true; env CI=1 npx vitest run", Runner::Vitest),
         ] {
@@ -119,6 +124,7 @@ mod tests {
             "grep -q pytest requirements.txt",
             "pip install pytest",
             "npx jest --json",
+            "mocha -R json",
             "npx vitest run --reporter=json",
             "node --test --test-reporter=dot",
             "python3 tests/test_a.py",

@@ -1,4 +1,4 @@
-//! Recorded outputs of real runners (folder `fixtures`); Go's, Jest's and Vitest's are written from their documentation.
+//! Recorded outputs of real runners (folder `fixtures`); Go's and Gradle's are written from their documentation.
 
 use holdpoint_protocol::reason::CriterionReason;
 use proptest::prelude::*;
@@ -59,6 +59,20 @@ fn recorded_outputs_are_counted() {
         ("cargo nextest run", recorded!("nextest_shown"), Nextest, Some((3, 3, 0, 0, Some(3)))),
         ("cargo nextest run", recorded!("nextest_early"), Nextest, Some((1, 1, 0, 0, Some(1)))),
         ("node --test", recorded!("node_early"), NodeTest, Some((1, 1, 0, 0, Some(1)))),
+        ("npx jest", recorded!("jest_ok"), Jest, Some((3, 3, 0, 2, Some(3)))),
+        ("npx jest", recorded!("jest_fail"), Jest, Some((5, 4, 1, 2, Some(4)))),
+        ("npx jest", recorded!("jest_exit"), Jest, None),
+        ("npx vitest run", recorded!("vitest_ok"), Vitest, Some((3, 3, 0, 2, None))),
+        ("npx vitest run", recorded!("vitest_fail"), Vitest, Some((5, 4, 1, 2, Some(4)))),
+        ("npx mocha", recorded!("mocha_ok"), Mocha, Some((4, 4, 0, 1, Some(4)))),
+        ("npx mocha", recorded!("mocha_fail"), Mocha, Some((6, 5, 1, 1, Some(5)))),
+        ("npx mocha", recorded!("mocha_exit"), Mocha, None),
+        ("ctest --test-dir build", recorded!("ctest_ok"), Ctest, Some((3, 3, 0, 0, Some(3)))),
+        ("ctest --test-dir build", recorded!("ctest_fail"), Ctest, Some((4, 3, 1, 2, Some(3)))),
+        ("build/geo_tests", recorded!("gtest_ok"), GoogleTest, Some((3, 3, 0, 0, Some(3)))),
+        ("build/geo_tests", recorded!("gtest_fail"), GoogleTest, Some((4, 3, 1, 2, Some(3)))),
+        ("mvn -B test", recorded!("maven_ok"), Junit, Some((3, 3, 0, 0, None))),
+        ("./mvnw -B test", recorded!("maven_fail"), Junit, Some((5, 4, 1, 1, None))),
     ];
     for (command, output, runner, expected) in table {
         assert_eq!(row(command, output, *runner), *expected, "{command}\n{output}");
@@ -87,6 +101,83 @@ fn go_jest_and_vitest_are_counted() {
     assert_eq!(row("npx jest", jest, Runner::Jest), Some((3, 2, 1, 2, None)));
     assert_eq!(row("node_modules/.bin/vitest run", vitest, Runner::Vitest), Some((3, 2, 1, 2, None)));
     assert_eq!(row("npm test", vitest, Runner::Vitest), Some((3, 2, 1, 2, None)));
+}
+
+#[test]
+fn a_run_of_no_test_is_known_as_such_for_every_runner() {
+    for (command, output) in [
+        (
+            "cargo test",
+            "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 4 filtered out\n",
+        ),
+        ("cargo test --test new", "error: no test target named `new` in default-run packages\n"),
+        (
+            "cargo nextest run",
+            "    Starting 0 tests across 2 binaries\n     Summary [   0.000s] 0 tests run: 0 passed, 5 skipped\n",
+        ),
+        ("pytest -k none", recorded!("pytest_deselected")),
+        ("pytest", recorded!("pytest_none")),
+        ("python3 -m unittest", recorded!("unittest_none")),
+        ("python3 -m unittest tests.test_backoff", recorded!("unittest_absent")),
+        (
+            "go test -run X ./a",
+            "testing: warning: no tests to run\nPASS\nok  \texample.com/a\t0.002s [no tests to run]\n",
+        ),
+        ("go test ./b", "?   \texample.com/b\t[no test files]\n"),
+        ("go test ./...", "go: warning: \"./...\" matched no packages\nno packages to test\n"),
+        ("node --test", "\u{2139} tests 0\n\u{2139} suites 0\n\u{2139} pass 0\n\u{2139} fail 0\n"),
+        ("node --test test/new.test.js", "Could not find '/work/test/new.test.js'\n"),
+        ("npx jest -t nothing", recorded!("jest_none")),
+        ("npx jest none", recorded!("jest_absent")),
+        ("npx vitest run -t nothing", recorded!("vitest_none")),
+        ("npx vitest run none", recorded!("vitest_absent")),
+        ("npx mocha -g nothing", recorded!("mocha_none")),
+        ("npx mocha none.test.js", recorded!("mocha_absent")),
+        ("ctest -R Nothing", recorded!("ctest_none")),
+        ("build/geo_tests --gtest_filter=None", recorded!("gtest_none")),
+        ("mvn -B test -Dtest=NoneTest", recorded!("maven_none")),
+        ("mvn -B test -Dtest=NoneTest -Dsurefire.failIfNoSpecifiedTests=false", recorded!("maven_nothing")),
+        ("./gradlew test", "> Task :test NO-SOURCE\n\nBUILD SUCCESSFUL in 1s\n"),
+        ("gradle test --tests None", "> No tests found for given includes: [None](--tests filter)\n"),
+    ] {
+        let read = counts(command, output).unwrap_or_else(|| panic!("{command}: not understood\n{output}"));
+        assert!(read.ran_none(), "{command}: {read:?}");
+    }
+    for output in [recorded!("cargo_ok"), recorded!("pytest_collect"), recorded!("mocha_fail"), recorded!("maven_ok")] {
+        assert!(!counts("make", output).unwrap().ran_none(), "{output}");
+    }
+}
+
+#[test]
+fn a_runner_that_began_and_did_not_end_is_seen() {
+    for (command, output) in [
+        ("cargo test", "running 3 tests\ntest a ... ok\n"),
+        ("ctest", "Test project /work/build\n    Start 1: Area.Product\n"),
+        ("build/geo_tests", "[==========] Running 3 tests from 1 test suite.\n[ RUN      ] Area.Product\n"),
+        ("mvn -B test", "[INFO]  T E S T S\n[INFO] Running shop.CartTest\n"),
+    ] {
+        assert!(ended_early(None, &counts(command, output).unwrap()), "{command}");
+    }
+    for (command, output) in [("npx mocha", recorded!("mocha_exit")), ("npx jest", recorded!("jest_exit"))] {
+        assert!(silent(command, counts(command, output).as_ref()).is_some(), "{command}");
+    }
+}
+
+#[test]
+fn reports_have_names_and_only_take_away() {
+    let of = |runner, text: &str| ReportTexts::from([(runner, vec![text.to_owned()])]);
+    let google = with_reports(None, &of(Runner::GoogleTest, include_str!("fixtures/gtest.xml"))).unwrap();
+    assert_eq!(google.by_runner, counts("build/t", recorded!("gtest_fail")).unwrap().by_runner, "both say the same");
+    let junit = of(Runner::Junit, include_str!("fixtures/surefire.xml"));
+    let tally = &with_reports(None, &junit).unwrap().by_runner[&Runner::Junit];
+    assert_eq!((tally.run, tally.passed, tally.failed, tally.skipped), (2, 1, 1, 1));
+    assert_eq!(Vec::from_iter(&tally.names.as_ref().unwrap().green), ["shop.OddTest.holds"]);
+    let printed = counts("mvn -B test", recorded!("maven_ok"));
+    let both = with_reports(printed.clone(), &junit).unwrap();
+    assert_eq!((both.total().run, both.total().red), (2, 1), "the smaller count, and red in either");
+    assert_eq!(with_reports(printed.clone(), &of(Runner::Junit, "<testsuite")), printed, "what is none says nothing");
+    let listed = with_reports(None, &of(Runner::GoogleTest, include_str!("fixtures/gtest_list.xml"))).unwrap();
+    assert_eq!(listed.total().run, 0, "a list of tests is no run of them");
 }
 
 #[test]

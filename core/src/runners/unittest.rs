@@ -56,9 +56,10 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     }
     found.then(|| {
         let tally = seen.complete(tally);
-        let tally =
-            Tally { run: tally.run.saturating_sub(absent), failed: tally.failed.saturating_sub(absent), ..tally };
-        Tally { red: tally.red.max(headed).max(marks), ..tally }
+        let less = |count: u64| count.saturating_sub(absent);
+        let red = less(tally.red.max(headed).max(marks));
+        let uncollected = tally.uncollected && less(tally.failed) > 0;
+        Tally { run: less(tally.run), failed: less(tally.failed), red, uncollected, ..tally }
     })
 }
 
