@@ -4,6 +4,7 @@
 //! take a green away. Nothing here runs anything.
 
 mod base_product;
+mod no_tests;
 mod own;
 mod steady;
 pub mod unrun;
@@ -26,6 +27,7 @@ use crate::{
 use own::OwnRuns;
 
 pub use base_product::{ProductRuns, ProductSays, base_product_may_say, goes_unnoticed, with_base_product};
+pub use no_tests::only_new_tests;
 pub use steady::{RUNS_ON_TREE_MAX, RUNS_PER_CHECK, flaky, is_run_again, rests_on_names};
 
 /// The first exit code that judges nothing: shells give 126 and 127 where they cannot run a program, and more where a signal
@@ -162,7 +164,7 @@ impl JudgedRun {
         let against = self.against(None).filter(|reason| *reason != CriterionReason::NoEndMark);
         match against {
             Some(reason) if self.outcome.0 == Verdict::Pass => (Verdict::Fail, Some(reason)),
-            _ => self.outcome,
+            _ => self.showing(),
         }
     }
 }
@@ -193,6 +195,8 @@ pub struct Runs<'a> {
     pub only_added: bool,
     /// Whether the check had to be red on the base: failures that are reported there excuse none.
     pub red_first: bool,
+    /// Whether it is a guard's: that need not show anything new, so it may run no test.
+    pub is_guard: bool,
     /// What the change takes from tests that are in product files.
     pub softened: &'a Softened,
 }
@@ -270,6 +274,11 @@ fn judge_own(runs: Runs<'_>) -> CriterionJudgement {
     }
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
+    }
+    if let (Verdict::Fail, Some(reason)) = runs.first.showing()
+        && !runs.is_guard
+    {
+        return CriterionJudgement::failed(reason, BTreeSet::new());
     }
     if let Some((reason, lost)) = taken_in_text(runs) {
         return CriterionJudgement { in_text: true, ..CriterionJudgement::failed(reason, lost) };

@@ -32,6 +32,7 @@ pub fn in_words(reason: CriterionReason) -> &'static str {
         CriterionReason::ExpectUnmatched => "its output does not match `expect`",
         CriterionReason::FewerTests => "fewer tests ran than on the base",
         CriterionReason::MoreSkipped => "more tests were skipped than on the base",
+        CriterionReason::NoTests => "it ran no test, so it shows nothing",
         CriterionReason::ReportRed => "exit code 0, but its test runner reports failures",
         CriterionReason::ReportMismatch => "what its test runner did is not what it reports",
         CriterionReason::NoEndMark => "its test runner did not come to its end",

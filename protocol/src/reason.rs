@@ -150,6 +150,8 @@ codes! {
         FewerTests = "fewer_tests",
         /// More tests were skipped than on the base.
         MoreSkipped = "more_skipped",
+        /// Its test runners ran no test, so it shows nothing.
+        NoTests = "no_tests",
         /// Exit 0, but a test runner's report has failures in it.
         ReportRed = "report_red",
         /// A test runner's process ended well although the runner had come to something else, failures were not reported, or

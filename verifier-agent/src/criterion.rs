@@ -14,12 +14,11 @@ use holdpoint_protocol::{
     facts::{CriterionResult, Oid, Verdict},
     ids::{CriterionId, WaypointId},
     plan::{Check, EvidenceLevel},
-    reason::CriterionReason,
 };
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 
-pub(crate) use report::{NAMES_SHOWN, report_of_prepare};
+pub(crate) use report::{NAMES_SHOWN, NO_TESTS, report_of_prepare};
 use report::{report, report_alone, report_of_run};
 
 use crate::{
@@ -147,7 +146,8 @@ pub(crate) async fn judged(
     if report.result.verdict == Verdict::Pass && named.check.evidence == EvidenceLevel::Strict {
         heard::note_silence(&first, &mut report);
         // Where tests were put back, that run speaks: nothing in it was written by who wrote the product.
-        let put_back = composed.as_ref().filter(|composed| composed.run.verdict == Verdict::Pass);
+        let speaks = |composed: &&Ran| composed.run.verdict == Verdict::Pass && !composed.read.ran_no_test();
+        let put_back = composed.as_ref().filter(speaks);
         let green = put_back.filter(|_| !changes.tests_named()).unwrap_or(&first);
         // On the base's own tree nobody but the base could answer for the tests.
         if &green.run.tree != subject.base_tree {
@@ -168,7 +168,9 @@ async fn compared(
     let changes = subject.changes;
     let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
     *base = base.take().filter(|base| !base.unprepared);
-    let nothing_there = changes.tests_only_added() && no_base_tests(first, base.as_ref(), composed);
+    let (on_base, put_back) = (base.as_ref().map(|ran| &ran.read), composed.map(|ran| &ran.read));
+    let nothing_there =
+        !named.is_guard && checks::only_new_tests(&first.read, on_base, put_back, changes.tests_only_added());
     let judge = |base: Option<&JudgedRun>| {
         checks::judge_criterion(checks::Runs {
             first: &first.read,
@@ -177,6 +179,7 @@ async fn compared(
             named: changes.named(),
             only_added: changes.tests_only_added(),
             red_first: named.check.red_first,
+            is_guard: named.is_guard,
             softened: &changes.softened,
         })
     };
@@ -261,19 +264,6 @@ fn recalled(runs: &mut Runs<'_>, named: Named<'_>, known: BaseRun) -> Ran {
     runs.record.ran(run.clone(), known.evidence);
     let (tail, ending) = (String::new(), String::new());
     Ran { run, read: known.read, tail, ending, lacks: None, unprepared: false, red_before: Vec::new() }
-}
-
-/// Whether a check runs no test of the base: its runner was understood on the tree under review, and neither the base
-/// nor that tree with the tests of the base has anything for it to run (a check that names a new test file). Both came
-/// to a plain end, so it is not that they were kept from running.
-fn no_base_tests(first: &Ran, base: Option<&Ran>, composed: Option<&Ran>) -> bool {
-    let ran_none = |ran: Option<&Ran>| {
-        ran.is_some_and(|ran| {
-            let none = ran.read.counts.as_ref().is_none_or(|counts| counts.total().run == 0);
-            none && ran.read.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode))
-        })
-    };
-    first.read.counts.is_some() && ran_none(base) && ran_none(composed)
 }
 
 /// Keeps a run on the base for later.

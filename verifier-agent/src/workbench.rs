@@ -23,7 +23,7 @@ use crate::{
     case,
     changes::Changes,
     checkpoint,
-    criterion::{Named, Subject, judged, not_run, plain},
+    criterion::{NO_TESTS, Named, Subject, judged, not_run, plain},
     error::VerifyError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
@@ -235,7 +235,8 @@ impl VerifierWorkbench {
         for guard in &request.guards {
             told("guard", &guard.id);
             let named = Named { id: &guard.id, check: &guard.check, is_guard: true };
-            verdicts.guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
+            let report = check(&mut runs, &subject, request.purpose, named, &mut verdicts.doubts).await?;
+            verdicts.guards.push(report);
         }
         for asked in &request.checkpoints {
             told("checkpoint", &asked.id);
@@ -259,7 +260,7 @@ impl VerifierWorkbench {
         let report = match &criterion.check {
             Some(command) => {
                 let named = Named { id: &criterion.id, check: command, is_guard: false };
-                check(runs, subject, purpose, named, Some(&mut verdicts.doubts)).await?
+                check(runs, subject, purpose, named, &mut verdicts.doubts).await?
             }
             None if let Some(given) = subject.about.judged.iter().find(|given| given.criterion == criterion.id) => {
                 by_person(runs, criterion, given)
@@ -321,14 +322,18 @@ async fn check(
     subject: &Subject<'_>,
     purpose: VerificationPurpose,
     named: Named<'_>,
-    doubts: Option<&mut Vec<Doubt>>,
+    doubts: &mut Vec<Doubt>,
 ) -> Result<CriterionReport, VerifyError> {
     if purpose == VerificationPurpose::Baseline {
         return plain(runs, subject, named).await;
     }
     let mut judged = judged(runs, subject, named).await?;
-    // A guard was green before the work, and a merge is of work that was tried as it was handed off.
-    if let Some(doubts) = doubts.filter(|_| purpose == VerificationPurpose::Handoff) {
+    if named.is_guard {
+        let shows_nothing = judged.report.result.verdict == Verdict::Pass && judged.first.read.ran_no_test();
+        let text = format!("guard {}: {NO_TESTS}", named.id);
+        doubts.extend(shows_nothing.then_some(Doubt { blocking: false, text }));
+    } else if purpose == VerificationPurpose::Handoff {
+        // A guard was green before the work, and a merge is of work that was tried as it was handed off.
         let found = Box::pin(base_product::tried(runs, subject, named, &mut judged)).await?;
         let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
         let unrun = Box::pin(unrun::doubt(runs, subject, named, &judged)).await?;

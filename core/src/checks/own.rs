@@ -62,7 +62,16 @@ mod tests {
         let softened = Softened::default();
         let (composed, named) = (None, TestsNamed::None);
         let (only_added, red_first) = (false, false);
-        let runs = Runs { first, base: Some(base), composed, named, only_added, red_first, softened: &softened };
+        let runs = Runs {
+            first,
+            base: Some(base),
+            composed,
+            named,
+            only_added,
+            red_first,
+            is_guard: false,
+            softened: &softened,
+        };
         let judgement = judge_criterion(runs);
         (judgement.verdict, judgement.reason)
     }

@@ -108,6 +108,7 @@ mod tests {
             named: TestsNamed::None,
             only_added: false,
             red_first: false,
+            is_guard: false,
             softened: &crate::written::Softened::default(),
         })
     }

@@ -63,8 +63,16 @@ fn judge(
     tests_named: bool,
 ) -> (CheckOutcome, Option<Reason>) {
     let named = if tests_named { TestsNamed::All } else { TestsNamed::None };
-    let judgement =
-        judge_criterion(Runs { first, base, composed, named, only_added: false, red_first: false, softened: &NONE });
+    let judgement = judge_criterion(Runs {
+        first,
+        base,
+        composed,
+        named,
+        only_added: false,
+        red_first: false,
+        is_guard: false,
+        softened: &NONE,
+    });
     ((judgement.verdict, judgement.reason), judgement.difference)
 }
 
@@ -117,6 +125,7 @@ fn a_test_replaced_by_another_is_missed_by_its_name() {
             named,
             only_added: false,
             red_first: false,
+            is_guard: false,
             softened: &NONE,
         })
     };
@@ -147,6 +156,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
             named,
             only_added: false,
             red_first: false,
+            is_guard: false,
             softened: &NONE,
         })
     };
@@ -167,6 +177,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
+        is_guard: false,
         softened: &NONE,
     });
     assert_eq!(moved.verdict, Pass);
@@ -199,6 +210,7 @@ fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the
                 named: TestsNamed::All,
                 only_added: false,
                 red_first: false,
+                is_guard: false,
                 softened: &NONE
             })
             .ended_early
@@ -219,6 +231,7 @@ fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
+        is_guard: false,
         softened: &NONE,
     };
     let judgement = judge_criterion(runs);

@@ -92,6 +92,9 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
             "tests of the base were changed or left out: name their files in `scope` if they should change, or say in the \
              goal that they stay as they are"
         }
+        Some(Reason::NoTests) => {
+            "the check ran no test: correct the names or patterns in its command, or ask in the goal for the tests that it names"
+        }
         Some(Reason::MutantSurvived | Reason::Canary | Reason::BaseProductGreen) => {
             "the tests do not notice the change: ask in the goal for tests that fail without it"
         }

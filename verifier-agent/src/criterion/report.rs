@@ -15,10 +15,13 @@ use crate::{heard, runs::Ran};
 /// as well; what others report there is the project's way.
 pub(super) fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
     let mut report = report_of_run(named, ran);
-    if named.check.red_first && !ran.unprepared {
-        (report.result.verdict, report.result.reason) = ran.read.alone();
+    if !named.is_guard && !ran.unprepared {
+        let by_report = named.check.red_first;
+        let says = if by_report { ran.read.alone() } else { ran.read.showing() };
+        (report.result.verdict, report.result.reason) = says;
         match report.result.reason {
             Some(CriterionReason::ReportRed) => report.note = Some(REPORT_RED.to_owned()),
+            Some(CriterionReason::NoTests) => report.note = Some(NO_TESTS.to_owned()),
             Some(reason) => report.note = heard::explained(reason, ran).or(report.note),
             None => {}
         }
@@ -28,6 +31,9 @@ pub(super) fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
 
 /// What [`CriterionReason::ReportRed`] means.
 const REPORT_RED: &str = "it ended with exit code 0, but its test runner reports failures";
+
+/// What [`CriterionReason::NoTests`] means.
+pub(crate) const NO_TESTS: &str = "it ran no test, so it shows nothing";
 
 /// The report where one run decided.
 pub(super) fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
@@ -157,6 +163,7 @@ fn difference(
             let whole = composed.map(total).unwrap_or_default();
             format!("{} tests ran, {} with the tests as on the base", now.run, whole.run)
         }
+        CriterionReason::NoTests => NO_TESTS.to_owned(),
         CriterionReason::ReportRed if lost.is_empty() => REPORT_RED.to_owned(),
         CriterionReason::ReportRed => format!("{REPORT_RED}: {lost}"),
         CriterionReason::FewerTests => format!("tests of the base that did not run: {lost}"),

@@ -43,6 +43,7 @@ fn failures_that_a_green_base_reports_as_well_are_the_projects_way() {
         named: TestsNamed::None,
         only_added: false,
         red_first: true,
+        is_guard: false,
         softened: &NONE,
     };
     assert_eq!(judge_criterion(runs).reason, Some(Reason::ReportRed));
@@ -61,8 +62,17 @@ fn what_a_base_that_was_not_collected_skips_is_not_known() {
     let first = pytest(0, "==== 91 passed, 37 skipped in 0.2s ====\n");
     let judged = |only_added| {
         let (base, composed, named) = (Some(&base), Some(&fewer), TestsNamed::None);
-        judge_criterion(Runs { first: &first, base, composed, named, only_added, red_first: false, softened: &NONE })
-            .reason
+        judge_criterion(Runs {
+            first: &first,
+            base,
+            composed,
+            named,
+            only_added,
+            red_first: false,
+            is_guard: false,
+            softened: &NONE,
+        })
+        .reason
     };
     assert_eq!((judged(false), judged(true)), (Some(Reason::MoreSkipped), None));
     // Rust's tests were not built.
@@ -94,8 +104,17 @@ fn only_tests_of_the_base_can_be_skipped_too_many() {
     let (base, new) = (pytest(0, "=== 2 passed in 0.1s ===\n"), pytest(0, "=== 2 passed, 1 skipped in 0.1s ===\n"));
     let judged = |composed, only_added| {
         let (base, named) = (Some(&base), TestsNamed::None);
-        judge_criterion(Runs { first: &new, base, composed, named, only_added, red_first: false, softened: &NONE })
-            .reason
+        judge_criterion(Runs {
+            first: &new,
+            base,
+            composed,
+            named,
+            only_added,
+            red_first: false,
+            is_guard: false,
+            softened: &NONE,
+        })
+        .reason
     };
     assert_eq!(judged(Some(&base), true), None);
     assert_eq!(judged(Some(&base), false), Some(Reason::MoreSkipped));
@@ -145,6 +164,7 @@ fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
             named: TestsNamed::None,
             only_added: false,
             red_first: false,
+            is_guard: false,
             softened,
         };
         assert_eq!(judge_criterion(runs).reason, expected, "{softened:?} {first:?} {base:?}");
