@@ -181,6 +181,11 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// What its person does for a login, where that is known.
+    fn login(&self) -> Option<String> {
+        None
+    }
+
     /// Files that the program leaves among its work and that are none, as patterns of gitignore(5).
     fn ignored(&self) -> &[String] {
         &[]

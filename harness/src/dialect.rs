@@ -56,7 +56,7 @@ impl DialectReader {
             Dialect::Codex => State::Codex(codex::State::new(before.and_then(|before| before.used))),
             Dialect::Acp => State::Acp(acp::State::new(before)),
         };
-        let said = Said { finished: dialect.is_plain(), ..Said::default() };
+        let said = Said { finished: dialect.is_plain(), is_plain: dialect.is_plain(), ..Said::default() };
         Self { dialect, lines: Lines::default(), said, state }
     }
 

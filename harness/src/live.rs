@@ -57,9 +57,10 @@ impl Live {
         self.0.as_ref()?;
         let (live, listener) = (self.clone(), Mutex::new(DialectListener::new(dialect)));
         Some(Tap::new(move |stream, bytes| {
-            if stream == OutputStream::Stdout {
-                let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
-                listener.push(bytes, |kind, text| live.say(kind, text));
+            let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
+            match stream {
+                OutputStream::Stdout => listener.push(bytes, |kind, text| live.say(kind, text)),
+                OutputStream::Stderr => listener.push_aside(bytes, |kind, text| live.say(kind, text)),
             }
         }))
     }

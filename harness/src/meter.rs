@@ -39,6 +39,8 @@ struct Watched {
     reader: Option<Mutex<DialectReader>>,
     printed: AtomicU64,
     reached: AtomicBool,
+    /// The program only repeats what is refused.
+    hopeless: AtomicBool,
     wake: Notify,
 }
 
@@ -50,8 +52,8 @@ impl RunMeter {
         let reader = (!dialect.is_plain()).then(|| Mutex::new(DialectReader::new(dialect, before)));
         let until = limits.wall_ms.map(|wall| Instant::now() + Duration::from_millis(wall));
         let (printed, reached) = (AtomicU64::new(0), AtomicBool::new(limits.is_used_up()));
-        let since = Instant::now();
-        Self(Arc::new(Watched { limits, price, since, until, reader, printed, reached, wake: Notify::new() }))
+        let (since, hopeless) = (Instant::now(), AtomicBool::new(false));
+        Self(Arc::new(Watched { limits, price, since, until, reader, printed, reached, hopeless, wake: Notify::new() }))
     }
 
     /// The program printed this.
@@ -68,6 +70,10 @@ impl RunMeter {
             used.tokens = usage.as_ref().map(AgentUsage::total).unwrap_or_default();
             used.cost_micro_usd = said.cost(watched.price).unwrap_or_default();
             used.tool_calls = tool_calls.unwrap_or_default();
+            if said.only_repeats() {
+                watched.hopeless.store(true, Ordering::Relaxed);
+                watched.wake.notify_waiters();
+            }
         }
         if watched.limits.is_reached(used) {
             self.reach();
@@ -90,11 +96,11 @@ impl RunMeter {
         self.0.reached.load(Ordering::Relaxed)
     }
 
-    /// Comes back once a limit is reached.
-    pub async fn reached(&self) {
+    /// Comes back once the program is to be ended: a limit is reached, or it only repeats what is refused.
+    pub async fn over(&self) {
         loop {
             let woken = self.0.wake.notified();
-            if self.is_reached() {
+            if self.is_reached() || self.0.hopeless.load(Ordering::Relaxed) {
                 return;
             }
             match self.0.until {
@@ -225,12 +231,16 @@ mod tests {
         let meter = RunMeter::new((Dialect::Claude, None), None, limits(Some(61), None));
         let waits = tokio::spawn({
             let meter = meter.clone();
-            async move { meter.reached().await }
+            async move { meter.over().await }
         });
         meter.saw(OutputStream::Stdout, format!("{CALL}\n").as_bytes());
         waits.await.unwrap();
+        let refused = RunMeter::new((Dialect::Claude, None), None, Limits::default());
+        refused.saw(OutputStream::Stdout, include_bytes!("../fixtures/claude-login-refused.jsonl"));
+        refused.over().await;
+        assert!(!refused.is_reached(), "no limit is");
         let timed = RunMeter::new((Dialect::Plain, None), None, Limits { wall_ms: Some(1_000), ..Limits::default() });
-        timed.reached().await;
+        timed.over().await;
         assert!(timed.is_reached());
     }
 

@@ -169,7 +169,8 @@ async fn put(
             never = ledger.keep(&meter) => match never {},
         };
         let evidence = Evidence::of_run(&run.command, tree.oid, None, &outcome, &[]);
-        let said = dialect::read(judge.dialect, &outcome.stdout, go_on).priced(judge.price);
+        let said =
+            dialect::read(judge.dialect, &outcome.stdout, go_on).and_printed(&outcome.stderr).priced(judge.price);
         let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
         ledger.end(meter::metered(&said, outcome.duration, bytes));
         let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
@@ -186,10 +187,10 @@ async fn put(
         let problem = problem.map(|problem| behind(problem, stuck, &said));
         let refusal = said.refusal(run.go_on.is_some()).filter(|_| problem.is_some());
         if let Some(refusal) = refusal {
-            if exchange.waits(outcome.duration, refusal).await {
+            if exchange.waits(outcome.duration, refusal, said.why()).await {
                 continue;
             }
-            let why = limits::refused(refusal, said.error.as_deref().unwrap_or_default()).detail;
+            let why = limits::refused(refusal, said.why(), None).detail;
             return Ok(Put { outcome, came: Came::Judged(Judged::refused(why)), evidence, said });
         }
         let tried = EndedRun {

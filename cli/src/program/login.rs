@@ -6,9 +6,6 @@ use std::{collections::BTreeMap, path::Path};
 use holdpoint_runtime::config::{ProgramConfig, presets::Preset};
 use serde::Serialize;
 
-/// What is in the names of variables with keys.
-const KEY_NAMES: [&str; 2] = ["KEY", "TOKEN"];
-
 /// How a program logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,9 +23,8 @@ pub(crate) enum Login {
 impl Login {
     /// How the program of a preset logs in; `None`: nobody here knows where its login is.
     pub(crate) fn of(preset: &Preset, program: &ProgramConfig, own_env: &BTreeMap<String, String>) -> Option<Self> {
-        let is_key = |name: &str| KEY_NAMES.iter().any(|part| name.contains(part));
         let passed = program.pass_env.iter().filter_map(|name| own_env.get_key_value(name));
-        let set = passed.chain(&program.env.0).any(|(name, value)| is_key(name) && !value.is_empty());
+        let set = passed.chain(&program.env.0).any(|(name, value)| Preset::is_key(name) && !value.is_empty());
         if set {
             return Some(Self::Key);
         }
@@ -43,17 +39,14 @@ impl Login {
 
     /// What a person should know of it; `None`: nothing is to be done.
     pub(crate) fn problem(self, preset: &Preset) -> Option<String> {
-        let keys: Vec<&str> =
-            preset.pass_env.iter().copied().filter(|name| KEY_NAMES.iter().any(|part| name.contains(part))).collect();
-        let (program, keys) = (preset.program, keys.join(" or "));
+        let program = preset.program;
         match self {
             Self::Key | Self::Passed => None,
-            Self::KeptBack => {
-                Some(format!("{program} has a login here, and turns do not get it: name --with-login, or set {keys}"))
-            }
-            Self::Missing => Some(format!(
-                "{program} has no login here: log in with `{program}` and name --with-login, or set {keys}"
+            Self::KeptBack => Some(format!(
+                "{program} has a login here, and turns do not get it: name --with-login, or set {}",
+                preset.keys().join(" or ")
             )),
+            Self::Missing => Some(format!("{program} has no login here: {}", preset.login_advice())),
         }
     }
 }

@@ -305,7 +305,8 @@ impl Backend for CommandBackend {
         let running = self.command(&task, sessions.as_deref());
         let outcome = self.sandbox.run_until(&running, task.tap.as_ref(), end).await?;
         let before = task.go_on.as_ref().filter(|_| went_on);
-        let said = dialect::read(self.settings.program.dialect, &outcome.stdout, before).priced(self.price());
+        let said = dialect::read(self.settings.program.dialect, &outcome.stdout, before);
+        let said = said.and_printed(&outcome.stderr).priced(self.price());
         if keeps {
             let last = said.continuation().filter(|_| can_go_on(&said, went_on));
             self.settings.sessions.remember(&task.flight, &task.waypoint, last.as_ref());
@@ -352,6 +353,10 @@ impl Backend for CommandBackend {
 
     fn price(&self) -> Option<Price> {
         self.settings.program.price
+    }
+
+    fn login(&self) -> Option<String> {
+        self.settings.program.preset.map(|name| name.preset().login_advice())
     }
 
     fn ignored(&self) -> &[String] {

@@ -198,7 +198,7 @@ impl<B: Backend> Workbench<B> {
             // The provider of its model refused, and it came to nothing because of that.
             if let Some(refusal) = result.said.refusal(result.went_on).filter(|_| read.is_unusable()) {
                 let waited = tokio::select! {
-                    waited = exchange.waits(result.duration, refusal) => waited,
+                    waited = exchange.waits(result.duration, refusal, result.said.why()) => waited,
                     _ = desk.over() => true,
                 };
                 if waited {
@@ -206,7 +206,7 @@ impl<B: Backend> Workbench<B> {
                     task = BackendTask { wall: Some(wall), output_bytes: Some(bytes), ..task };
                     continue;
                 }
-                let failure = limits::refused(refusal, result.said.error.as_deref().unwrap_or_default());
+                let failure = limits::refused(refusal, result.said.why(), self.backend.login().as_deref());
                 self.refusal.note(&failure, clock::now());
                 let failure = Failure { detail: with_output(&failure.detail, &result), ..failure };
                 let came = Came::Failed(failure);

@@ -110,6 +110,10 @@ impl<B: Backend> RunReader for WorkReader<'_, B> {
                 let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
                 Read::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
             }
+            Ok(ready) if ready.work.is_none() && result.said.refused.is_some() => {
+                let what = "the program ended and changed nothing, since its model's provider refuses";
+                Read::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(what, result) })
+            }
             Ok(ready) if let Some(question) = impact(request, &ready) => Read::Good(WorkAnswer::Clarify(question)),
             Ok(ready) => match Box::pin(self.checkpoints.establish(&ready.touched)).await? {
                 Established::Ready(document) => {

@@ -16,6 +16,9 @@ const CALLS_MAX: usize = 64;
 /// Agents whose costs are those of the whole conversation, also where another process began it, by the names they give themselves.
 const COUNT_CONVERSATIONS: [&str; 1] = ["OpenCode"];
 
+/// The protocol's code for an agent that has no login. Others use it for all that goes wrong later.
+const LOGIN_REQUIRED: i64 = -32_000;
+
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -56,9 +59,9 @@ impl State {
             AcpEvent::Refused { request, .. } => said.deny(&request),
             AcpEvent::Reads { mode } => said.deny(&format!("any tool that writes: its mode is {mode}")),
             AcpEvent::Passed { .. } => said.unread = said.unread.saturating_add(1),
-            AcpEvent::Error { message, .. } => {
+            AcpEvent::Error { message, code } => {
                 said.finished = true;
-                failure::failed(Some(&message), said);
+                failure::failed(Some(&message), code.and_then(|code| status(code, said.answered)), said);
                 // The client says so too where the program is not there, or crashed: that is no word of a provider.
                 said.answered |= said.refused.is_none();
             }
@@ -127,6 +130,14 @@ impl State {
         } else {
             said.set_error(&format!("the agent stopped before it was done: {stop_reason}"));
         }
+    }
+}
+
+/// The status that an error's code is. Some agents put it there.
+fn status(code: i64, answered: bool) -> Option<u16> {
+    match code {
+        LOGIN_REQUIRED if !answered => Some(401),
+        code => u16::try_from(code).ok(),
     }
 }
 

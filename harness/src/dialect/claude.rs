@@ -119,10 +119,23 @@ impl State {
 
 fn system(event: &Value, said: &mut Said) {
     match text(event, "/subtype") {
-        Some("api_retry") => refuses(refusal("", status_in(event, "error_status")), said),
+        Some("api_retry") => {
+            said.tries_again(&again(event));
+            refuses(refusal("", status_in(event, "error_status")), said);
+        }
         Some("permission_denied") => said.deny(text(event, "/tool_name").unwrap_or_default()),
         _ => {}
     }
+}
+
+/// What is said of a request that is tried again.
+fn again(event: &Value) -> String {
+    let number = |name: &str| event.get(name).and_then(Value::as_u64);
+    let why = [number("error_status").map(|status| status.to_string()), text(event, "/error").map(str::to_owned)];
+    let why = why.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let of = number("max_retries").map(|most| format!(" of {most}")).unwrap_or_default();
+    let retry = number("attempt").map(|retry| format!(", retry {retry}{of}")).unwrap_or_default();
+    format!("trying again: {why}{retry}")
 }
 
 /// What a plan of a subscription says: `rejected` until a time.
@@ -139,8 +152,7 @@ fn refuses(refusal: Option<ProviderRefusal>, said: &mut Said) {
     let before = said.refused;
     let until = refusal.until.or_else(|| before?.until);
     let status = refusal.status.or_else(|| before?.status);
-    let lasts = before.is_some_and(|before| before.kind == RefusalKind::Lasting);
-    let kind = if lasts { RefusalKind::Lasting } else { refusal.kind };
+    let kind = before.map_or(refusal.kind, |before| refusal.kind.or_that(before.kind));
     said.refused = Some(ProviderRefusal { kind, status, until });
 }
 

@@ -32,10 +32,16 @@ impl State {
             "thread.started" => said.set_session(text(event, "/thread_id").unwrap_or_default()),
             "item.started" => self.started(event, said),
             "item.completed" => self.completed(event, said),
-            "error" => failed(text(event, "/message"), said),
+            "error" => {
+                let message = text(event, "/message");
+                if let Some(message) = message.filter(|message| message.starts_with("Reconnecting")) {
+                    said.tries_again(message);
+                }
+                failed(message, None, said);
+            }
             "turn.failed" => {
                 said.finished = true;
-                failed(text(event, "/error/message"), said);
+                failed(text(event, "/error/message"), None, said);
             }
             "turn.completed" => {
                 said.finished = true;

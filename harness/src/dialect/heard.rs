@@ -4,7 +4,7 @@ use holdpoint_core::live;
 use holdpoint_protocol::live::LiveKind;
 
 use super::{
-    Dialect, DialectReader, Said,
+    Dialect, DialectReader, Said, failure,
     lines::{Line, Lines},
 };
 
@@ -14,6 +14,8 @@ pub struct DialectListener {
     lines: Lines,
     /// For a dialect of JSON lines.
     reader: Option<DialectReader>,
+    /// What is printed on standard error.
+    aside: Lines,
 }
 
 impl DialectListener {
@@ -21,12 +23,12 @@ impl DialectListener {
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         let reader = (!dialect.is_plain()).then(|| DialectReader::new(dialect, None));
-        Self { lines: Lines::default(), reader }
+        Self { lines: Lines::default(), reader, aside: Lines::default() }
     }
 
     /// Takes the next bytes, and reports each line of words and each tool call that they end.
     pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(LiveKind, &str)) {
-        let Self { lines, reader } = self;
+        let Self { lines, reader, .. } = self;
         lines.push(bytes, |line| {
             let Line::Whole(line) = line else { return };
             match reader {
@@ -37,10 +39,23 @@ impl DialectListener {
     }
 }
 
+impl DialectListener {
+    /// Takes the next bytes of standard error, and reports each line about a request that is refused or tried again.
+    pub fn push_aside(&mut self, bytes: &[u8], mut tell: impl FnMut(LiveKind, &str)) {
+        self.aside.push(bytes, |line| {
+            let Line::Whole(line) = line else { return };
+            let line = live::beginning(line);
+            if failure::is_report(&line) {
+                tell(LiveKind::Doing, &line);
+            }
+        });
+    }
+}
+
 /// Reports what an event says: an agent's message line by line, and the tool call that it ends with.
 fn of_event(reader: &mut DialectReader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
-    let Said { tool_calls: calls, doing: before, .. } = reader.said();
-    let (calls, before) = (*calls, before.clone());
+    let Said { tool_calls: calls, doing: before, repeats, .. } = reader.said();
+    let (calls, before, repeats) = (*calls, before.clone(), *repeats);
     reader.push(event);
     reader.push(b"\n");
     let said = reader.said();
@@ -52,6 +67,11 @@ fn of_event(reader: &mut DialectReader, event: &[u8], tell: &mut impl FnMut(Live
         && let Some(doing) = &said.doing
     {
         tell(LiveKind::Tool, doing);
+    }
+    if said.repeats > repeats
+        && let Some(trying) = &said.trying
+    {
+        tell(LiveKind::Doing, trying);
     }
     reader.forget();
 }
@@ -100,6 +120,25 @@ mod tests {
             update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"})),
         ];
         assert_eq!(heard(Dialect::Acp, &output.concat(), 9), ["tool execute Terminal", "tool execute make"]);
+    }
+
+    #[test]
+    fn a_request_that_is_tried_again_is_told_wherever_the_program_says_so() {
+        let retry = |retry| json!({"type": "system", "subtype": "api_retry", "attempt": retry, "max_retries": 10, "error_status": 529, "error": "overloaded"});
+        let output = format!("{}\n{}\n", retry(1), retry(2));
+        let told =
+            ["doing trying again: 529 overloaded, retry 1 of 10", "doing trying again: 529 overloaded, retry 2 of 10"];
+        assert_eq!(heard(Dialect::Claude, &output, 11), told);
+        let codex = json!({"type": "error", "message": "Reconnecting... 1/5 (unexpected status 503)"});
+        assert_eq!(
+            heard(Dialect::Codex, &format!("{codex}\n"), 5),
+            ["doing Reconnecting... 1/5 (unexpected status 503)"]
+        );
+        let (mut listener, mut told) = (DialectListener::new(Dialect::Acp), Vec::new());
+        for line in ["Loading.\n", "Attempt 1 failed with status 429. Retrying with backoff...\n", "    at x.js:1\n"] {
+            listener.push_aside(line.as_bytes(), |kind, text| told.push(format!("{} {text}", kind.as_str())));
+        }
+        assert_eq!(told, ["doing Attempt 1 failed with status 429. Retrying with backoff..."]);
     }
 
     #[test]

@@ -6,10 +6,14 @@ use holdpoint_core::{budget::price::Price, shown};
 use holdpoint_protocol::artifact::{SESSION_BYTES_MAX, TokenUsage};
 use serde::{Deserialize, Serialize};
 
+use super::failure;
+
 /// The longest error that is kept, in bytes.
 const ERROR_BYTES_MAX: usize = 2 << 10;
 /// The longest line about a tool call, in bytes.
 const DOING_BYTES_MAX: usize = 200;
+/// So many refusals in a row that only a person can change are no accident: a token that ran out is replaced after one.
+const REPEATS_MAX: u32 = 3;
 /// The most names of refused tools that are kept.
 const DENIED_MAX: usize = 16;
 /// The longest of them, in bytes.
@@ -40,6 +44,10 @@ pub struct Said {
     pub doing: Option<String>,
     /// The provider of the program's model refuses, by its word ([`Said::refusal`]).
     pub refused: Option<ProviderRefusal>,
+    /// What the program says of a request that it tries again, as one short line.
+    pub trying: Option<String>,
+    /// How many requests it tried again since its model said or did something.
+    pub(super) repeats: u32,
     /// The model said or did something.
     pub(super) answered: bool,
     /// The conversation no longer fits into the model's context.
@@ -50,6 +58,8 @@ pub struct Said {
     pub permission: Vec<String>,
     /// Whether the program said that its run is over, well or not. Always true of a plain one.
     pub finished: bool,
+    /// Its program speaks in no events.
+    pub(super) is_plain: bool,
     /// Lines that are too long, or that broke off.
     pub unread: u32,
 }
@@ -95,10 +105,19 @@ pub struct ProviderRefusal {
 pub enum RefusalKind {
     /// For the time being: too many requests, overload.
     Passing,
-    /// Until a person does something, or for hours: no login, no credit, a quota that is used up.
+    /// Until a person does something: there is no login, or it is not taken.
+    Login,
+    /// Until a person does something, or for hours: no credit, a quota that is used up.
     Lasting,
     /// The program failed before its model said anything, and does not say why in words that are known.
     Unexplained,
+}
+
+impl RefusalKind {
+    /// What both say together: a refusal that lasts is not undone by one that would pass.
+    pub(super) fn or_that(self, before: Self) -> Self {
+        if matches!(before, Self::Login | Self::Lasting) { before } else { self }
+    }
 }
 
 /// A conversation to go on with.
@@ -136,6 +155,36 @@ impl Said {
         self.refused.or_else(|| silent.then(unexplained))
     }
 
+    /// Whether the program only repeats what is refused until a person does something.
+    #[must_use]
+    pub fn only_repeats(&self) -> bool {
+        let lasts = |refusal: ProviderRefusal| {
+            matches!(refusal.kind, RefusalKind::Login | RefusalKind::Lasting) && refusal.until.is_none()
+        };
+        self.repeats >= REPEATS_MAX && self.refused.is_some_and(lasts)
+    }
+
+    /// Why the run failed, by the program's own word.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        self.error.as_deref().or(self.trying.as_deref()).unwrap_or_default()
+    }
+
+    /// With what the program printed on standard error, as far as no event says why its run failed. Of a plain program all output counts.
+    #[must_use]
+    pub fn and_printed(mut self, stderr: &[u8]) -> Self {
+        let (is_plain, is_silent) = (self.is_plain, self.text.is_empty() && self.tool_calls.is_none());
+        if self.error.is_none() && (is_plain || is_silent && !self.finished) {
+            failure::ended_with(stderr, &mut self);
+            if is_plain && self.refused.is_none() {
+                let text = std::mem::take(&mut self.text);
+                failure::ended_with(&text, &mut self);
+                self.text = text;
+            }
+        }
+        self
+    }
+
     /// Whether nothing was used up: the run failed before its model said or did anything.
     #[must_use]
     pub fn used_nothing(&self) -> bool {
@@ -145,7 +194,7 @@ impl Said {
 
     /// The model said or did something: what failed before was tried again.
     pub(super) fn answers(&mut self) {
-        (self.answered, self.refused) = (true, None);
+        (self.answered, self.refused, self.repeats) = (true, None, 0);
     }
 
     /// With the cost of its tokens by this price, where the program names none.
@@ -179,6 +228,12 @@ impl Said {
 
     pub(super) fn set_error(&mut self, text: &str) {
         self.error = Some(bounded(&shown::lines(text), ERROR_BYTES_MAX)).filter(|text| !text.is_empty());
+    }
+
+    /// The program tries a request again, for this reason.
+    pub(super) fn tries_again(&mut self, why: &str) {
+        self.repeats = self.repeats.saturating_add(1);
+        self.trying = Some(bounded(&shown::line(why), DOING_BYTES_MAX));
     }
 
     pub(super) fn call(&mut self, tool: &str, detail: &str) {

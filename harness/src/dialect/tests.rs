@@ -4,12 +4,15 @@ use serde_json::json;
 use super::*;
 use crate::backend::markers;
 
+mod refused;
+
 /// What real programs printed, trimmed.
 macro_rules! recorded {
     ($name:literal) => {
-        include_bytes!(concat!("../../fixtures/", $name, ".jsonl")).as_slice()
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/", $name, ".jsonl")).as_slice()
     };
 }
+use recorded;
 
 fn claude(stdout: &[u8]) -> Said {
     read(Dialect::Claude, stdout, None)

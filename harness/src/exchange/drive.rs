@@ -8,6 +8,7 @@ use holdpoint_core::exchange::ExchangeSettings;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ExchangeErrorKind, ExchangeStatus},
+    live::LiveKind,
 };
 use holdpoint_runtime::{clock, fresh, metrics};
 use serde_json::{Map, Value};
@@ -127,7 +128,7 @@ impl<'a> Exchange<'a> {
 
     /// The provider of the program's model refuses: waits, which is no retry. False: another try changes nothing, or the turn has no
     /// time for it.
-    pub async fn waits(&mut self, spent: Duration, refusal: ProviderRefusal) -> bool {
+    pub async fn waits(&mut self, spent: Duration, refusal: ProviderRefusal, said: &str) -> bool {
         let left = self.wall.saturating_sub(spent);
         let Some(pause) = limits::pause(self.waited, refusal, clock::now()).filter(|pause| *pause < left) else {
             return false;
@@ -139,6 +140,8 @@ impl<'a> Exchange<'a> {
             ?pause,
             "the provider of the program's model refuses"
         );
+        let line = format!("the model's provider refuses ({said}): waiting {} s", pause.as_secs());
+        self.desk.live().say(LiveKind::Doing, &line);
         tokio::time::sleep(pause).await;
         self.wall = left.saturating_sub(pause);
         true

@@ -22,7 +22,7 @@ pub fn pause(waited: u32, refusal: ProviderRefusal, now: Timestamp) -> Option<Du
         RefusalKind::Passing => WAITS_MAX,
         RefusalKind::Lasting if until.is_some() => WAITS_MAX,
         RefusalKind::Unexplained => WAITS_UNEXPLAINED,
-        RefusalKind::Lasting => 0,
+        RefusalKind::Lasting | RefusalKind::Login => 0,
     };
     if waited >= most {
         return None;
@@ -31,14 +31,16 @@ pub fn pause(waited: u32, refusal: ProviderRefusal, now: Timestamp) -> Option<Du
     Some(until.map_or(doubled, |until| until.since(now).max(FIRST)))
 }
 
-/// The failure of a turn whose program's provider refuses for longer than the turn waits. No attempt can change it, so it is none.
+/// The failure of a turn whose program's provider refuses for longer than the turn waits. No attempt can change it, so it is none. `login`
+/// is what its person does for a login.
 #[must_use]
-pub fn refused(refusal: ProviderRefusal, said: &str) -> Failure {
+pub fn refused(refusal: ProviderRefusal, said: &str, login: Option<&str>) -> Failure {
     let why = said.lines().next().unwrap_or_default();
     let when = until(refusal).map(|until| format!(", until {until}")).unwrap_or_default();
     let (what, todo) = match refusal.kind {
         RefusalKind::Passing => ("provider refuses", "wait until it takes requests again"),
-        RefusalKind::Lasting => ("provider refuses", "log in, replace the key, add credit or wait, as these words say"),
+        RefusalKind::Login => ("provider refuses the login", login.unwrap_or("log in, or replace the key")),
+        RefusalKind::Lasting => ("provider refuses", "add credit or wait, as these words say"),
         RefusalKind::Unexplained => ("provider answered nothing", "run the program by hand to see why"),
     };
     let detail = format!("the model's {what} ({why}){when}: {todo}");
@@ -80,10 +82,13 @@ mod tests {
 
     #[test]
     fn a_refusal_says_why_until_when_and_what_to_do() {
-        let failure = refused(of(RefusalKind::Lasting, Some(1_800_000_000)), "You've hit your session limit\nmore");
+        let failure =
+            refused(of(RefusalKind::Lasting, Some(1_800_000_000)), "You've hit your session limit\nmore", None);
         assert_eq!(failure.reason, ReasonCode::NotExecutable);
-        for part in ["(You've hit your session limit), until 2027-01-15T08:00:00", "log in, replace the key"] {
+        for part in ["(You've hit your session limit), until 2027-01-15T08:00:00", "add credit or wait"] {
             assert!(failure.detail.contains(part), "{}", failure.detail);
         }
+        let login = refused(of(RefusalKind::Login, None), "invalid api key (401)", Some("set A_KEY"));
+        assert_eq!(login.detail, "the model's provider refuses the login (invalid api key (401)): set A_KEY");
     }
 }

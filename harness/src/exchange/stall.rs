@@ -101,13 +101,13 @@ impl Stall {
         self.seen.stuck.load(Ordering::Relaxed)
     }
 
-    /// Comes back once the program is to be ended: it is stuck, or reached a limit.
+    /// Comes back once the program is to be ended: it is stuck, reached a limit, or only repeats what is refused.
     pub async fn over(self) {
         match self.meter.clone() {
             None => self.stuck().await,
             Some(meter) => tokio::select! {
                 () = self.stuck() => {}
-                () = meter.reached() => {}
+                () = meter.over() => {}
             },
         }
     }
