@@ -13,6 +13,7 @@ mod acp;
 mod claude;
 mod codex;
 mod failure;
+mod gemini;
 mod heard;
 mod lines;
 mod said;
@@ -43,6 +44,7 @@ enum State {
     Plain,
     Claude(claude::State),
     Codex(codex::State),
+    Gemini(gemini::State),
     Acp(acp::State),
 }
 
@@ -54,6 +56,7 @@ impl DialectReader {
             Dialect::Plain => State::Plain,
             Dialect::Claude => State::Claude(claude::State::default()),
             Dialect::Codex => State::Codex(codex::State::new(before.and_then(|before| before.used))),
+            Dialect::Gemini => State::Gemini(gemini::State::default()),
             Dialect::Acp => State::Acp(acp::State::new(before)),
         };
         let said = Said { finished: dialect.is_plain(), is_plain: dialect.is_plain(), ..Said::default() };
@@ -111,6 +114,7 @@ fn take(line: Line<'_>, said: &mut Said, state: &mut State) {
         Some(event) if is_event(&event) => match state {
             State::Claude(state) => state.take(&event, said),
             State::Codex(state) => state.take(&event, said),
+            State::Gemini(state) => state.take(&event, said),
             State::Acp(state) => state.take(&event, said),
             State::Plain => {}
         },

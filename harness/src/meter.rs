@@ -130,7 +130,7 @@ pub fn can_be_metered(
     let Some(Allowance { limits, unmetered: Unmetered::Refuse, .. }) = allowance else { return Ok(()) };
     let reports = match dialect {
         Dialect::Plain => Limits::default(),
-        Dialect::Codex => Limits { cost_micro_usd: price.map(|_| u64::MAX), ..reports_all() },
+        Dialect::Codex | Dialect::Gemini => Limits { cost_micro_usd: price.map(|_| u64::MAX), ..reports_all() },
         // Tokens and cost are not asked of every agent.
         Dialect::Acp => Limits { tokens: None, cost_micro_usd: None, ..reports_all() },
         Dialect::Claude => reports_all(),

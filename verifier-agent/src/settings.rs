@@ -85,7 +85,7 @@ impl VerifierSettings {
         let judge = judge.as_ref().map(|command| JudgeSettings {
             command: match judge_dialect {
                 Dialect::Acp => acp::command_line(command, None, false),
-                Dialect::Plain | Dialect::Claude | Dialect::Codex => command.clone(),
+                Dialect::Plain | Dialect::Claude | Dialect::Codex | Dialect::Gemini => command.clone(),
             },
             resume: judge_resume.clone().filter(|_| *judge_dialect != Dialect::Acp),
             dialect: *judge_dialect,

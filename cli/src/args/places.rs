@@ -82,7 +82,7 @@ pub(crate) struct CommandFlags {
     /// help; may be repeated
     #[arg(long = "agent", value_name = "ROLE=CMD", value_parser = role_command)]
     pub(crate) agents: Vec<(RoleId, String)>,
-    /// In which form the programs named here print what they do, other than those of a preset: `plain`, `claude`, `codex`, or `acp`
+    /// In which form the programs named here print what they do, other than those of a preset: `plain`, `claude`, `codex`, `gemini`, or `acp`
     /// for those that speak the Agent Client Protocol
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     pub(crate) dialect: Option<Dialect>,

@@ -52,6 +52,12 @@ pub fn lay_out(wanted: SettingsCopy<'_>, to: &Path) -> io::Result<()> {
             copy(&from.join(name), &to.join(name))?;
         }
     }
+    for (name, text) in folder.instead {
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(to.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?.write_all(text.as_bytes())?,
+        }
+    }
     Ok(())
 }
 
@@ -88,6 +94,11 @@ mod tests {
         lay_out(wanted, &turn).unwrap();
         assert_eq!(fs::read(turn.join(".gemini/oauth_creds.json")).unwrap(), b"{}");
         assert!(turn.join(".gemini/tmp").is_symlink());
+        assert!(fs::read_to_string(turn.join(".gemini/settings.json")).unwrap().contains("gemini-api-key"), "there are none");
+        fs::write(own.join("settings.json"), "{}").unwrap();
+        let other = dir.path().join("other");
+        lay_out(wanted, &other).unwrap();
+        assert_eq!(fs::read(other.join(".gemini/settings.json")).unwrap(), b"{}");
     }
 
     #[test]

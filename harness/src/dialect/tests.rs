@@ -57,6 +57,20 @@ fn a_session_that_is_gone_on_with_is_metered_for_its_last_run_only() {
 }
 
 #[test]
+fn words_that_come_in_pieces_calls_and_tokens_of_gemini_are_read() {
+    let gemini = |bytes: &[u8]| read(Dialect::Gemini, bytes, None);
+    let said = gemini(recorded!("gemini-done"));
+    assert_eq!(words(&said), "I make it.\n\nDone.\n\n<waypoint-complete>w1</waypoint-complete>\n");
+    assert_eq!(said.answer(), b"Done.\n\n<waypoint-complete>w1</waypoint-complete>\n");
+    assert_eq!(said.usage, Some(AgentUsage { input: 2_000, output: 68, cache_read: 400, cache_write: 0 }));
+    assert_eq!((said.tool_calls, said.doing.as_deref()), (Some(1), Some("run_shell_command printf hello > made.txt")));
+    assert_eq!(said.session.as_deref(), Some("48a3c75b-e647-4223-b8c8-dc875e57a9ee"));
+    assert!(said.finished && said.error.is_none() && said.refused.is_none());
+    let killed = gemini(&recorded!("gemini-done")[..700]);
+    assert!(!killed.finished && killed.tool_calls.is_some(), "{killed:?}");
+}
+
+#[test]
 fn a_provider_that_refuses_for_the_time_being_is_told_from_other_failures() {
     let status = |said: &Said| said.refused.and_then(|limited| limited.status);
     for (said, expected, error) in [
@@ -192,11 +206,12 @@ fn a_plain_program_says_what_it_prints() {
 
 proptest! {
     #[test]
-    fn how_a_stream_is_cut_makes_no_difference(cuts in prop::collection::vec(1usize..400, 1..40), which in 0usize..4) {
+    fn how_a_stream_is_cut_makes_no_difference(cuts in prop::collection::vec(1usize..400, 1..40), which in 0usize..5) {
         let (dialect, bytes) = [
             (Dialect::Claude, recorded!("claude-done")),
             (Dialect::Claude, recorded!("claude-context-full")),
             (Dialect::Codex, recorded!("codex-done")),
+            (Dialect::Gemini, recorded!("gemini-done")),
             (Dialect::Plain, recorded!("codex-overloaded")),
         ][which];
         let mut reader = DialectReader::new(dialect, None);
@@ -213,8 +228,8 @@ proptest! {
     }
 
     #[test]
-    fn no_output_breaks_a_reader(lines in prop::collection::vec("(\\{\"type\": ?\"(assistant|result|error|item.completed|system)\"[ -~]{0,60}|[ -~]{0,40})\n", 0..20)) {
-        for dialect in [Dialect::Claude, Dialect::Codex] {
+    fn no_output_breaks_a_reader(lines in prop::collection::vec("(\\{\"type\": ?\"(assistant|result|error|item.completed|system|message|tool_use)\"[ -~]{0,60}|[ -~]{0,40})\n", 0..20)) {
+        for dialect in [Dialect::Claude, Dialect::Codex, Dialect::Gemini] {
             let said = read(dialect, lines.concat().as_bytes(), None);
             prop_assert!(said.text.len() <= 4 * lines.concat().len() + 8);
         }

@@ -119,7 +119,7 @@ pub struct ProgramConfig {
     /// Whether a turn gets a copy of the program's login as well. A token that is refreshed there can end the login.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub with_login: bool,
-    /// In which form the program prints what it does: `plain`, `claude`, `codex`, or `acp` for one that speaks the Agent Client
+    /// In which form the program prints what it does: `plain`, `claude`, `codex`, `gemini`, or `acp` for one that speaks the Agent Client
     /// Protocol.
     #[serde(skip_serializing_if = "Dialect::is_plain")]
     pub dialect: Dialect,

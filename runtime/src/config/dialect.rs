@@ -13,6 +13,8 @@ pub enum Dialect {
     Claude,
     /// The JSON lines of `codex exec --json`.
     Codex,
+    /// The JSON lines of `gemini -o stream-json`.
+    Gemini,
     /// The Agent Client Protocol on standard input and output.
     Acp,
 }
@@ -38,7 +40,7 @@ impl Permissions {
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Plain, Self::Claude, Self::Codex, Self::Acp];
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Claude, Self::Codex, Self::Gemini, Self::Acp];
 
     /// Whether it is the default.
     #[must_use]
@@ -53,6 +55,7 @@ impl Dialect {
             Self::Plain => "plain",
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::Gemini => "gemini",
             Self::Acp => "acp",
         }
     }

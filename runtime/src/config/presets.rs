@@ -24,7 +24,7 @@ pub enum PresetName {
     Codex,
     /// Aider.
     Aider,
-    /// Gemini CLI, over the Agent Client Protocol.
+    /// Gemini CLI.
     Gemini,
     /// Claude Code behind an adapter to the Agent Client Protocol.
     #[serde(rename = "claude-code-acp")]
@@ -86,6 +86,8 @@ pub struct SettingsFolder {
     pub within: &'static str,
     /// Files that a turn gets.
     pub files: &'static [&'static str],
+    /// Files that a turn gets where the user has none, with their text.
+    pub instead: &'static [(&'static str, &'static str)],
     /// Files with a login, which a turn gets only if it is asked for: a token that is refreshed in a copy can end the login.
     pub login: &'static [&'static str],
     /// The command line by which a person logs in.

@@ -21,7 +21,7 @@ fn events(name: &[u8]) -> String {
 fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none() {
     let invalid = r#"{"error":{"code":401,"message":"invalid api key","status":"UNAUTHENTICATED"}}"#;
     let codex = "unexpected status 401 Unauthorized: invalid api key, url: http://127.0.0.1:8080/v1/responses";
-    let all: [Recorded<'_>; 14] = [
+    let all: [Recorded<'_>; 16] = [
         (
             "claude",
             Dialect::Claude,
@@ -31,9 +31,19 @@ fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none
         ),
         ("claude", Dialect::Claude, events(recorded!("claude-not-logged-in")), "", "Not logged in · Please run /login"),
         ("codex", Dialect::Codex, events(recorded!("codex-login-refused")), "", codex),
-        ("gemini", Dialect::Acp, opened(&error(invalid, 401)), "", "invalid api key (401)"),
+        ("gemini", Dialect::Gemini, events(recorded!("gemini-login-refused")), "", "invalid api key (401)"),
         (
-            "gemini",
+            "gemini without a login",
+            Dialect::Gemini,
+            String::new(),
+            "YOLO mode is enabled. All tool calls will be automatically approved.\nManual authorization is required but the current \
+             session is non-interactive.\n",
+            "YOLO mode is enabled. All tool calls will be automatically approved. Manual authorization is required but the current \
+             session is non-interactive.",
+        ),
+        ("gemini --acp", Dialect::Acp, opened(&error(invalid, 401)), "", "invalid api key (401)"),
+        (
+            "gemini --acp",
             Dialect::Acp,
             error("Gemini API key is missing or not configured.", -32_000),
             "",
