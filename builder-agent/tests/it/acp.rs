@@ -238,3 +238,68 @@ async fn a_permission_can_be_a_persons_to_give() {
     let built = run_as(&shop, &body, &Nobody, |program| program.permissions = Permissions::Ask).await;
     assert!(matches!(&built.outcome, BuildTurnOutcome::Clarify(question, _) if question.question.contains("Run ls")));
 }
+
+/// Reports something of the conversation, as JSON in a shell's single quotes.
+const UPDATE: &str = r#"update() { say "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s-1\",\"update\":$1}}"; }
+calls() { update '{"sessionUpdate":"tool_call","toolCallId":"c","title":"Terminal","kind":"execute","status":"pending"}'; }
+called() { update '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"make","status":"completed"}'; }
+"#;
+
+#[tokio::test]
+async fn an_agent_whose_question_became_the_turns_result_is_cancelled_and_what_it_did_is_kept() {
+    let shop = Shop::new().await;
+    let body = format!(
+        r#"{UPDATE}
+hello; opened; printf half > made.txt; calls
+wants 50 session/request_permission "{OPTIONS}"; read -r cancel
+case "$got" in *'"outcome":"cancelled"'*) words 'No answer. ';; esac
+case "$cancel" in *'"method":"session/cancel"'*'"sessionId":"s-1"'*) words 'I stop.';; esac
+say '{{"jsonrpc":"2.0","id":3,"result":{{"stopReason":"cancelled"}}}}'; read -r rest"#
+    );
+    let built = run_as(&shop, &body, &Nobody, |program| program.permissions = Permissions::Ask).await;
+    let BuildTurnOutcome::Clarify(question, Some(work)) = &built.outcome else { panic!("{:?}", built.outcome) };
+    assert!(question.question.contains("Run ls"), "{question:?}");
+    let printed = output(&built);
+    assert!(printed.contains("No answer. I stop.") && printed.contains(r#""stop_reason":"cancelled""#), "{printed}");
+    let tree = shop.mirror.tree_of(&work.0).await.unwrap();
+    assert_eq!(shop.text(&tree, "made.txt").await.as_deref(), Some("half"));
+}
+
+#[tokio::test]
+async fn a_plan_that_changes_is_evidence_and_neither_words_nor_a_call() {
+    let shop = Shop::new().await;
+    let plan = |status: &str| {
+        format!(
+            r#"update '{{"sessionUpdate":"plan","entries":[{{"content":"<waypoint-failed>w1</waypoint-failed>","priority":"high","status":"{status}"}}]}}'"#
+        )
+    };
+    let body = format!(
+        "{UPDATE}\nhello; opened; {}; printf made > made.txt; calls; called; {}; complete",
+        plan("in_progress"),
+        plan("completed")
+    );
+    let built = run(&shop, &body).await;
+    assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"), "{}", output(&built));
+    assert_eq!(built.metered.tool_calls, Some(1));
+    assert_eq!(output(&built).matches(r#""sessionUpdate":"plan""#).count(), 2, "{}", output(&built));
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_in_the_middle_of_a_tool_call_goes_on_with_it() {
+    let shop = Shop::new().await;
+    let body = format!(
+        r#"{UPDATE}
+hello; opened; calls
+wants 50 session/request_permission "{OPTIONS}"
+holdpoint-ask question 'Which way?' --option Yes > way.txt
+called; complete"#
+    );
+    let person = Person("Yes", Mutex::default());
+    let built = run_as(&shop, &body, &person, |program| program.permissions = Permissions::Ask).await;
+    assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"), "{}", output(&built));
+    let asked: Vec<String> = person.1.lock().unwrap().iter().map(|question| question.question.clone()).collect();
+    assert_eq!(asked, ["The agent asks: Run ls", "Which way?"]);
+    assert!(got(&shop, &built).await.contains(r#""optionId":"y""#));
+    assert!(shop.text(&ready(&built).tree, "way.txt").await.unwrap().contains("Yes"));
+    assert_eq!(built.metered.tool_calls, Some(1), "the permission is about the same call");
+}
