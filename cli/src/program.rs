@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use holdpoint_core::{over_http, plan::closest};
 use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
-use holdpoint_runtime::config::{Config, PRESETS, ProgramConfig};
+use holdpoint_runtime::config::{Config, PRESETS, ProgramConfig, presets::UnflownAgent};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{failure::Failure, ready::Ready};
@@ -62,6 +62,12 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
         role::SOLO => ("one agent alone".to_owned(), "--builder".to_owned()),
         _ => (format!("{role} agents"), format!("--agent {role}=")),
     };
+    for (role, program) in config.agents.programs().filter(|(_, program)| program.dialect.is_plain()) {
+        if let Some(agent) = program.command.as_deref().and_then(UnflownAgent::of_command) {
+            let (who, flag) = named(role.clone());
+            return Err(unflown(&who, &flag, agent));
+        }
+    }
     let programs = config.agents.programs().map(|(role, program)| (named(role), &program.command, finds_own(program)));
     let judge = (("judge".to_owned(), "--judge".to_owned()), &config.agents.verifier.judge, false);
     for ((who, flag), command, own_path) in programs.chain([judge]) {
@@ -105,6 +111,12 @@ async fn in_repository(word: &str, repo: &UserRepo, base: Option<&ObjectId>) -> 
         // A program that cannot be looked at is left to the turn.
         _ => Ok(()),
     }
+}
+
+fn unflown(who: &str, flag: &str, agent: &UnflownAgent) -> Failure {
+    let message =
+        format!("the program of the {who}, {}, opens a terminal for a person, and turns have none", agent.program);
+    Failure::usage("program_interactive", message, format!("name it as `{}`", agent.instead(flag)))
 }
 
 fn lacking(who: &str, flag: &str, word: &str, lack: Lack) -> Failure {

@@ -68,7 +68,7 @@ pub(crate) struct FleetFlags {
 /// What the fleet runs.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CommandFlags {
-    /// The program that builds: `claude`, `codex`, `aider`, `gemini`, `claude-code-acp` or `vibe-acp`, or a shell command line with the task on its
+    /// The program that builds: an agent that `holdpoint doctor` lists by name, such as `claude`, or a shell command line with the task on its
     /// standard input
     #[arg(long, value_name = "CMD")]
     pub(crate) builder: Option<String>,

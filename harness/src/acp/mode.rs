@@ -1,15 +1,10 @@
 //! In which mode of its own an agent works. Pure.
 //!
 //! Most begin in one in which they ask, and get what the sandbox allows. Some begin in one that only reads, say nothing and change
-//! nothing: those are set to another.
+//! nothing: those are set to another. The table of presets knows the modes.
 
+use holdpoint_runtime::config::presets::{ModeKind, mode_kind};
 use serde_json::Value;
-
-/// Modes in which agents only read, by their ids.
-const READING: [&str; 4] = ["read-only", "plan", "ask", "architect"];
-/// Modes in which they work without asking, the first that there is; and those in which they ask first.
-const FREE: [&str; 4] = ["full-access", "bypassPermissions", "yolo", "auto"];
-const ASKING: [&str; 4] = ["auto", "default", "code", "agent"];
 
 /// What is to be done about the mode that an opened conversation is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,15 +20,16 @@ pub enum ModeChoice {
 /// What to do by the answer to `session/new` or `session/load`; `asks`: a person gives permissions.
 #[must_use]
 pub fn choice(opened: &Value, asks: bool) -> ModeChoice {
-    let Some(now) = opened.pointer("/modes/currentModeId").and_then(Value::as_str).filter(|now| READING.contains(now))
-    else {
-        return ModeChoice::Stays;
-    };
+    let now = opened.pointer("/modes/currentModeId").and_then(Value::as_str);
+    let Some(now) = now.filter(|now| mode_kind(now) == Some(ModeKind::Reads)) else { return ModeChoice::Stays };
     let there = opened.pointer("/modes/availableModes").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let wanted = if asks { ASKING } else { FREE };
-    let is_there = |id: &&&str| there.iter().any(|mode| mode.get("id").and_then(Value::as_str) == Some(id));
-    match wanted.iter().chain(&ASKING).find(is_there) {
-        Some(id) => ModeChoice::Becomes((*id).to_owned()),
+    let of_kind = |kind| {
+        let mut ids = there.iter().filter_map(|mode| mode.get("id").and_then(Value::as_str));
+        ids.find(|id| mode_kind(id) == Some(kind))
+    };
+    let free = if asks { None } else { of_kind(ModeKind::Free) };
+    match free.or_else(|| of_kind(ModeKind::Asks)) {
+        Some(id) => ModeChoice::Becomes(id.to_owned()),
         None => ModeChoice::Reads(now.to_owned()),
     }
 }

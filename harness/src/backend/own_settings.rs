@@ -94,7 +94,10 @@ mod tests {
         lay_out(wanted, &turn).unwrap();
         assert_eq!(fs::read(turn.join(".gemini/oauth_creds.json")).unwrap(), b"{}");
         assert!(turn.join(".gemini/tmp").is_symlink());
-        assert!(fs::read_to_string(turn.join(".gemini/settings.json")).unwrap().contains("gemini-api-key"), "there are none");
+        assert!(
+            fs::read_to_string(turn.join(".gemini/settings.json")).unwrap().contains("gemini-api-key"),
+            "there are none"
+        );
         fs::write(own.join("settings.json"), "{}").unwrap();
         let other = dir.path().join("other");
         lay_out(wanted, &other).unwrap();

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use holdpoint_runtime::config::presets::counts_conversations;
 use serde_json::Value;
 
 use super::{AgentUsage, Continuation, Said, count, failure, micro_usd, text, words};
@@ -13,8 +14,6 @@ use crate::acp::event::AcpEvent;
 
 /// Tool calls that are remembered, the last ones, so that what is reported of one twice is no second call.
 const CALLS_MAX: usize = 64;
-/// Agents whose costs are those of the whole conversation, also where another process began it, by the names they give themselves.
-const COUNT_CONVERSATIONS: [&str; 1] = ["OpenCode"];
 
 /// The protocol's code for an agent that has no login. Others use it for all that goes wrong later.
 const LOGIN_REQUIRED: i64 = -32_000;
@@ -48,8 +47,8 @@ impl State {
             AcpEvent::Session { session, agent, continued } => {
                 self.session = session;
                 said.tool_calls.get_or_insert(0);
-                let counts = |name: &&str| agent.as_deref().is_some_and(|agent| agent.split(' ').next() == Some(name));
-                if !continued || !COUNT_CONVERSATIONS.iter().any(counts) {
+                let name = agent.as_deref().and_then(|agent| agent.split(' ').next());
+                if !continued || !name.is_some_and(counts_conversations) {
                     self.cost_before = 0;
                 }
             }

@@ -12,7 +12,8 @@ mod table;
 
 use super::{AgentsConfig, Dialect, ProgramConfig, VerifierConfig};
 
-pub use table::PRESETS;
+use table::COMMON_MODES;
+pub use table::{PRESETS, UNFLOWN};
 
 /// A coding agent that Holdpoint knows how to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,6 +74,68 @@ pub struct Preset {
     pub pass_env: &'static [&'static str],
     /// Where its own settings are, if in a folder.
     pub settings: Option<SettingsFolder>,
+    /// Files of a repository that it reads as guidance.
+    pub guidance: &'static [&'static str],
+    /// The modes of its own in which it works over the Agent Client Protocol, and in which it only reads.
+    pub modes: &'static [(&'static str, ModeKind)],
+    /// The name that it gives itself over that protocol, if what it says of costs is of the whole conversation, also where another process
+    /// began it. All others count from the beginning of the process, or of the prompt.
+    pub counts_conversations_as: Option<&'static str>,
+}
+
+/// What an agent does in a mode of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModeKind {
+    /// It only reads.
+    Reads,
+    /// It asks before it writes.
+    Asks,
+    /// It works without asking.
+    Free,
+}
+
+/// A coding agent that people know by a name which alone opens a terminal: how it is run here, by its documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnflownAgent {
+    /// The name.
+    pub program: &'static str,
+    /// Its command line for programs.
+    pub command: &'static str,
+    /// What it speaks then; `None`: the command line is that of a preset.
+    pub dialect: Option<Dialect>,
+    /// The variable with its key.
+    pub key: Option<&'static str>,
+}
+
+impl UnflownAgent {
+    /// The agent that a command line names and nothing else.
+    #[must_use]
+    pub fn of_command(command: &str) -> Option<&'static Self> {
+        UNFLOWN.iter().find(|agent| agent.program == command.trim())
+    }
+
+    /// What to type instead, where this flag names the program.
+    #[must_use]
+    pub fn instead(&self, flag: &str) -> String {
+        let flag = if flag.ends_with('=') { flag.to_owned() } else { format!("{flag} ") };
+        let quoted = if self.command.contains(' ') { format!("'{}'", self.command) } else { self.command.to_owned() };
+        let dialect = self.dialect.map(|dialect| format!(" --dialect {}", dialect.as_str())).unwrap_or_default();
+        let key = self.key.map(|key| format!(" --pass-env {key}")).unwrap_or_default();
+        format!("{flag}{quoted}{dialect}{key}")
+    }
+}
+
+/// What an agent does in a mode with this id; `None`: nobody here knows.
+#[must_use]
+pub fn mode_kind(id: &str) -> Option<ModeKind> {
+    let known = PRESETS.iter().flat_map(|preset| preset.modes).chain(COMMON_MODES);
+    known.into_iter().find(|(known, _)| *known == id).map(|(_, kind)| *kind)
+}
+
+/// Whether costs of the agent that calls itself this are those of whole conversations.
+#[must_use]
+pub fn counts_conversations(name: &str) -> bool {
+    PRESETS.iter().any(|preset| preset.counts_conversations_as == Some(name))
 }
 
 /// The folder of a program's own settings. A turn gets copies of the named files and nothing else.

@@ -8,7 +8,7 @@ use holdpoint_harness::backend::{
 use holdpoint_protocol::ids::role;
 use holdpoint_runtime::config::{
     AgentsConfig, Config, ProgramConfig,
-    presets::{PRESETS, Preset, apply},
+    presets::{PRESETS, Preset, UNFLOWN, UnflownAgent, apply},
 };
 use holdpoint_sandbox::Sandbox;
 use serde::Serialize;
@@ -32,6 +32,8 @@ pub(super) struct AgentPart {
     pub(super) passes: Vec<String>,
     /// Why it does not start.
     pub(super) problem: Option<String>,
+    /// How it is named where it has no preset.
+    pub(super) named: Option<String>,
 }
 
 impl AgentPart {
@@ -48,7 +50,23 @@ pub(super) async fn look(config: &Config) -> Vec<AgentPart> {
     for preset in &PRESETS {
         parts.push(part(config, preset).await);
     }
+    parts.extend(UNFLOWN.iter().map(unflown));
     parts
+}
+
+/// An agent without a preset: whether it is here, and how it is named.
+fn unflown(agent: &UnflownAgent) -> AgentPart {
+    let path = own_environment().get("PATH").cloned().unwrap_or_default();
+    AgentPart {
+        name: agent.program,
+        found: installed::find(agent.program, &path).map(|file| file.display().to_string()),
+        version: None,
+        starts: None,
+        login: None,
+        passes: Vec::new(),
+        problem: None,
+        named: Some(agent.instead("--builder")),
+    }
 }
 
 async fn part(config: &Config, preset: &Preset) -> AgentPart {
@@ -64,6 +82,7 @@ async fn part(config: &Config, preset: &Preset) -> AgentPart {
         login: Login::of(preset, &configured(preset), &own_env),
         passes: passes.collect(),
         problem: None,
+        named: None,
     };
     if found.is_none() {
         return part;
@@ -106,8 +125,11 @@ pub(in crate::commands) async fn version(config: &Config, preset: &Preset) -> Re
 
 /// The part as lines for people.
 pub(super) fn lines(part: &AgentPart) -> Vec<String> {
-    let AgentPart { name, found, version, problem, passes, .. } = part;
+    let AgentPart { name, found, version, problem, passes, named, .. } = part;
     let Some(found) = found else { return vec![format!("    - {name:<8} not in PATH")] };
+    if let Some(named) = named {
+        return vec![format!("    - {name:<8} {found}: no preset; {named}")];
+    }
     let mark = super::mark(problem.is_none());
     let mut lines = vec![format!("    {mark} {name:<8} {} {found}", version.as_deref().unwrap_or_default())];
     lines.extend(problem.as_ref().map(|problem| format!("      {problem}")));

@@ -1,6 +1,6 @@
 //! The table of presets.
 
-use super::{Dialect, Preset, PresetName, SettingsFolder};
+use super::{Dialect, ModeKind, Preset, PresetName, SettingsFolder, UnflownAgent};
 
 /// Where Claude Code has its settings, whichever program starts it.
 const CLAUDE_SETTINGS: SettingsFolder = SettingsFolder {
@@ -53,6 +53,40 @@ const CODEX_PASSES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_
 /// What Claude Code leaves in a repository: worktrees of its own, and permissions that it was given there.
 const CLAUDE_LEAVES: &[&str] = &["/.claude/worktrees/", "/.claude/settings.local.json"];
 
+/// The modes of Claude Code, and of Gemini CLI and what was made of it.
+const CLAUDE_MODES: &[(&str, ModeKind)] =
+    &[("plan", ModeKind::Reads), ("default", ModeKind::Asks), ("bypassPermissions", ModeKind::Free)];
+const GEMINI_MODES: &[(&str, ModeKind)] =
+    &[("plan", ModeKind::Reads), ("default", ModeKind::Asks), ("yolo", ModeKind::Free)];
+/// Modes that other agents have, as the protocol's documentation names them.
+pub(super) const COMMON_MODES: &[(&str, ModeKind)] =
+    &[("ask", ModeKind::Reads), ("architect", ModeKind::Reads), ("code", ModeKind::Asks), ("agent", ModeKind::Asks)];
+
+/// Agents without a preset: none of them was flown here.
+pub const UNFLOWN: [UnflownAgent; 6] = [
+    UnflownAgent { program: "goose", command: "goose acp", dialect: Some(Dialect::Acp), key: Some("GOOSE_PROVIDER") },
+    UnflownAgent { program: "copilot", command: "copilot --acp", dialect: Some(Dialect::Acp), key: Some("GH_TOKEN") },
+    UnflownAgent {
+        program: "cursor-agent",
+        command: "cursor-agent acp",
+        dialect: Some(Dialect::Acp),
+        key: Some("CURSOR_API_KEY"),
+    },
+    UnflownAgent {
+        program: "amp",
+        command: "amp --execute --stream-json --dangerously-allow-all",
+        dialect: Some(Dialect::Claude),
+        key: Some("AMP_API_KEY"),
+    },
+    UnflownAgent {
+        program: "crush",
+        command: "crush run --quiet",
+        dialect: Some(Dialect::Plain),
+        key: Some("ANTHROPIC_API_KEY"),
+    },
+    UnflownAgent { program: "vibe", command: "vibe-acp", dialect: None, key: None },
+];
+
 /// All presets.
 pub const PRESETS: [Preset; 11] = [
     Preset {
@@ -76,6 +110,9 @@ pub const PRESETS: [Preset; 11] = [
         env: CLAUDE_ENV,
         pass_env: CLAUDE_PASSES,
         settings: Some(CLAUDE_SETTINGS),
+        guidance: &["CLAUDE.md"],
+        modes: &[],
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::Codex,
@@ -99,6 +136,9 @@ pub const PRESETS: [Preset; 11] = [
         env: &[],
         pass_env: CODEX_PASSES,
         settings: Some(CODEX_SETTINGS),
+        guidance: &["AGENTS.md"],
+        modes: &[],
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::Aider,
@@ -127,6 +167,9 @@ pub const PRESETS: [Preset; 11] = [
             "NO_PROXY",
         ],
         settings: None,
+        guidance: &[],
+        modes: &[],
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::Gemini,
@@ -160,6 +203,9 @@ pub const PRESETS: [Preset; 11] = [
             logs_in: "gemini",
             sessions: "tmp",
         }),
+        guidance: &["GEMINI.md"],
+        modes: GEMINI_MODES,
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::ClaudeCodeAcp,
@@ -174,6 +220,9 @@ pub const PRESETS: [Preset; 11] = [
         env: CLAUDE_ADAPTER_ENV,
         pass_env: CLAUDE_PASSES,
         settings: Some(CLAUDE_SETTINGS),
+        guidance: &["CLAUDE.md"],
+        modes: CLAUDE_MODES,
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::VibeAcp,
@@ -197,6 +246,9 @@ pub const PRESETS: [Preset; 11] = [
             logs_in: "vibe --setup",
             sessions: "logs/session",
         }),
+        guidance: &["AGENTS.md"],
+        modes: &[("plan", ModeKind::Reads), ("default", ModeKind::Asks), ("auto-approve", ModeKind::Free)],
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::ClaudeAgentAcp,
@@ -211,6 +263,9 @@ pub const PRESETS: [Preset; 11] = [
         env: CLAUDE_ADAPTER_ENV,
         pass_env: CLAUDE_PASSES,
         settings: Some(CLAUDE_SETTINGS),
+        guidance: &["CLAUDE.md"],
+        modes: CLAUDE_MODES,
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::CodexAcp,
@@ -226,6 +281,9 @@ pub const PRESETS: [Preset; 11] = [
         env: &[],
         pass_env: CODEX_PASSES,
         settings: Some(CODEX_SETTINGS),
+        guidance: &["AGENTS.md"],
+        modes: &[("read-only", ModeKind::Reads), ("auto", ModeKind::Asks), ("full-access", ModeKind::Free)],
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::Qwen,
@@ -256,6 +314,9 @@ pub const PRESETS: [Preset; 11] = [
             logs_in: "qwen",
             sessions: "projects",
         }),
+        guidance: &["QWEN.md"],
+        modes: GEMINI_MODES,
+        counts_conversations_as: None,
     },
     Preset {
         name: PresetName::Opencode,
@@ -278,6 +339,9 @@ pub const PRESETS: [Preset; 11] = [
             "NO_PROXY",
         ],
         settings: None,
+        guidance: &["AGENTS.md"],
+        modes: &[("plan", ModeKind::Reads)],
+        counts_conversations_as: Some("OpenCode"),
     },
     Preset {
         name: PresetName::Mini,
@@ -306,5 +370,8 @@ pub const PRESETS: [Preset; 11] = [
             "NO_PROXY",
         ],
         settings: None,
+        guidance: &[],
+        modes: &[],
+        counts_conversations_as: None,
     },
 ];

@@ -100,7 +100,7 @@ fn table() -> String {
     };
     let code = |word: &str| format!("`{}`", word.replace('|', "\\|"));
     let rows = PRESETS.iter().map(|preset| {
-        let Preset { command, dialect, resume, judge, ignore, pass_env, settings, .. } = preset;
+        let Preset { command, dialect, resume, judge, ignore, pass_env, settings, guidance, .. } = preset;
         let variables = pass_env.iter().filter(|name| !["HTTPS_PROXY", "NO_PROXY"].contains(name));
         let files = settings.iter().flat_map(|folder| folder.files).map(|file| code(file)).collect();
         let files = settings.as_ref().map_or_else(
@@ -121,22 +121,71 @@ fn table() -> String {
             listed(variables.map(|name| code(name)).collect()),
             files,
             listed(login),
+            listed(guidance.iter().map(|file| code(file)).collect()),
             listed(ignore.iter().map(|pattern| code(pattern)).collect()),
         ];
         format!("| {} |\n", cells.join(" | "))
     });
     let heading = "| name | command line | dialect | goes on | judges | variables of yours that it gets | settings that a turn gets copies \
-                   of | its login (`--with-login`) | files of its own that are no work |\n|---|---|---|---|---|---|---|---|---|\n";
+                   of | its login (`--with-login`) | guidance that it reads in the repository | files of its own that are no work \
+                   |\n|---|---|---|---|---|---|---|---|---|---|\n";
     std::iter::once(heading.to_owned()).chain(rows).collect()
+}
+
+/// The table of those without a preset.
+fn table_of_unflown() -> String {
+    let rows = UNFLOWN.iter().map(|agent| format!("| `{}` | `{}` |\n", agent.program, agent.instead("--builder")));
+    std::iter::once("| name without a preset | type |\n|---|---|\n".to_owned()).chain(rows).collect()
+}
+
+#[test]
+fn guidance_of_every_agent_is_a_steering_file_and_its_modes_are_of_one_kind() {
+    let aside = holdpoint_core::paths::SetAside::among([]);
+    for preset in &PRESETS {
+        for file in preset.guidance {
+            assert!(aside.path(file.as_bytes()).is_some(), "{} reads {file}", preset.program);
+        }
+        assert!(preset.modes.iter().all(|(id, kind)| mode_kind(id) == Some(*kind)), "{}", preset.program);
+        assert!(preset.settings.is_none_or(|folder| !folder.logs_in.is_empty()) && !preset.keys().is_empty());
+    }
+}
+
+#[test]
+fn a_name_without_a_preset_has_a_command_line_to_type_and_none_of_a_preset_is_among_them() {
+    assert_eq!(
+        UnflownAgent::of_command(" goose ").unwrap().instead("--agent reviewer="),
+        "--agent reviewer='goose acp' --dialect acp --pass-env GOOSE_PROVIDER"
+    );
+    assert_eq!(UnflownAgent::of_command("vibe").unwrap().instead("--builder"), "--builder vibe-acp");
+    assert!(UnflownAgent::of_command("goose run").is_none());
+    for agent in &UNFLOWN {
+        assert!(PresetName::of_command(agent.program).is_none(), "{}", agent.program);
+        assert!(agent.dialect.is_some() || PresetName::of_command(agent.command).is_some(), "{}", agent.program);
+    }
+}
+
+#[test]
+fn a_variable_of_the_user_that_a_preset_passes_goes_before_the_one_that_it_sets() {
+    let of = |own: Option<&str>| {
+        let mut agents = AgentsConfig::default();
+        agents.builder.command = Some("claude-agent-acp".to_owned());
+        apply(&mut agents, |name| own.filter(|_| name == "CLAUDE_CODE_MAX_RETRIES").map(str::to_owned));
+        agents.builder.env.0.get("CLAUDE_CODE_MAX_RETRIES").cloned()
+    };
+    assert_eq!((of(None).as_deref(), of(Some("9"))), (Some("3"), None));
 }
 
 #[test]
 fn the_page_about_agents_has_the_table_of_presets() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agents.md");
     let text = std::fs::read_to_string(&page).unwrap();
-    let (before, rest) = text.split_once("| name | command line |").unwrap();
-    let (_, after) = rest.split_once("\n\n").unwrap();
-    let wanted = format!("{before}{}\n{after}", table());
+    let replaced = |text: &str, heading: &str, table: &str| {
+        let (before, rest) = text.split_once(heading).unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        format!("{before}{table}\n{after}")
+    };
+    let wanted = replaced(&text, "| name | command line |", &table());
+    let wanted = replaced(&wanted, "| name without a preset |", &table_of_unflown());
     if std::env::var_os("HOLDPOINT_UPDATE_GOLDEN").is_some() {
         std::fs::write(&page, &wanted).unwrap();
     }
