@@ -60,11 +60,13 @@ pub(super) fn failed(message: Option<&str>, status: Option<u16>, said: &mut Said
 pub(super) fn ended_with(output: &[u8], said: &mut Said) {
     let output = last_lines(output);
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join(" ");
-    let Some(kind) = kind_of(&last.to_ascii_lowercase()).filter(|kind| *kind != RefusalKind::Lasting) else { return };
-    said.set_error(&last);
-    // What it used up by then nobody knows.
-    said.answered = true;
+    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    // Words may stand on both sides of a line's end.
+    let all = last.join(" ");
+    let says = |line: &str| kind_of(&line.to_ascii_lowercase()).filter(|kind| *kind != RefusalKind::Lasting);
+    let found = last.iter().rev().copied().chain([all.as_str()]).find_map(|line| Some((says(line)?, line)));
+    let Some((kind, line)) = found else { return };
+    said.set_error(line);
     said.refused = Some(ProviderRefusal { kind, status: None, until: None });
 }
 

@@ -188,8 +188,9 @@ impl Said {
     /// Whether nothing was used up: the run failed before its model said or did anything.
     #[must_use]
     pub fn used_nothing(&self) -> bool {
-        let silent = !self.answered && self.usage.is_none_or(|usage| usage.total() == 0);
-        self.finished && self.error.is_some() && silent
+        let silent = !self.answered && !self.is_plain && self.usage.is_none_or(|usage| usage.total() == 0);
+        let failed = self.finished && self.error.is_some() || self.refused.is_some();
+        failed && silent
     }
 
     /// The model said or did something: what failed before was tried again.

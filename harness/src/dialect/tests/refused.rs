@@ -38,8 +38,7 @@ fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none
             String::new(),
             "YOLO mode is enabled. All tool calls will be automatically approved.\nManual authorization is required but the current \
              session is non-interactive.\n",
-            "YOLO mode is enabled. All tool calls will be automatically approved. Manual authorization is required but the current \
-             session is non-interactive.",
+            "Manual authorization is required but the current session is non-interactive.",
         ),
         ("gemini --acp", Dialect::Acp, opened(&error(invalid, 401)), "", "invalid api key (401)"),
         (
@@ -92,15 +91,14 @@ fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none
              The API provider is not able to authenticate you. Check your API key.\n\n"
                 .to_owned(),
             "Warning: Input is not a terminal (fd=0).\n",
-            "Repo-map: using 1024 tokens litellm.AuthenticationError: AuthenticationError: OpenAIException - invalid api key The \
-             API provider is not able to authenticate you. Check your API key.",
+            "The API provider is not able to authenticate you. Check your API key.",
         ),
         (
             "mini",
             Dialect::Plain,
             "User:\nMake it.\n".to_owned(),
             "AuthenticationError: litellm.AuthenticationError: AuthenticationError:\nOpenAIException - invalid api key\n",
-            "AuthenticationError: litellm.AuthenticationError: AuthenticationError: OpenAIException - invalid api key",
+            "OpenAIException - invalid api key",
         ),
         (
             "a program that ends before its first event",
@@ -114,6 +112,11 @@ fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none
         let said = read(dialect, stdout.as_bytes(), None).and_printed(stderr.as_bytes());
         let kind = said.refusal(false).map(|refusal| refusal.kind);
         assert_eq!((kind, said.why()), (Some(RefusalKind::Login), why), "{agent}: {said:?}");
+        assert_eq!(
+            said.used_nothing(),
+            dialect != Dialect::Plain,
+            "what a plain program used up nobody knows: {agent}"
+        );
     }
 }
 
@@ -165,6 +168,8 @@ fn what_a_plain_program_says_of_logins_and_numbers_is_no_refusal() {
         let said = read(Dialect::Plain, stdout.as_bytes(), None).and_printed(stderr.as_bytes());
         assert_eq!((said.refused, said.error.as_deref(), said.text.as_slice()), (None, None, stdout.as_bytes()));
     }
+    let cut = read(Dialect::Plain, b"OpenAIException - invalid api\nkey\n", None).and_printed(b"");
+    assert_eq!(cut.why(), "OpenAIException - invalid api key", "a line ends in the middle of it");
     let limited = read(Dialect::Plain, b"litellm.RateLimitError: RateLimitError: too many requests\n", None);
     assert_eq!(limited.and_printed(b"").refused.map(|refusal| refusal.kind), Some(RefusalKind::Passing));
     // An agent that spoke is not judged by what else is on standard error.
