@@ -2,7 +2,7 @@
 """A model that says what it was told to say, on the loopback: for the real command-line agents, without a network.
 
 It answers the APIs that coding agents speak: Anthropic Messages (POST /v1/messages), OpenAI Responses (POST
-/v1/responses) and OpenAI Chat Completions (POST /v1/chat/completions). Each request takes the next of the steps, the last
+/v1/responses), OpenAI Chat Completions (POST /v1/chat/completions) and Gemini (POST …GenerateContent). Each request takes the next of the steps, the last
 one is repeated. Where a step calls a shell only requests that offer one do, and the others (titles, summaries) get a
 short text. It understands nothing.
 
@@ -26,7 +26,9 @@ import time
 
 TOKENS_IN, TOKENS_OUT = 1200, 34
 SHELLS = {"exec_command": "cmd", "shell_command": "command"}
-CHAT_SHELLS = ("bash",)
+CHAT_SHELLS = ("bash", "run_shell_command")
+# What some shells want besides the line.
+BESIDES = {"description": "Work", "is_background": False}
 
 
 class Model(http.server.ThreadingHTTPServer):
@@ -64,11 +66,12 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        tools = {name_of(tool) for tool in request.get("tools") or []}
-        messages = request.get("messages") or request.get("input") or []
-        if "count_tokens" in self.path:
-            return self.whole(200, {"input_tokens": 100})
-        speak = Chat if "chat/completions" in self.path else Anthropic if "messages" in self.path else OpenAi
+        tools = tools_of(request)
+        messages = request.get("messages") or request.get("input") or request.get("contents") or []
+        if "count" in self.path:
+            return self.whole(200, {"input_tokens": 100, "totalTokens": 100})
+        apis = [("chat/completions", Chat), ("messages", Anthropic), ("enerateContent", Gemini)]
+        speak = next((speak for part, speak in apis if part in self.path), OpenAi)
         if not tools and self.server.wants_shell:
             return speak(self, request, 0).say("A title")
         step, number = self.server.next_step(self.path, len(messages))
@@ -114,8 +117,29 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def name_of(tool):
-    return tool.get("name") or (tool.get("function") or {}).get("name") or tool.get("type")
+def tools_of(request):
+    """The names of the tools that a request offers, and what each is called with."""
+    offered = request.get("tools") or []
+    flat = [tool for one in offered for tool in one.get("functionDeclarations") or [one.get("function") or one]]
+    schema = lambda tool: tool.get("parameters") or tool.get("parametersJsonSchema") or {}
+    return {tool.get("name") or tool.get("type"): schema(tool).get("properties", {}) for tool in flat}
+
+
+def shell_call(line, tools):
+    """The call of the shell among these tools that runs this line."""
+    name = next((name for name in CHAT_SHELLS if name in tools), None)
+    if name is None:
+        raise ValueError(f"none of {sorted(tools)} is a shell to run this in: {line}")
+    return name, {"command": line, **{key: value for key, value in BESIDES.items() if key in tools[name]}}
+
+
+def least(schema):
+    """A smallest value of a JSON schema."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if "properties" in schema:
+        return {name: least(part) for name, part in schema["properties"].items()}
+    return {"array": [], "boolean": False, "integer": 1, "number": 1}.get(str(schema.get("type")).lower(), "none")
 
 
 class Anthropic:
@@ -197,7 +221,7 @@ class OpenAi:
         self.send({}, ends=False)
 
     def error(self, status, text):
-        code = "rate_limit_exceeded" if status == 429 else "server_error"
+        code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status, "server_error")
         if "context" in text:
             code = "context_length_exceeded"
         return {"error": {"type": "invalid_request_error" if status == 400 else code, "code": code, "message": text or code}}
@@ -232,15 +256,45 @@ class Chat(OpenAi):
         self.send({"content": text.replace("\\n", "\n")}, "stop")
 
     def run(self, line, tools):
-        name = next((name for name in CHAT_SHELLS if name in tools), None)
-        if name is None:
-            raise ValueError(f"none of {sorted(tools)} is a shell to run this in: {line}")
-        call = {"name": name, "arguments": json.dumps({"command": line})}
+        name, arguments = shell_call(line, tools)
+        call = {"name": name, "arguments": json.dumps(arguments)}
         calls = [{"index": 0, "id": f"call{self.number:05}", "type": "function", "function": call}]
         self.send({"content": "", "tool_calls": calls}, "tool_calls")
 
     def cut(self):
         self.send({"content": "I will n"}, None if self.request.get("stream") else "length")
+
+
+class Gemini(OpenAi):
+    """What is asked for as JSON, such as which model is best, gets some."""
+
+    def __init__(self, answer, request, number):
+        super().__init__(answer, request, number)
+        self.config = request.get("generationConfig") or {}
+
+    def send(self, part, ends=True):
+        candidate = {"index": 0, "content": {"role": "model", "parts": [part]}}
+        usage = {"promptTokenCount": TOKENS_IN, "candidatesTokenCount": TOKENS_OUT, "totalTokenCount": TOKENS_IN + TOKENS_OUT}
+        whole = {"candidates": [{**candidate, "finishReason": "STOP"} if ends else candidate], "usageMetadata": usage}
+        if "stream" in self.answer.path:
+            return self.answer.chunks([whole], ends=False)
+        return self.answer.whole(200, whole)
+
+    def say(self, text):
+        if self.config.get("responseMimeType") == "application/json":
+            text = json.dumps(least(self.config.get("responseJsonSchema") or self.config.get("responseSchema") or {}))
+        self.send({"text": text})
+
+    def run(self, line, tools):
+        name, arguments = shell_call(line, tools)
+        self.send({"functionCall": {"name": name, "args": arguments}})
+
+    def cut(self):
+        self.send({"text": "I will n"}, ends=False)
+
+    def error(self, status, text):
+        kind = {401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED"}.get(status, "UNAVAILABLE")
+        return {"error": {"code": status, "message": text or kind, "status": kind}}
 
 
 def main():

@@ -7,6 +7,7 @@ mod acp;
 mod aider;
 mod model;
 mod moved;
+mod npm;
 mod vibe;
 
 use std::{
@@ -44,7 +45,7 @@ struct Agent {
     goes_on: bool,
 }
 
-const AGENTS: [Agent; 4] = [
+const AGENTS: [Agent; 9] = [
     Agent {
         preset: "claude",
         variable: "HOLDPOINT_SOAK_CLAUDE",
@@ -63,15 +64,22 @@ const AGENTS: [Agent; 4] = [
     },
     aider::AGENT,
     vibe::AGENT,
+    npm::GEMINI,
+    npm::QWEN,
+    npm::OPENCODE,
+    npm::CLAUDE_AGENT_ACP,
+    npm::CODEX_ACP,
 ];
 
 /// A flight, and what has to come of it.
+#[derive(Clone, Copy)]
 struct Scenario {
     name: &'static str,
     /// What the model says, request by request; `overload` stands for the agent's own kind of it.
     steps: &'static [&'static str],
     /// Tool calls of a turn, where they are limited.
     calls: Option<u32>,
+    /// 0: its role is stopped, since its login is refused.
     attempts: u64,
     /// What its requests have to be like.
     looks: fn(&[Request]) -> Result<(), String>,
@@ -84,7 +92,16 @@ const DONE: &str = "say Done.\n\n<waypoint-complete>w1</waypoint-complete>";
 /// Has silence end a program sooner than it gives up by itself.
 const IMPATIENT: &str = "retry_settings:\n  stuck_after: 10s\n";
 
-const SCENARIOS: [Scenario; 7] = [
+/// A key that is not taken.
+const REFUSED: Scenario = Scenario {
+    name: "a refused login, no attempt used",
+    steps: &["fail 401 invalid api key"],
+    calls: None,
+    attempts: 0,
+    looks: |_| Ok(()),
+};
+
+const SCENARIOS: [Scenario; 8] = [
     Scenario { name: "right the first time", steps: &[RIGHT, DONE], calls: None, attempts: 1, looks: |_| Ok(()) },
     Scenario {
         name: "wrong, then right, in one conversation",
@@ -129,13 +146,14 @@ const SCENARIOS: [Scenario; 7] = [
         attempts: 2,
         looks: |_| Ok(()),
     },
+    REFUSED,
 ];
 
 /// Flies all agents through all scenarios whose name is asked for.
 pub fn run(terms: &Terms) -> Result<(), String> {
     let (mut wrong, mut flown) = (Vec::new(), 0);
     println!(
-        "  {:<8} {:<40} {:<10} {:>8} {:>8} {:>10}",
+        "  {:<16} {:<40} {:<10} {:>8} {:>8} {:>10}",
         "agent", "flight", "came to", "attempts", "requests", "seconds"
     );
     let wanted = |name: &str| terms.only.as_ref().is_none_or(|only| name.contains(only));
@@ -153,7 +171,7 @@ pub fn run(terms: &Terms) -> Result<(), String> {
             flown += 1;
             let flown = scenario.map_or_else(|| moved::fly(agent, program), |scenario| fly(agent, program, scenario));
             if let Err(problem) = flown {
-                println!("  {:<8} {flight:<40} wrong", agent.preset);
+                println!("  {:<16} {flight:<40} wrong", agent.preset);
                 wrong.push(format!("{name}: {problem}"));
             }
         }
@@ -161,7 +179,7 @@ pub fn run(terms: &Terms) -> Result<(), String> {
     if wanted(acp::NAME) {
         flown += 1;
         if let Err(problem) = acp::fly() {
-            println!("  {:<8} {:<40} wrong", "acp", acp::FLIGHT);
+            println!("  {:<16} {:<40} wrong", "acp", acp::FLIGHT);
             wrong.push(format!("{}: {problem}", acp::NAME));
         }
     }
@@ -192,14 +210,15 @@ fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String>
     let run = run.finish_by(begun + FLIGHT_MAX).map_err(|_| format!("no end after {FLIGHT_MAX:?}"))?;
     let took = begun.elapsed();
     let requests = model.requests()?;
-    if run.code != 0 {
+    let waypoint = run.waypoint("w1");
+    let is_stopped = run.code != 0 && waypoint["reason_code"] == "not_executable";
+    if is_stopped != (scenario.attempts == 0) || run.code != 0 && !is_stopped {
         return Err(run.to_string());
     }
-    let waypoint = run.waypoint("w1");
     let attempts = waypoint["attempts"].as_u64().unwrap_or_default();
     let came_to = run.json()["status"].as_str().unwrap_or_default().to_owned();
     println!(
-        "  {:<8} {:<40} {:<10} {:>8} {:>8} {:>10.1}",
+        "  {:<16} {:<40} {:<10} {:>8} {:>8} {:>10.1}",
         agent.preset,
         scenario.name,
         came_to,

@@ -1,5 +1,5 @@
-//! The coding agents that `soak agents` flies: programs of their makers from wheels with pinned digests, and those written in
-//! Python each in a virtual environment.
+//! The coding agents that `soak agents` flies: programs of their makers from wheels with pinned digests, those written in Python each in
+//! a virtual environment, and those that npm has, in pinned versions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,6 +18,16 @@ const PROGRAMS: [(&str, &str); 2] = [
     ("HOLDPOINT_SOAK_CLAUDE", "claude_agent_sdk/_bundled/claude"),
     ("HOLDPOINT_SOAK_CODEX", "codex_cli_bin/bin/codex"),
 ];
+/// The packages of npm, and the variables for their programs.
+const NPM: [(&str, &str, &str); 5] = [
+    ("HOLDPOINT_SOAK_GEMINI", "@google/gemini-cli@0.61.0", "gemini"),
+    ("HOLDPOINT_SOAK_QWEN", "@qwen-code/qwen-code@0.15.10", "qwen"),
+    ("HOLDPOINT_SOAK_OPENCODE", "opencode-ai@1.18.33", "opencode"),
+    ("HOLDPOINT_SOAK_CLAUDE_AGENT_ACP", "@agentclientprotocol/claude-agent-acp@0.49.0", "claude-agent-acp"),
+    ("HOLDPOINT_SOAK_CODEX_ACP", "@zed-industries/codex-acp@0.16.0", "codex-acp"),
+];
+const NPM_REMEDY: &str =
+    "These agents need node and npm (Debian: apt-get install nodejs npm), and a way to npm's registry.";
 /// A copy of the requirements says that all is there, and in which versions.
 const DONE: &str = "agents.txt";
 
@@ -63,6 +73,10 @@ pub(crate) fn find_or_get(layout: &Layout) -> Vec<anyhow::Result<(&'static str, 
         Err(error) => vec![Err(error)],
     };
     programs.extend(PACKAGED.iter().map(|agent| packaged(layout, agent)));
+    match from_npm(layout) {
+        Ok(got) => programs.extend(got.into_iter().map(Ok)),
+        Err(error) => programs.push(Err(error)),
+    }
     programs
 }
 
@@ -72,6 +86,29 @@ fn packaged(layout: &Layout, agent: &Packaged) -> anyhow::Result<(&'static str, 
     let maker = agent.pythons.iter().find(starts).context(agent.remedy)?;
     let python = python::environment(layout, agent.name, maker, &[agent.requirements], agent.remedy)?;
     Ok((agent.variable, python.with_file_name(agent.program)))
+}
+
+/// Each is there, or npm gets all of them. Their scripts are not run: what these install is there without.
+fn from_npm(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let folder = layout.tools().join("agents-npm");
+    let wanted = NPM.map(|(_, package, _)| package).join("\n");
+    let done = folder.join(DONE);
+    let programs = NPM.map(|(variable, _, program)| (variable, folder.join("node_modules/.bin").join(program)));
+    if !fs::read_to_string(&done).is_ok_and(|text| text == wanted) {
+        println!("agents       getting five coding agents with npm (1.5 GB unpacked)");
+        fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
+        let to = folder.to_string_lossy();
+        let flags = ["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", to.as_ref()];
+        let packages = NPM.map(|(_, package, _)| package);
+        let mut npm = process::command("npm", &flags, &layout.root);
+        process::run(npm.args(packages), NPM_REMEDY)?;
+        if let Some((_, path)) = programs.iter().find(|(_, path)| !path.exists()) {
+            bail!("npm ended well but left no {}", path.display());
+        }
+        // Last: a folder that was left half made is filled again.
+        fs::write(&done, &wanted).with_context(|| format!("failed to write {}", done.display()))?;
+    }
+    Ok(programs.into())
 }
 
 fn from_wheels(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {

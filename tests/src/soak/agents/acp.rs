@@ -39,7 +39,7 @@ pub(super) fn fly() -> Result<(), String> {
     }
     let attempts = run.waypoint("w1")["attempts"].as_u64().unwrap_or_default();
     let came_to = run.json()["status"].as_str().unwrap_or_default().to_owned();
-    println!("  {:<8} {FLIGHT:<40} {came_to:<10} {attempts:>8} {:>8} {:>10.1}", "acp", "-", took.as_secs_f64());
+    println!("  {:<16} {FLIGHT:<40} {came_to:<10} {attempts:>8} {:>8} {:>10.1}", "acp", "-", took.as_secs_f64());
     // In a new conversation it would begin with its first answer again.
     if attempts == 2 { Ok(()) } else { Err(format!("{attempts} attempts, and not 2:\n{run}")) }
 }

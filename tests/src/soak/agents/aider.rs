@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Agent, Scenario};
+use super::{Agent, REFUSED, Scenario};
 use crate::world::World;
 
 const RIGHT: &str = r"say Done.\n\nmade.txt\n```\nhello\n```\n\n<waypoint-complete>w1</waypoint-complete>";
@@ -17,7 +17,7 @@ pub(super) const AGENT: Agent = Agent {
     goes_on: false,
 };
 
-const SCENARIOS: [Scenario; 5] = [
+const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "right the first time", steps: &[RIGHT], calls: None, attempts: 1, looks: |_| Ok(()) },
     Scenario { name: "wrong, then right", steps: &[WRONG, RIGHT], calls: None, attempts: 2, looks: |_| Ok(()) },
     Scenario {
@@ -41,6 +41,7 @@ const SCENARIOS: [Scenario; 5] = [
         attempts: 1,
         looks: |_| Ok(()),
     },
+    REFUSED,
 ];
 
 fn configure(command: &mut Command, _: &World, port: u16) {

@@ -50,7 +50,7 @@ pub(super) fn fly(agent: &Agent, program: &Path) -> Result<(), String> {
     let came_to = run.json()["status"].as_str().unwrap_or_default().to_owned();
     let attempts = run.waypoint("w1")["attempts"].as_u64().unwrap_or_default();
     let (preset, took) = (agent.preset, begun.elapsed().as_secs_f64());
-    println!("  {preset:<8} {FLIGHT:<40} {came_to:<10} {attempts:>8} {:>8} {took:>10.1}", requests.len());
+    println!("  {preset:<16} {FLIGHT:<40} {came_to:<10} {attempts:>8} {:>8} {took:>10.1}", requests.len());
     let messages = |at: usize| requests.get(at).map_or(0, |request| request.messages);
     if run.code != 0 || attempts != 1 {
         return Err(format!("{run}\n{requests:?}"));
