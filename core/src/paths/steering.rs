@@ -227,9 +227,10 @@ pub(super) fn in_steering_folder(folders: &str) -> bool {
 }
 
 fn shadows_runner(path: &str) -> bool {
-    let first = path.split('/').next().unwrap_or(path);
-    let module = first.strip_suffix(".py").unwrap_or(first);
-    let runner = (first != module || path.contains('/')) && PYTHON_RUNNER_SHADOWS.contains(&module);
+    // Reports have folders of these names as well (`coverage/lcov.info`): only what Python could import takes a module's place.
+    let is_code = [".py", ".pyc", ".so"].iter().any(|end| path.ends_with(end));
+    let module = path.split(['/', '.']).next().unwrap_or(path);
+    let runner = is_code && PYTHON_RUNNER_SHADOWS.contains(&module);
     // `python -m unittest` looks in the root first, for whatever its own modules import.
     let library = path.strip_suffix(".py").map(|path| path.strip_suffix("/__init__").unwrap_or(path));
     runner || library.is_some_and(|module| PYTHON_MODULES.contains(&module))

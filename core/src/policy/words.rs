@@ -5,6 +5,8 @@ use holdpoint_protocol::{
     reason::{CriterionReason as Reason, ReasonCode},
 };
 
+use crate::paths;
+
 /// The most characters of what a person can do.
 const REMEDY_MAX: usize = 2_000;
 /// The most paths that an agent hears of.
@@ -68,7 +70,7 @@ pub(super) fn remedy(violations: &[Violation]) -> String {
     if sorted.len() > NAMED_MAX {
         parts.push(format!("and {} more paths", sorted.len() - NAMED_MAX));
     }
-    if sorted.iter().any(|violation| violation.kind == ViolationKind::OutOfScope) {
+    if sorted.iter().any(|one| one.kind == ViolationKind::OutOfScope && !paths::is_output(&one.path)) {
         parts.push("widen the scope if this should change".to_owned());
     }
     parts.join("; ")
@@ -133,6 +135,9 @@ fn broken(Violation { kind, path }: &Violation) -> String {
         ViolationKind::Steering => {
             format!("{path} decides what checks run or what agents read: only a scope that names it literally opens it")
         }
+        ViolationKind::OutOfScope if paths::is_output(path) => format!(
+            "{path} is outside the scope and looks like the output of a build or of a test run: have git ignore it, or remove it"
+        ),
         ViolationKind::OutOfScope => format!("{path} is outside the scope"),
     }
 }
@@ -153,6 +158,8 @@ mod tests {
             "a is protected: nobody may change it, whatever the scope says; b is outside the scope; widen the scope if \
              this should change"
         );
+        let output = remedy(&[violation(ViolationKind::OutOfScope, "coverage/lcov.info")]);
+        assert!(output.contains("have git ignore it") && !output.contains("widen"), "{output}");
         let steering = remedy(&[violation(ViolationKind::Steering, "tests/conftest.py")]);
         assert!(steering.contains("tests/conftest.py") && !steering.contains("widen"), "{steering}");
         let many: Vec<Violation> = (0..60).map(|n| violation(ViolationKind::OutOfScope, &n.to_string())).collect();
