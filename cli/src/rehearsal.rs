@@ -164,6 +164,7 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
 /// The lines of a run's outputs that say most.
 fn said(evidence: &str) -> Vec<String> {
     let output = evidence.find(OUTPUT).and_then(|at| evidence.get(at..)).unwrap_or_default();
+    let output = telling::plain(output);
     let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT)).collect();
     telling::lines_that_say_why(&lines.join("\n"), LINES).into_iter().flat_map(shown::quoted).collect()
 }

@@ -8,6 +8,8 @@ use holdpoint_protocol::{
     reason::{BlockReason, CriterionReason},
 };
 
+use crate::runners::without_escapes;
+
 /// What is said, wherever verdicts are shown, of work that its own agent checked and nobody verified (FLY-36).
 pub const SELF_CHECKED: &str = "self-checked";
 
@@ -114,23 +116,32 @@ pub fn exited(code: i32) -> String {
     format!("exited with {code}{shells}")
 }
 
-/// The lines of a check's output that say why it is red: the first error with what follows it, further errors, and
-/// the last line. Where nothing looks like an error, the last lines. At most `max` lines, in their order.
+/// The lines of a check's output that say why it is red: the first that explains an error, or else names one, with what follows
+/// it, further errors, and the last line. Where nothing looks like an error, the last lines. At most `max` lines, in their order.
 #[must_use]
 pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
     let lines: Vec<&str> = output.lines().filter(|line| line.chars().any(char::is_alphanumeric)).collect();
-    let errors: Vec<usize> = (0..lines.len()).filter(|at| lines.get(*at).is_some_and(|line| is_error(line))).collect();
-    let Some(first) = errors.first() else {
+    let at = |is: fn(&str) -> bool| -> Vec<usize> {
+        (0..lines.len()).filter(|at| lines.get(*at).is_some_and(|line| is(line))).collect()
+    };
+    let (explained, named) = (at(explains_error), at(names_error));
+    let Some(first) = explained.first().or_else(|| named.first()) else {
         return lines.get(lines.len().saturating_sub(max)..).unwrap_or_default().to_vec();
     };
     let context = *first..lines.len().min(first + 1 + CONTEXT);
     let mut chosen = BTreeSet::new();
-    for at in lines.len().checked_sub(1).into_iter().chain(context).chain(errors.iter().copied()) {
+    for at in lines.len().checked_sub(1).into_iter().chain(context).chain(explained.iter().chain(&named).copied()) {
         if chosen.len() < max {
             chosen.insert(at);
         }
     }
     chosen.into_iter().filter_map(|at| lines.get(at).copied()).collect()
+}
+
+/// A text as a terminal would show it: without escapes.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    without_escapes(text)
 }
 
 /// Words of programs that could not write because the tree is read-only.
@@ -209,25 +220,53 @@ fn says_one_of(output: &str, words: &[&str]) -> bool {
     })
 }
 
-/// Whether a tool says in this line that something is wrong.
-fn is_error(line: &str) -> bool {
-    const BEGINS: [&str; 13] =
-        ["error", "Error", "ERROR", "FAIL", "fatal:", "E   ", "--- FAIL", "not ok", "✗", "✖", "×", "●", "panic:"];
-    const HAS: [&str; 7] = [
+/// Whether a tool says in this line what is wrong.
+fn explains_error(line: &str) -> bool {
+    const BEGINS: [&str; 10] = [
+        "error",
+        "Error",
+        "ERROR",
+        "fatal:",
+        "E  ",
+        "●",
+        "panic:",
+        "CMake Error",
+        "* What went wrong",
+        "npm error Missing",
+    ];
+    const HAS: [&str; 13] = [
         "Error: ",
+        "Error [ERR_",
         "Exception: ",
         " panicked at ",
         ": error",
+        "  error  ",
+        ": Failure",
         ": not found",
+        "command not found",
         "No such file or directory",
         "Permission denied",
+        "cannot find symbol",
+        "Could not resolve dependencies",
     ];
     let line = line.trim_start_matches([' ', '\t']);
-    let summary = line.ends_with("... FAILED") || line.ends_with(" FAIL");
-    summary
-        || line.starts_with("E  ")
-        || BEGINS.iter().any(|word| line.starts_with(word))
-        || HAS.iter().any(|word| line.contains(word))
+    BEGINS.iter().any(|word| line.starts_with(word)) || HAS.iter().any(|word| line.contains(word)) || is_gos(line)
+}
+
+/// Whether Go names a place in this line: `stock/find.go:7:2: undefined: x`.
+fn is_gos(line: &str) -> bool {
+    line.split_once(".go:").is_some_and(|(file, rest)| {
+        !file.contains(' ') && rest.contains(": ") && rest.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+/// Whether a tool says in this line that something is wrong.
+fn names_error(line: &str) -> bool {
+    const BEGINS: [&str; 9] = ["FAIL", "--- FAIL", "not ok", "✗", "✖", "✕", "×", "[ERROR]", "npm "];
+    let line = line.trim_start_matches([' ', '\t']);
+    let of_npm = |word: &str| word != "npm " || line.starts_with("npm error") || line.starts_with("npm ERR!");
+    let summary = ["... FAILED", " FAIL", " FAILED"].iter().any(|end| line.ends_with(end));
+    summary || line.contains("***Failed") || BEGINS.iter().any(|word| line.starts_with(word) && of_npm(word))
 }
 
 #[cfg(test)]
@@ -281,6 +320,40 @@ mod tests {
             let shown = lines_that_say_why(&whole, 6);
             assert!(shown.contains(&says) && shown.len() <= 6, "{shown:?}");
             assert_eq!(shown.last(), Some(&"1 failed in 0.1s"));
+        }
+    }
+
+    #[test]
+    fn every_runner_s_cause_is_shown_and_not_its_last_lines() {
+        for (output, says) in [
+            (include_str!("runners/fixtures/jest_fail.txt"), "Expected: 2"),
+            (include_str!("runners/fixtures/mocha_fail.txt"), "AssertionError [ERR_ASSERTION]: 1 == 2"),
+            (
+                include_str!("runners/fixtures/vitest_fail.txt"),
+                "AssertionError: expected 1 to be 2 // Object.is equality",
+            ),
+            (include_str!("runners/fixtures/ctest_fail.txt"), "Expected equality of these values:"),
+            (include_str!("runners/fixtures/gtest_fail.txt"), "/tree/tests/odd_test.cpp:2: Failure"),
+            (
+                include_str!("runners/fixtures/maven_fail.txt"),
+                "org.opentest4j.AssertionFailedError: expected: <1> but was: <2>",
+            ),
+            (
+                "# example.com/stock\nstock/find.go:7:2: undefined: x\nFAIL\texample.com/stock [build failed]\nFAIL\n",
+                "stock/find.go:7:2: undefined: x",
+            ),
+            (
+                "> tsc\nsrc/a.ts(3,5): error TS2322: no\nnpm error code 2\nnpm error path /tree\n",
+                "src/a.ts(3,5): error TS2322: no",
+            ),
+            (
+                "> jest\nsh: 1: jest: not found\nnpm error Lifecycle script `test` failed\nnpm error code 127\n",
+                "sh: 1: jest: not found",
+            ),
+        ] {
+            let text = plain(output);
+            let shown: Vec<&str> = lines_that_say_why(&text, 6).into_iter().map(str::trim).collect();
+            assert!(shown.contains(&says), "{shown:#?}");
         }
     }
 

@@ -79,7 +79,7 @@ fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> 
     let command =
         head.lines().next().filter(|line| line.starts_with(COMMAND)).map(|line| shown::line(line).into_owned());
     let output = output.lines().filter(|line| !line.starts_with(OUTPUT)).map(below_the_tree);
-    let output: String = output.map(|line| line + "\n").collect();
+    let output = telling::plain(&output.map(|line| line + "\n").collect::<String>());
     let said = telling::lines_that_say_why(&output, LINES).into_iter().flat_map(shown::quoted);
     Shown { why, lines: command.into_iter().chain(said).collect() }
 }
