@@ -131,6 +131,8 @@ async fn request(plan: &Plan, ready: &Ready, tried: &[Tried], mirror: &Mirror) -
         checkpoints: Vec::new(),
         prepare: plan.prepare.clone(),
         scope: Vec::new(),
+        new_tests: Vec::new(),
+        changed_tests: Vec::new(),
         protected: Vec::new(),
         covenant: plan.covenant.clone().unwrap_or_default(),
         clarifications: Vec::new(),

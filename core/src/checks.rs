@@ -19,7 +19,7 @@ use regex::Regex;
 
 use crate::{
     over_http,
-    runners::{self, Observed, Runner, TestCounts},
+    runners::{self, Observed, ReportTexts, Runner, TestCounts},
     telling,
     written::Softened,
 };
@@ -120,6 +120,24 @@ impl JudgedRun {
         Self { outcome: classify(end, expect, output), counts, silent, red, names_no_runner, observed: None }
     }
 
+    /// With what it reported in files as well.
+    #[must_use]
+    pub fn reported(mut self, command: &str, texts: &ReportTexts) -> Self {
+        if !over_http::is_asked_by(command) {
+            self.counts = runners::with_reports(self.counts, texts);
+            self.red = self.counts.as_ref().is_some_and(TestCounts::is_red) && !runners::expected(command);
+        }
+        self
+    }
+
+    /// With the recipes that its shell line stands for: a runner that they run plainly has to show its end as well. Only of a whole
+    /// output.
+    #[must_use]
+    pub fn with_recipe(mut self, recipe: &str) -> Self {
+        self.silent = self.silent.or_else(|| runners::silent(recipe, self.counts.as_ref()));
+        self
+    }
+
     /// As it was heard by an observer as well: what was heard of its tests goes before what was printed of them.
     #[must_use]
     pub fn observed(mut self, command: &str, observed: Observed) -> Self {
@@ -169,7 +187,7 @@ impl JudgedRun {
     }
 }
 
-/// Which of the changed tests the scope names explicitly.
+/// Which of the changed tests may change, by `changed_tests`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestsNamed {
     /// None of them, or no test was changed.
@@ -220,7 +238,7 @@ pub struct CriterionJudgement {
     pub verdict: Verdict,
     /// Why it is not a plain pass.
     pub reason: Option<CriterionReason>,
-    /// What counts and the tests of the base had against it, whether or not the scope lets the first run count: the
+    /// What counts and the tests of the base had against it, whether or not `changed_tests` lets the first run count: the
     /// difference that a report shows.
     pub difference: Option<CriterionReason>,
     /// Whether a runner was begun and did not come to its end: what [`CriterionReason::FewerTests`] means then.
@@ -236,9 +254,39 @@ impl CriterionJudgement {
         Self { verdict, reason, difference: None, ended_early: false, in_text: false, lost: BTreeSet::new() }
     }
 
+    /// The same where tests of these names may change or go: a difference that is about no others does not count.
+    #[must_use]
+    pub fn allowing(self, names: &BTreeSet<String>) -> Self {
+        use CriterionReason::{FewerTests, MoreSkipped, TestsWeakened};
+        let allowed = |lost: &String| names.iter().any(|name| has_name(lost, name));
+        let about_tests = matches!(self.difference, Some(FewerTests | MoreSkipped | TestsWeakened));
+        let all = about_tests && !self.ended_early && !self.in_text && !self.lost.is_empty();
+        if all && self.lost.iter().all(allowed) {
+            return Self { verdict: Verdict::Pass, reason: None, ..self };
+        }
+        self
+    }
+
     fn failed(reason: CriterionReason, lost: BTreeSet<String>) -> Self {
         Self { difference: Some(reason), lost, ..Self::of((Verdict::Fail, Some(reason))) }
     }
+}
+
+/// Tests of the base that a green work no longer runs under their names, where its own tests were held for theirs: who looks at
+/// the report decides whether they were renamed or replaced.
+#[must_use]
+pub fn without_their_names(base: &JudgedRun, first: &JudgedRun, may_go: &BTreeSet<String>) -> BTreeSet<String> {
+    let (Some(base), Some(first)) = (&base.counts, &first.counts) else { return BTreeSet::new() };
+    let mut gone = runners::missing(base, &[first]);
+    gone.retain(|gone| !may_go.iter().any(|name| has_name(gone, name)));
+    gone
+}
+
+/// Whether a runner's name of a test, with its place, is that of the test `name`.
+fn has_name(whole: &str, name: &str) -> bool {
+    let place = |rest: &str| rest.is_empty() || rest.ends_with(|c: char| !c.is_alphanumeric() && c != '_');
+    // unittest has the place behind the name.
+    whole.strip_suffix(name).is_some_and(place) || whole.strip_prefix(name).is_some_and(|rest| rest.starts_with(" ("))
 }
 
 /// Judges a criterion by all runs of its check.
@@ -275,13 +323,13 @@ fn judge_own(runs: Runs<'_>) -> CriterionJudgement {
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
     }
+    if let Some((reason, lost)) = taken_in_text(runs) {
+        return CriterionJudgement { in_text: true, ..CriterionJudgement::failed(reason, lost) };
+    }
     if let (Verdict::Fail, Some(reason)) = runs.first.showing()
         && !runs.is_guard
     {
         return CriterionJudgement::failed(reason, BTreeSet::new());
-    }
-    if let Some((reason, lost)) = taken_in_text(runs) {
-        return CriterionJudgement { in_text: true, ..CriterionJudgement::failed(reason, lost) };
     }
     if skips_what_was_put_back(runs) {
         return CriterionJudgement::failed(CriterionReason::MoreSkipped, BTreeSet::new());
@@ -315,7 +363,7 @@ fn ended_early(first: &JudgedRun, base: Option<&JudgedRun>) -> bool {
     silent || first.counts.as_ref().is_some_and(|first| runners::ended_early(counts, first))
 }
 
-/// What the counts and names of the base have against a run. Where the scope names every changed test, the run with the
+/// What the counts and names of the base have against a run. Where every changed test may change, the run with the
 /// tests as on the base is compared instead, if it is green: a loss there is not what the scope asked for.
 fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
     let base = runs.base?.counts.as_ref()?;
@@ -335,7 +383,7 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
             reason = None;
         }
     }
-    // Where the scope names a part of the changed tests, which names it allows to go is not known.
+    // Where a part of the changed tests may change, which names may go is not known.
     let lost = match runs.named {
         TestsNamed::Some => BTreeSet::new(),
         TestsNamed::None | TestsNamed::All => {

@@ -37,6 +37,7 @@ pub use links::{LINKS_MAX, Links};
 pub use manifest::{is_manifest, manifest_change_is_steering};
 pub use modules::new_modules;
 pub use outputs::is_output;
+pub use recipes::asks_for_recipes;
 pub use scripts::scripts_of;
 pub use steering::is_steering;
 pub use test_path::{is_test_module, is_test_path};
@@ -51,6 +52,10 @@ const VIOLATION_CHARS_MAX: usize = 1_000;
 #[derive(Debug, Clone, Default)]
 pub struct PathRules {
     scope: Vec<Glob>,
+    new_tests: Vec<Glob>,
+    changed_tests: Vec<Glob>,
+    /// Tests by name that may change or go.
+    changed_names: BTreeSet<String>,
     protected: Vec<Glob>,
     /// The repository's guidance document, where it is not `AGENTS.md`.
     pub covenant: Option<String>,
@@ -73,11 +78,31 @@ impl PathRules {
         Ok(Self {
             scope: scope.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
             protected: protected.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
-            covenant: None,
-            scripts: BTreeSet::new(),
-            script_globs: Vec::new(),
-            links: Links::default(),
+            ..Self::default()
         })
+    }
+
+    /// The same with where tests may be added besides, and with which tests of the base may change: globs of files, or one file
+    /// and a name (`tests/test_a.py::test_b`).
+    ///
+    /// # Errors
+    /// The first text that is not a glob.
+    pub fn with_tests<'a>(
+        mut self,
+        new: impl IntoIterator<Item = &'a String>,
+        changed: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Self, InvalidGlob> {
+        self.new_tests = new.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?;
+        for text in changed {
+            match text.split_once("::") {
+                Some((file, name)) => {
+                    self.new_tests.push(Glob::new(file)?);
+                    self.changed_names.insert(name.to_owned());
+                }
+                None => self.changed_tests.push(Glob::new(text)?),
+            }
+        }
+        Ok(self)
     }
 
     /// Adds what checks name or come to, from [`Follow`]: files, and globs.
@@ -91,10 +116,12 @@ impl PathRules {
         self.scripts.contains(path) || self.script_globs.iter().any(|glob| glob.matches(path))
     }
 
-    /// Whether `path` is in the scope.
+    /// Whether `path` is in the scope, or is a test that may be added to or changed.
     #[must_use]
     pub fn in_scope(&self, path: &str) -> bool {
-        self.scope.is_empty() || self.scope.iter().any(|glob| glob.matches(path))
+        let of = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(path));
+        let new_test = || is_test_path(path) && of(&self.new_tests);
+        self.scope.is_empty() || of(&self.scope) || new_test() || of(&self.changed_tests)
     }
 
     /// What `path` is. Manifests are [`PathClass::Manifest`]: what they are depends on what changed in them.
@@ -123,12 +150,16 @@ impl PathRules {
         self.scope.iter().any(|glob| glob.names(path, is_it, steering::in_steering_folder))
     }
 
-    /// Whether a change of the test or fixture `path` is asked for: a glob of the scope matches it and either ends in
-    /// its literal name or begins, literally, in its test folder.
+    /// Whether what the test or fixture `path` has on the base may change or go.
     #[must_use]
-    pub fn scope_names_test(&self, path: &str) -> bool {
-        let is_it = |name: &str| name == file_name(path);
-        self.scope.iter().any(|glob| glob.names(path, is_it, test_path::in_test_folder))
+    pub fn may_change_test(&self, path: &str) -> bool {
+        self.changed_tests.iter().any(|glob| glob.matches(path))
+    }
+
+    /// Tests by name that may change or go, wherever they stand.
+    #[must_use]
+    pub fn changed_names(&self) -> &BTreeSet<String> {
+        &self.changed_names
     }
 }
 
@@ -163,7 +194,7 @@ pub struct PathJudgement {
     pub violations: Vec<Violation>,
     /// Changed tests and fixtures: if there are any, checks run a second time with these as on the base.
     pub tests: BTreeSet<String>,
-    /// Whether there are `tests` and the scope names every one of them explicitly; then the first run of a check counts.
+    /// Whether there are `tests` and every one of them may change; then the first run of a check counts.
     pub tests_named: bool,
 }
 
@@ -200,9 +231,9 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
     judgement.violations.dedup();
     judgement.violations.truncate(VIOLATIONS_MAX);
     judgement.violations.sort_by(|a, b| a.path.cmp(&b.path));
-    // Without changed tests there is nothing that the scope could have asked for: a loss of tests is then a loss.
+    // Without changed tests nothing was asked for: a loss of tests is then a loss.
     judgement.tests_named =
-        !judgement.tests.is_empty() && judgement.tests.iter().all(|path| rules.scope_names_test(path));
+        !judgement.tests.is_empty() && judgement.tests.iter().all(|path| rules.may_change_test(path));
     judgement
 }
 
@@ -210,6 +241,12 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
 fn shown(path: &str) -> String {
     let most = path.char_indices().nth(VIOLATION_CHARS_MAX).map_or(path.len(), |(at, _)| at);
     if most == path.len() { path.to_owned() } else { format!("{}…", &path[..most]) }
+}
+
+/// The file of an entry of `changed_tests`, which may have the name of a test behind it.
+#[must_use]
+pub fn file_of_test(entry: &str) -> &str {
+    entry.split_once("::").map_or(entry, |(file, _)| file)
 }
 
 /// Whether a change makes a regular file something else, or adds something that is none (a symlink, a gitlink).

@@ -210,6 +210,15 @@ impl TestCounts {
         self.by_runner.values().all(ran_none)
     }
 
+    /// Whether all runners found nothing to run. unittest says of a module that is not there that it failed.
+    #[must_use]
+    pub fn found_none(&self) -> bool {
+        self.by_runner.iter().all(|(runner, tally)| {
+            let nothing_red = tally.red == 0 || *runner == Runner::Unittest;
+            tally.run == 0 && tally.unended == 0 && !tally.uncollected && nothing_red
+        })
+    }
+
     /// Keeps the counts, and none of the names where they are known.
     pub fn forget_names(&mut self) {
         for names in self.by_runner.values_mut().filter_map(|tally| tally.names.as_mut()) {
@@ -262,9 +271,9 @@ pub type ReportTexts = BTreeMap<Runner, Vec<String>>;
 pub fn with_reports(printed: Option<TestCounts>, texts: &ReportTexts) -> Option<TestCounts> {
     let mut counts = printed.unwrap_or_default();
     for (runner, texts) in texts {
-        let Some(reported) = reports::read(texts) else { continue };
+        let Some(reported) = reports::read(*runner, texts) else { continue };
         let tally = match counts.by_runner.remove(runner) {
-            Some(printed) => reports::both(printed, reported),
+            Some(printed) => reports::both(*runner, printed, reported),
             None => reported,
         };
         counts.by_runner.insert(*runner, tally);

@@ -351,6 +351,8 @@ fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
     let checks = checks.chain(&commands);
     RuleTexts {
         scope: waypoint.scope.clone(),
+        new_tests: waypoint.new_tests.clone(),
+        changed_tests: waypoint.changed_tests.clone(),
         protected: plan.protected.iter().chain(&waypoint.protected).cloned().collect(),
         covenant: books.flight.submitted.covenant.clone(),
         commands: RuleTexts::commands(checks, plan.prepare.as_ref()),

@@ -285,6 +285,12 @@ pub struct Waypoint {
     pub metadata: BTreeMap<String, serde_json::Value>,
     /// Globs of paths it may touch; empty: everything.
     pub scope: Vec<String>,
+    /// Globs of paths where tests may be added besides, also inside files that exist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_tests: Vec<String>,
+    /// Tests that exist and need not stay green as they are on the base, or may go: globs of files, or `file::name`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_tests: Vec<String>,
     /// Globs of paths it never touches, besides the plan's.
     pub protected: Vec<String>,
     /// What must be shown.

@@ -23,6 +23,10 @@ const LINK_LEN_MAX: u64 = 4096;
 pub struct RuleTexts {
     /// The waypoint's scope.
     pub scope: Vec<String>,
+    /// Where tests may be added besides.
+    pub new_tests: Vec<String>,
+    /// Which tests of the base may change.
+    pub changed_tests: Vec<String>,
     /// Protected globs of plan and waypoint.
     pub protected: Vec<String>,
     /// The guidance document.
@@ -74,7 +78,8 @@ pub async fn judge(
 ) -> Result<JudgedDiff, JudgeError> {
     let entries = mirror.list_tree(base_tree).await?;
     let changes = mirror.diff(base_tree, tree).await?;
-    let rules = PathRules::new(&texts.scope, &texts.protected);
+    let rules = PathRules::new(&texts.scope, &texts.protected)
+        .and_then(|rules| rules.with_tests(&texts.new_tests, &texts.changed_tests));
     let mut rules = rules.map_err(|error| JudgeError::Glob(Box::new(error)))?;
     rules.covenant = Some(texts.covenant.clone());
     rules.links = links(mirror, &entries).await?;
@@ -94,9 +99,47 @@ async fn scripts(
     links: &Links,
     commands: &[String],
 ) -> Result<BTreeSet<String>, WorkspaceError> {
+    Ok(followed(mirror, entries, links, commands).await?.into_scripts())
+}
+
+/// What those of these commands run that ask task runners for recipes of the base (`npm test`): the command, and below it the
+/// lines of the recipes.
+///
+/// # Errors
+/// Git fails.
+pub async fn recipes(
+    mirror: &Mirror,
+    base_tree: &ObjectId,
+    commands: &[String],
+) -> Result<BTreeMap<String, String>, WorkspaceError> {
+    let asking: BTreeSet<&String> = commands.iter().filter(|command| paths::asks_for_recipes(command)).collect();
+    let mut found = BTreeMap::new();
+    if asking.is_empty() {
+        return Ok(found);
+    }
+    let entries = mirror.list_tree(base_tree).await?;
+    let links = links(mirror, &entries).await?;
+    for command in asking {
+        let lines = followed(mirror, &entries, &links, std::slice::from_ref(command)).await?.into_lines();
+        if !lines.is_empty() {
+            found.insert(command.clone(), format!("{command}\n{}", lines.join("\n")));
+        }
+    }
+    Ok(found)
+}
+
+/// Follows these commands through the files of the base.
+async fn followed(
+    mirror: &Mirror,
+    entries: &[TreeEntry],
+    links: &Links,
+    commands: &[String],
+) -> Result<Follow<impl Fn(&str) -> bool>, WorkspaceError> {
     let files: BTreeMap<String, (EntryMode, &ObjectId)> =
         entries.iter().map(|entry| (wire_path(&entry.path), (entry.mode, &entry.oid))).collect();
-    let mut follow = Follow::new(commands, |path| files.contains_key(path) || files.contains_key(&links.resolve(path)));
+    let names: BTreeSet<String> = files.keys().cloned().collect();
+    let there = links.clone();
+    let mut follow = Follow::new(commands, move |path| names.contains(path) || names.contains(&there.resolve(path)));
     while let Some(path) = follow.wanted() {
         let text = match files.get(&links.resolve(path)) {
             Some((mode @ (EntryMode::File | EntryMode::Executable), oid)) => {
@@ -106,7 +149,7 @@ async fn scripts(
         };
         follow.read(text.as_deref());
     }
-    Ok(follow.into_scripts())
+    Ok(follow)
 }
 
 /// The symlinks of a tree that count: of too many those nearest to its root, and none that no system has.

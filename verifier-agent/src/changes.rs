@@ -33,9 +33,9 @@ pub(crate) struct Changes {
     pub(crate) softened: Softened,
     /// How much changed.
     pub(crate) summary: DiffSummary,
-    /// Changed tests and fixtures that the scope does not name. A new test module of a product file is not among them.
+    /// Changed tests and fixtures that `changed_tests` does not name. A new test module of a product file is not among them.
     unnamed: Vec<Replacement>,
-    /// Changed tests and fixtures that the scope names.
+    /// Changed tests and fixtures that `changed_tests` names.
     named: Vec<Replacement>,
     /// Everything else that changed, as on the base.
     product: Vec<Replacement>,
@@ -45,6 +45,8 @@ pub(crate) struct Changes {
     pub(crate) mutable: Vec<Change>,
     /// Whether the scope asks for tests and nothing else.
     scope_is_tests: bool,
+    /// Tests by name that may change or go.
+    pub(crate) changed_names: BTreeSet<String>,
 }
 
 impl Changes {
@@ -67,12 +69,13 @@ impl Changes {
         let product = found.changes.iter().filter(|change| !found.judgement.tests.contains(&wire_path(&change.path)));
         let tests = found.changes.iter().filter(put_back);
         let (named, unnamed): (Vec<_>, Vec<_>) =
-            tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
+            tests.partition(|change| found.rules.may_change_test(&wire_path(&change.path)));
         Ok(Self {
             product: product.map(as_on_base).collect(),
             mutable: found.changes.iter().filter(|change| is_product(&found.rules, change)).cloned().collect(),
             gone: found.changes.iter().filter(|c| c.new.is_none()).map(|c| wire_path(&c.path)).collect(),
             scope_is_tests: found.rules.scope_is_tests(),
+            changed_names: found.rules.changed_names().clone(),
             violations: found.judgement.violations,
             new_modules: found.new_modules,
             softened: softened(mirror, &found.changes, &found.judgement.tests).await?,
@@ -87,12 +90,12 @@ impl Changes {
         !self.unnamed.is_empty() || !self.named.is_empty()
     }
 
-    /// Whether tests were changed, and the scope names every one of them.
+    /// Whether tests were changed, and `changed_tests` names every one of them.
     pub(crate) fn tests_named(&self) -> bool {
         self.named() == TestsNamed::All
     }
 
-    /// Which of the changed tests the scope names.
+    /// Which of the changed tests `changed_tests` names.
     pub(crate) fn named(&self) -> TestsNamed {
         match (self.unnamed.is_empty(), self.named.is_empty()) {
             (true, false) => TestsNamed::All,
@@ -101,13 +104,13 @@ impl Changes {
         }
     }
 
-    /// Whether every changed test that the scope does not name is a new file: all tests of the base are there as they
+    /// Whether every changed test that it does not name is a new file: all tests of the base are there as they
     /// were.
     pub(crate) fn tests_only_added(&self) -> bool {
         self.unnamed.iter().all(|(_, on_base)| on_base.is_none())
     }
 
-    /// The tree under review with the tests exactly as on the base. Tests that the scope names stay as they are, unless
+    /// The tree under review with the tests exactly as on the base. Tests that `changed_tests` names stay as they are, unless
     /// it names all that changed: then the tree only shows the difference.
     pub(crate) async fn with_tests_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, VerifyError> {
         let back = if self.tests_named() { &self.named } else { &self.unnamed };
@@ -184,13 +187,20 @@ fn as_on_base(change: &Change) -> Replacement {
 }
 
 fn texts(request: &VerificationRequest) -> RuleTexts {
-    let criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
-    let commands = request.checkpoints.iter().map(|asked| &asked.command.check);
-    let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check)).chain(commands);
     RuleTexts {
         scope: request.scope.clone(),
+        new_tests: request.new_tests.clone(),
+        changed_tests: request.changed_tests.clone(),
         protected: request.protected.clone(),
         covenant: request.covenant.clone(),
-        commands: RuleTexts::commands(checks, request.prepare.as_ref()),
+        commands: commands(request),
     }
+}
+
+/// All commands that a request has run.
+pub(crate) fn commands(request: &VerificationRequest) -> Vec<String> {
+    let criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
+    let of_checkpoints = request.checkpoints.iter().map(|asked| &asked.command.check);
+    let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check)).chain(of_checkpoints);
+    RuleTexts::commands(checks, request.prepare.as_ref())
 }

@@ -182,6 +182,7 @@ async fn compared(
             is_guard: named.is_guard,
             softened: &changes.softened,
         })
+        .allowing(&changes.changed_names)
     };
     let mut judgement = judge(base.as_ref().map(|base| &base.read));
     let mut unsteady = 0;
@@ -207,7 +208,7 @@ async fn compared(
     Ok(report)
 }
 
-/// Whether the base can say something where the scope names every changed test: of a green run with the tests as on the
+/// Whether the base can say something where every changed test may change: of a green run with the tests as on the
 /// base, or of a first run whose runner did not come to its end or reports failures.
 fn asks_base(first: &Ran, composed: Option<&Ran>) -> bool {
     let green = composed.is_some_and(|composed| composed.run.verdict == Verdict::Pass);

@@ -67,7 +67,8 @@ impl JudgedBefore {
 
 /// What a verdict follows from: all of a request but its name, its time and the commit that has the tree.
 fn key(attempts: Attempts<'_>, request: &VerificationRequest) -> Digest {
-    let tree = (&request.base, &request.tree, &request.scope, &request.protected, &request.covenant);
+    let bounds = (&request.scope, &request.new_tests, &request.changed_tests, &request.protected);
+    let tree = (&request.base, &request.tree, bounds, &request.covenant);
     let checks = (&request.criteria, &request.guards, &request.checkpoints, &request.prepare, request.purpose);
     let judge = (&request.clarifications, &request.tests, &request.gate, &request.judged);
     let all = (attempts.flight, attempts.interventions, &request.waypoint_id, tree, checks, judge);

@@ -26,6 +26,7 @@ mod judged_before;
 mod mutants;
 pub mod place;
 pub mod process;
+mod reports;
 mod runs;
 pub mod settings;
 mod steady;

@@ -16,7 +16,7 @@ use std::{
 
 use holdpoint_core::{
     checks::JudgedRun,
-    runners::Observed,
+    runners::{Observed, ReportTexts},
     telling::{self, PlannedCommand},
 };
 use holdpoint_faults::Step;
@@ -59,6 +59,7 @@ use crate::{
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
     place::{Allowed, Place, Places, RunFolders, environment, profile},
+    reports::Reports,
     settings::VerifierSettings,
     unrun::Watch,
 };
@@ -103,6 +104,8 @@ struct Left {
     nearly_full: Option<NearlyFull>,
     /// Where it ran.
     dir: PathBuf,
+    /// What a check reported in files.
+    reports: ReportTexts,
 }
 
 impl Left {
@@ -132,6 +135,8 @@ pub(crate) struct Runs<'a> {
     started: u32,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
+    /// What commands run that ask for recipes of the base.
+    pub(crate) recipes: BTreeMap<String, String>,
     /// What the judge may use up.
     pub(crate) allowance: Option<Allowance>,
     /// What the judge used up, also in earlier deliveries of the turn.
@@ -170,6 +175,7 @@ impl<'a> Runs<'a> {
             began: Instant::now(),
             started: 0,
             new_modules: BTreeSet::new(),
+            recipes: BTreeMap::new(),
             allowance: None,
             ledger: TurnLedger::unkept(),
             record: Record::default(),
@@ -213,7 +219,7 @@ impl<'a> Runs<'a> {
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
         let left = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
-        let mut read = read(command, args.expect, &left);
+        let mut read = read(command, self.recipe(command), args.expect, &left);
         if let Some(told) = &left.told {
             read = read.observed(command, observed::all(command, told, &left.places));
         }
@@ -222,6 +228,11 @@ impl<'a> Runs<'a> {
         let printed = if red { left.printed_with_room()? } else { String::new() };
         let ran = self.noted(Some(args.id), command, args.tree, left, read);
         Ok(Ran { lacks: telling::lacks(PlannedCommand::Check(args.check), &printed), ..ran })
+    }
+
+    /// What a command runs: a negation is of the command alone.
+    fn recipe<'c>(&'c self, command: &'c str) -> &'c str {
+        self.recipes.get(command).filter(|_| !command.contains('!')).map_or(command, String::as_str)
     }
 
     /// Runs a check on a tree that no other run needs, and removes the tree.
@@ -331,7 +342,7 @@ impl<'a> Runs<'a> {
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
         let left = self.run(place, tree.oid, program).instrument(span.clone()).await?;
-        let read = read(command, None, &left);
+        let read = read(command, command, None, &left);
         tell(&span, tree.tested, &left.outcome, &read);
         let red = read.outcome.0 != Verdict::Pass;
         let lacks = if red { telling::lacks(PlannedCommand::Prepare, &left.printed_with_room()?) } else { None };
@@ -366,8 +377,14 @@ impl<'a> Runs<'a> {
             profile.read.push(guard.folder().to_owned());
             env.insert("PATH".to_owned(), guard.path(&self.settings.path));
         }
-        if program.guarded && guard::node::may_test(program.command) {
-            profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
+        let mut reports = None;
+        if program.guarded {
+            if guard::node::may_test(self.recipe(program.command)) {
+                profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
+            }
+            let asked_for = Reports::asked_for(&scratch.join("reports"), &mut env)?;
+            profile.write.push(asked_for.folder().to_owned());
+            reports = Some(asked_for);
         }
         let mut command = Command::shell(program.command, &folders.dir, profile);
         command.env = env;
@@ -396,11 +413,17 @@ impl<'a> Runs<'a> {
             (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
         let nearly_full = NearlyFull::at(&scratch);
+        let dir = folders.dir.clone();
         // No later run uses it, and copies of big trees add up. Folders that stay go with the turn.
-        let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
+        let read_and_removed = tokio::task::spawn_blocking(move || {
+            let texts = reports.map(|reports| reports.read(&dir)).unwrap_or_default();
+            let _ = remove_tree(&scratch);
+            texts
+        });
+        let reports = read_and_removed.await.unwrap_or_default();
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
-        Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: folders.dir })
+        Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: folders.dir, reports })
     }
 
     /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.

@@ -1,6 +1,6 @@
 //! The workbench: judges one tree, with git and the sandbox and without the broker.
 
-use holdpoint_core::handed::DOUBTS_MAX;
+use holdpoint_core::{checks, handed::DOUBTS_MAX};
 use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX, ledger::TurnLedger};
 use holdpoint_protocol::{
     artifact::{
@@ -12,7 +12,10 @@ use holdpoint_protocol::{
     ids::{CriterionId, TurnId},
     plan::Criterion,
 };
-use holdpoint_runtime::mirror::{from_wire, to_wire};
+use holdpoint_runtime::{
+    mirror::{from_wire, to_wire},
+    path_rules,
+};
 use holdpoint_sandbox::{Command, Network, Profile, PropertyReport, RunLimits, Sandbox, Standby};
 use holdpoint_workspace::{Mirror, WorkspaceError};
 
@@ -21,9 +24,9 @@ use crate::{
     base_runs::BaseRuns,
     by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
     case,
-    changes::Changes,
+    changes::{self, Changes},
     checkpoint,
-    criterion::{NO_TESTS, Named, Subject, judged, not_run, plain},
+    criterion::{Judged, NAMES_SHOWN, NO_TESTS, Named, Subject, judged, not_run, plain},
     error::VerifyError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
@@ -208,6 +211,7 @@ impl VerifierWorkbench {
             },
         };
         runs.new_modules = changes.new_modules.clone();
+        runs.recipes = path_rules::recipes(mirror, &from_wire(base_tree), &changes::commands(request)).await?;
         runs.allowance = allowance;
         if let Some(turn) = turn {
             runs.ledger = TurnLedger::of(&self.settings.state_dir, turn);
@@ -328,6 +332,7 @@ async fn check(
         return plain(runs, subject, named).await;
     }
     let mut judged = judged(runs, subject, named).await?;
+    doubts.extend(renamed(subject, named, &judged));
     if named.is_guard {
         let shows_nothing = judged.report.result.verdict == Verdict::Pass && judged.first.read.ran_no_test();
         let text = format!("guard {}: {NO_TESTS}", named.id);
@@ -342,6 +347,21 @@ async fn check(
         Box::pin(mutants::tried(runs, subject, named, &mut judged)).await?;
     }
     Ok(judged.report)
+}
+
+/// What is doubted where tests of the base are gone under their names, and as many others came.
+fn renamed(subject: &Subject<'_>, named: Named<'_>, judged: &Judged) -> Option<Doubt> {
+    let base = judged.base.as_ref().filter(|_| judged.report.result.verdict == Verdict::Pass);
+    let base = base.filter(|_| !subject.changes.tests_named())?;
+    let gone = checks::without_their_names(&base.read, &judged.first.read, &subject.changes.changed_names);
+    let shown: Vec<&str> = gone.iter().map(String::as_str).take(NAMES_SHOWN).collect();
+    let more = if gone.len() > NAMES_SHOWN { ", …" } else { "" };
+    let text = format!(
+        "{}: tests of the base are gone, and as many others came; they are green where they are put back: {}{more}",
+        named.id,
+        shown.join(", ")
+    );
+    (!gone.is_empty()).then_some(Doubt { blocking: false, text })
 }
 
 /// What is noted in a ledger; `None`: nothing ran.

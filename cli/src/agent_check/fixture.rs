@@ -168,6 +168,8 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
         checkpoints: Vec::new(),
         prepare: None,
         scope: vec!["greeting".to_owned()],
+        new_tests: Vec::new(),
+        changed_tests: Vec::new(),
         protected: Vec::new(),
         covenant: "AGENTS.md".to_owned(),
         clarifications: Vec::new(),

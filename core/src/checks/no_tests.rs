@@ -25,7 +25,7 @@ impl JudgedRun {
     /// not understood is one that found none of what it was asked for.
     fn had_nothing(&self, none_was_changed: bool) -> bool {
         match &self.counts {
-            Some(counts) => counts.ran_none() && self.outcome.0 != Verdict::Inconclusive,
+            Some(counts) => counts.found_none() && self.outcome.0 != Verdict::Inconclusive,
             None => none_was_changed && self.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode)),
         }
     }
@@ -85,6 +85,19 @@ mod tests {
         let fewer = judged(&none, &go(0, SOME), None, false);
         assert_eq!(fewer.reason, Some(CriterionReason::FewerTests), "the base had some");
         assert_eq!(run("make", 0, "built\n").alone().0, Verdict::Pass, "no runner is there");
+    }
+
+    #[test]
+    fn a_runner_of_a_recipe_has_to_show_its_end() {
+        let ended = run("npm test", 0, "  range\n    \u{2714} has its ends\n");
+        assert_eq!(
+            (ended.silent, ended.with_recipe("npm test\nmocha").silent),
+            (None, Some(crate::runners::Runner::Mocha))
+        );
+        let whole = run("npm test", 0, "  1 passing (2ms)\n");
+        assert_eq!(whole.with_recipe("npm test\nmocha").silent, None);
+        let other = run("npm test", 0, "built\n");
+        assert_eq!(other.with_recipe("npm test\nmocha | tee log").silent, None);
     }
 
     #[test]

@@ -38,6 +38,25 @@ fn the_way_a_check_ends_gives_its_verdict() {
 }
 
 #[test]
+fn only_tests_that_are_named_may_be_missing() {
+    let lost = |names: &[&str]| BTreeSet::from_iter(names.iter().map(|name| (*name).to_owned()));
+    let judgement = |names: &[&str]| CriterionJudgement::failed(Reason::FewerTests, lost(names));
+    let may_go = lost(&["test_b", "adds two"]);
+    for names in [&["tests/a.py::test_b"][..], &["test_b (t.T.test_b)", "a.test.js > adds two"]] {
+        let allowed = judgement(names).allowing(&may_go);
+        assert_eq!((allowed.verdict, allowed.difference), (Pass, Some(Reason::FewerTests)), "{names:?}");
+    }
+    for names in [&["tests/a.py::test_bb"][..], &["tests/a.py::my_test_b"], &["test_b", "test_c"], &[]] {
+        assert_eq!(judgement(names).allowing(&may_go), judgement(names), "{names:?}");
+    }
+    let (base, first) =
+        (run(0, &[("kept", true), ("test_b", true), ("c", true)]), run(0, &[("kept", true), ("d", true)]));
+    assert_eq!(Vec::from_iter(without_their_names(&base, &first, &may_go)), ["c"]);
+    let early = CriterionJudgement { ended_early: true, ..judgement(&["test_b"]) };
+    assert_eq!(early.clone().allowing(&may_go), early);
+}
+
+#[test]
 fn the_output_must_match_what_is_expected_as_well() {
     let expect = Regex::new("test result: ok").unwrap();
     assert_eq!(classify(exit(0), Some(&expect), "x\ntest result: ok. 1 passed"), (Pass, None));

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     checkpoint::{DocumentRef, GateDemands},
     facts::{BundleRef, Oid},
     ids::{ArtifactId, CriterionId, GateId, WaypointId, role},
-    plan::{Check, Criterion, Guard, Plan, TurnBudget},
+    plan::{Check, Criterion, Guard, Plan, TurnBudget, Waypoint},
     proposal::ProposalBounds,
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
@@ -22,6 +22,7 @@ use super::{Fresh, StepContext, checkpoints as settled, turns};
 use crate::{
     checkpoints,
     gates::{Duty, Gate},
+    paths,
     plan::WAYPOINTS_MAX,
 };
 
@@ -152,7 +153,7 @@ pub(super) fn build_request(
         title: cx.waypoint.title.clone(),
         goal: cx.waypoint.goal.clone(),
         criteria: cx.waypoint.criteria.clone(),
-        scope: cx.waypoint.scope.clone(),
+        scope: may_touch(cx.waypoint),
         protected: protected(cx),
         ignore: cx.flight.submitted.plan.ignore.clone(),
         sources: cx.flight.submitted.plan.sources.clone(),
@@ -175,6 +176,15 @@ pub(super) fn build_request(
         documents: documents(next, cx),
         conversation: None,
     }
+}
+
+/// All that a builder may touch, tests among it.
+fn may_touch(waypoint: &Waypoint) -> Vec<String> {
+    if waypoint.scope.is_empty() {
+        return Vec::new();
+    }
+    let changed = waypoint.changed_tests.iter().map(|text| paths::file_of_test(text).to_owned());
+    waypoint.scope.iter().chain(&waypoint.new_tests).cloned().chain(changed).collect()
 }
 
 /// What the waypoint depends on, as far as it landed.
@@ -285,6 +295,8 @@ pub(super) fn verify_request(
             checkpoints: settled::asked(&settled::demanded(next, gate, purpose, cx)),
             prepare: cx.flight.submitted.plan.prepare.clone(),
             scope: cx.waypoint.scope.clone(),
+            new_tests: cx.waypoint.new_tests.clone(),
+            changed_tests: cx.waypoint.changed_tests.clone(),
             protected: protected(cx),
             covenant: cx.flight.submitted.covenant.clone(),
             clarifications: Vec::new(),

@@ -64,6 +64,7 @@ const OWN_FOLDER: [&str; 6] = [
 pub struct Follow<F> {
     on_base: F,
     scripts: BTreeSet<String>,
+    lines: Vec<String>,
     to_read: VecDeque<File>,
     asked: BTreeSet<(String, Vec<String>)>,
 }
@@ -82,7 +83,8 @@ struct File {
 impl<F: Fn(&str) -> bool> Follow<F> {
     /// Begins with the shell lines of checks, guards and `prepare`. `on_base` knows the files of the base.
     pub fn new<'a>(commands: impl IntoIterator<Item = &'a String>, on_base: F) -> Self {
-        let mut follow = Self { on_base, scripts: BTreeSet::new(), to_read: VecDeque::new(), asked: BTreeSet::new() };
+        let (scripts, lines, to_read, asked) = (BTreeSet::new(), Vec::new(), VecDeque::new(), BTreeSet::new());
+        let mut follow = Self { on_base, scripts, lines, to_read, asked };
         for command in commands {
             follow.line(command, "", true, 0);
         }
@@ -106,6 +108,9 @@ impl<F: Fn(&str) -> bool> Follow<F> {
                 self.includes(&file, folder, text, targets);
                 for line in recipes::lines_of(&file.path, text, targets) {
                     self.line(&line, folder, file.own, depth);
+                    if file.own {
+                        self.lines.push(line);
+                    }
                 }
             }
             None if is_shell(&file.path, text) => {
@@ -122,6 +127,12 @@ impl<F: Fn(&str) -> bool> Follow<F> {
     #[must_use]
     pub fn into_scripts(self) -> BTreeSet<String> {
         self.scripts
+    }
+
+    /// The lines of recipes that the shell lines stand for, in the order in which they were read.
+    #[must_use]
+    pub fn into_lines(self) -> Vec<String> {
+        self.lines
     }
 
     /// What a Makefile or a justfile includes. Names are read from where the runner is started, or from the file's folder.
@@ -322,5 +333,26 @@ mod tests {
     #[test]
     fn the_product_that_a_script_starts_is_no_script() {
         assert!(!scripts("sh run-all").iter().any(|path| path.starts_with("app")));
+    }
+
+    #[test]
+    fn a_recipe_of_the_base_says_which_runner_a_line_runs() {
+        let manifest = r#"{"scripts": {"pretest": "tsc", "test": "jest --ci", "x": "sh ci/x.sh"}}"#;
+        let makefile = "check: unit\nunit:\n\tcd sub && npx mocha\n\tsh ci/x.sh\n";
+        let files = [("package.json", manifest), ("Makefile", makefile), ("ci/x.sh", "pytest\n")];
+        let lines = |command: &str| {
+            let command = command.to_owned();
+            let mut follow = Follow::new([&command], |path| files.iter().any(|(name, _)| *name == path));
+            while let Some(path) = follow.wanted() {
+                let text = files.iter().find(|(name, _)| *name == path).map(|(_, text)| *text);
+                follow.read(text);
+            }
+            follow.into_lines()
+        };
+        assert_eq!(lines("npm test"), ["tsc", "jest --ci"]);
+        assert_eq!(lines("make check"), ["cd sub && npx mocha", "sh ci/x.sh"], "a script may run the product as well");
+        assert!(lines("npx jest").is_empty());
+        let read_as = format!("npm test\n{}", lines("npm test").join("\n"));
+        assert_eq!(crate::runners::silent(&read_as, None), Some(crate::runners::Runner::Jest));
     }
 }

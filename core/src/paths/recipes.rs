@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::file_name;
+use super::{file_name, scripts};
 
 /// Recipes of one file that are read: more are a mistake, or meant to wear us out.
 const TARGETS_MAX: usize = 200;
@@ -24,6 +24,12 @@ pub(super) struct Call {
 /// The calls of task runners in simple commands.
 pub(super) fn calls(commands: &[Vec<String>]) -> Vec<Call> {
     commands.iter().filter_map(|words| call(words)).collect()
+}
+
+/// Whether a shell line asks a task runner for what a file of the tree says.
+#[must_use]
+pub fn asks_for_recipes(command: &str) -> bool {
+    !calls(&scripts::commands(command)).is_empty()
 }
 
 fn call(words: &[String]) -> Option<Call> {
@@ -167,5 +173,6 @@ mod tests {
         assert_eq!(call("npm t"), of(&["package.json"], &["pretest", "test", "posttest"]));
         assert_eq!(call("yarn run --silent lint"), of(&["package.json"], &["prelint", "lint", "postlint"]));
         assert_eq!(call("cargo test"), None);
+        assert!(asks_for_recipes("cd a && npm test") && !asks_for_recipes("npx jest"));
     }
 }

@@ -10,6 +10,11 @@ fn rules(scope: &[&str], protected: &[&str]) -> PathRules {
     PathRules::new(&owned(scope), &owned(protected)).unwrap()
 }
 
+fn with_tests(scope: &[&str], new: &[&str], may_change: &[&str]) -> PathRules {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    rules(scope, &[]).with_tests(&owned(new), &owned(may_change)).unwrap()
+}
+
 fn changed(path: &str) -> PathChange {
     let mode = Some("100644".to_owned());
     PathChange { path: path.to_owned(), status: ChangeStatus::Modified, old_mode: mode.clone(), new_mode: mode }
@@ -105,19 +110,7 @@ fn brackets_and_braces_are_a_pattern_and_stand_for_themselves_as_well() {
 }
 
 #[test]
-fn a_scope_names_a_test_whose_name_or_folder_has_brackets() {
-    for (scope, path, named) in [
-        ("app/[id].test.tsx", "app/[id].test.tsx", true),
-        ("app/\\[id\\].test.tsx", "app/[id].test.tsx", true),
-        ("app/[id].test.tsx", "app/i.test.tsx", false),
-        ("app/[id]/__tests__/**", "app/[id]/__tests__/a.tsx", true),
-        ("app/[id]/**", "app/[id]/__tests__/a.tsx", false),
-        ("{src,a/tests/b}/**", "src/x_test.py", false),
-        ("src/tests/**/x.rs", "src/tests/a/x.rs", true),
-        ("**/*.rs", "tests/x.rs", false),
-    ] {
-        assert_eq!(rules(&[scope], &[]).scope_names_test(path), named, "{scope} {path}");
-    }
+fn a_scope_is_of_tests_alone_where_every_glob_says_so() {
     assert!(rules(&["tests/[id]/**"], &[]).scope_is_tests());
     assert!(!rules(&["tests/[id]/**", "app/[id]/__tests__/**"], &[]).scope_is_tests(), "the pattern says little");
 }
@@ -298,26 +291,37 @@ fn tests_and_fixtures_are_listed_and_named() {
     {
         assert!(!is_test_path(path), "{path}");
     }
-    let table: &[(&[&str], &str, bool)] = &[
-        (&["tests/**"], "tests/it.rs", true),
-        (&["src/tests/a/**"], "src/tests/a/b.rs", true),
-        (&["**/it.rs"], "tests/it.rs", true),
-        (&["**"], "tests/it.rs", false),
-        (&[], "tests/it.rs", false),
-        (&["**/test_*.py"], "test_a.py", false),
-        (&["test_a.py"], "test_a.py", true),
-        (&["other/tests/**"], "tests/it.rs", false),
+    let table: &[(&[&str], &[&str], bool)] = &[
+        (&["tests/**"], &[], false),
+        (&["tests/it.rs"], &[], false),
+        (&[], &[], false),
+        (&["src/**"], &["tests/**"], true),
+        (&["src/**"], &["tests/it.rs"], true),
+        (&["src/**"], &["tests/other.rs"], false),
+        (&["tests/**"], &["tests/it.rs::works"], false),
     ];
-    for (scope, path, named) in table {
-        let judgement = judge(&[changed(path)], &rules(scope, &[]), &BTreeSet::new());
-        assert_eq!(judgement.tests, BTreeSet::from([(*path).to_owned()]));
-        assert_eq!(judgement.tests_named, *named, "{scope:?} {path}");
+    for (scope, may_change, named) in table {
+        let judgement = judge(&[changed("tests/it.rs")], &with_tests(scope, &[], may_change), &BTreeSet::new());
+        assert_eq!(judgement.tests, BTreeSet::from(["tests/it.rs".to_owned()]));
+        assert_eq!(judgement.tests_named, *named, "{scope:?} {may_change:?}");
     }
 }
 
 #[test]
+fn tests_may_be_added_and_changed_where_that_is_said_besides_the_scope() {
+    let rules = with_tests(&["src/**"], &["tests/**"], &["golden/a.txt", "more/test_a.py::test_b"]);
+    for path in ["src/a.py", "tests/test_a.py", "golden/a.txt", "more/test_a.py"] {
+        assert_eq!(broken(&rules, path), None, "{path}");
+    }
+    assert_eq!(broken(&rules, "tests/conftest.py"), Some(ViolationKind::Steering));
+    assert_eq!(broken(&rules, "golden/b.txt"), Some(ViolationKind::OutOfScope));
+    assert_eq!(rules.changed_names(), &BTreeSet::from(["test_b".to_owned()]));
+    assert!(rules.may_change_test("golden/a.txt") && !rules.may_change_test("more/test_a.py"));
+}
+
+#[test]
 fn without_changed_tests_none_is_named() {
-    let rules = rules(&["src/**", "tests/**"], &[]);
+    let rules = with_tests(&["src/**"], &[], &["tests/**"]);
     assert!(!judge(&[changed("src/lib.rs")], &rules, &BTreeSet::new()).tests_named);
     let both = judge(&[changed("tests/a.rs"), changed("src/x_test.py")], &rules, &BTreeSet::new());
     assert_eq!((both.tests.len(), both.tests_named), (2, false));

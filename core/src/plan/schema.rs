@@ -73,6 +73,8 @@ fn waypoint() -> Value {
         "tags": texts("Free words."),
         "metadata": {"type": "object"},
         "scope": texts("Globs of all paths that it may touch."),
+        "new_tests": texts("Globs of paths where tests may be added besides, also inside files that exist."),
+        "changed_tests": texts("Tests that exist and need not stay green as they are, or may go: globs, or file::name."),
         "protected": texts("Globs, in addition to the plan's."),
         "criteria": {"type": "array", "items": criterion()},
         "budget": object(json!({

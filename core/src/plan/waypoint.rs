@@ -32,6 +32,8 @@ pub(super) const WAYPOINT_KEYS: &[&str] = &[
     "tags",
     "metadata",
     "scope",
+    "new_tests",
+    "changed_tests",
     "protected",
     "criteria",
     "budget",
@@ -59,6 +61,8 @@ pub(super) fn read(
     let tags = fields.texts("tags", problems);
     let metadata = metadata(&fields, problems);
     let scope = fields.texts("scope", problems);
+    let new_tests = fields.texts("new_tests", problems);
+    let changed_tests = fields.texts("changed_tests", problems);
     let protected = fields.texts("protected", problems);
     let mut criteria = criteria(&fields, evidence, problems);
     let budget = turn_budget(&fields, problems);
@@ -79,6 +83,8 @@ pub(super) fn read(
         tags,
         metadata,
         scope,
+        new_tests,
+        changed_tests,
         protected,
         criteria,
         budget,

@@ -91,7 +91,7 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
     let mut reasons = criteria.iter().filter(|c| c.verdict != Verdict::Pass).filter_map(|c| c.reason);
     match reasons.next() {
         Some(Reason::TestsWeakened | Reason::FewerTests | Reason::MoreSkipped) => {
-            "tests of the base were changed or left out: name their files in `scope` if they should change, or say in the \
+            "tests of the base were changed or left out: name them in `changed_tests` if they should change, or say in the \
              goal that they stay as they are"
         }
         Some(Reason::NoTests) => {
@@ -191,10 +191,10 @@ mod tests {
             |verdict, reason| CriterionResult { id: "c".parse().unwrap(), verdict, reason, evidence: Vec::new() };
         let green = result(Verdict::Pass, Some(Reason::Timeout));
         let weakened = result(Verdict::Fail, Some(Reason::TestsWeakened));
-        assert!(after_verdicts(&[green, weakened]).contains("`scope`"));
+        assert!(after_verdicts(&[green, weakened]).contains("`changed_tests`"));
         assert!(after_verdicts(&[result(Verdict::Inconclusive, Some(Reason::Timeout))]).contains("`timeout`"));
         assert!(after_verdicts(&[]).starts_with("read the failing criteria"));
-        assert!(after_guards(&[result(Verdict::Fail, Some(Reason::FewerTests))]).contains("`scope`"));
+        assert!(after_guards(&[result(Verdict::Fail, Some(Reason::FewerTests))]).contains("`changed_tests`"));
         assert!(after_guards(&[result(Verdict::Fail, Some(Reason::ExitCode))]).starts_with("a guard that held"));
     }
 

@@ -31,6 +31,8 @@ pub fn children(
         Some(Waypoint {
             depends_on: one.depends_on.iter().filter_map(|key| named.get(key).cloned()).collect(),
             scope: scope.clone(),
+            new_tests: parent.new_tests.clone(),
+            changed_tests: parent.changed_tests.clone(),
             protected: parent.protected.clone(),
             tags: parent.tags.clone(),
             metadata: parent.metadata.clone(),
@@ -53,6 +55,8 @@ pub(super) fn planned(one: &ProposedWaypoint, id: WaypointId) -> Waypoint {
         tags: Vec::new(),
         metadata: BTreeMap::new(),
         scope: one.scope.clone(),
+        new_tests: Vec::new(),
+        changed_tests: Vec::new(),
         protected: Vec::new(),
         criteria: one.criteria.clone(),
         budget: TurnBudget::default(),

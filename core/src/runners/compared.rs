@@ -46,8 +46,9 @@ pub fn ended_early(base: Option<&TestCounts>, now: &TestCounts) -> bool {
     now.by_runner.iter().any(|(runner, tally)| tally.unended > 0 && !on_base(runner))
 }
 
-/// Tests of the base, by name, that ran in none of the runs `now`: the first of them is the run that is judged. A test
-/// that went to another file or module under its own name is not missing. Where names are not known, nothing is.
+/// Tests of the base, by name, that did not run in `now[0]`, which is judged. A test that went to another file or module under its
+/// own name is not missing. Nor is one that is green in another of the runs, where as many others came: it may have another name
+/// now. Where names are not known, nothing is.
 #[must_use]
 pub fn missing(base: &TestCounts, now: &[&TestCounts]) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
@@ -58,14 +59,20 @@ pub fn missing(base: &TestCounts, now: &[&TestCounts]) -> BTreeSet<String> {
         let others: Vec<TestNames> = now.iter().skip(1).filter_map(of).collect();
         // A file of Node's that failed as a whole could not be loaded: what it is now are its tests.
         let loaded = |name: &&String| *runner != Runner::NodeTest || !node::is_file(name) || base.green.contains(*name);
+        let mut put_back = BTreeSet::new();
         for name in all(base).filter(loaded) {
-            if has(&first, name) || others.iter().any(|other| other.green.contains(name)) {
+            if has(&first, name) {
                 continue;
             }
             match moved.get_mut(&leaf(*runner, name)).filter(|left| **left > 0) {
                 Some(left) => *left -= 1,
+                None if others.iter().any(|other| other.green.contains(name)) => drop(put_back.insert(name.clone())),
                 None => drop(missing.insert(name.clone())),
             }
+        }
+        let came: u64 = moved.values().sum();
+        if came != put_back.len() as u64 {
+            missing.append(&mut put_back);
         }
     }
     missing
@@ -201,9 +208,11 @@ mod tests {
         let first = counts(Runner::CargoTest, &["a::tests::easy", "a::tests::trivial", "a::tests::more"], &[]);
         let lost = |now: &[&TestCounts]| missing(&base, now).into_iter().collect::<Vec<_>>();
         assert_eq!(lost(&[&first]), ["a::tests::hard", "a::tests::red"]);
-        // Put back with the tests of the base, and green there.
+        // Put back with the tests of the base, and green there: as many others may be the same under another name, more may not.
         let composed = counts(Runner::CargoTest, &["a::tests::hard", "a::tests::easy"], &["a::tests::red"]);
-        assert_eq!(lost(&[&first, &composed]), ["a::tests::red"]);
+        assert_eq!(lost(&[&first, &composed]), ["a::tests::hard", "a::tests::red"]);
+        let renamed = counts(Runner::CargoTest, &["a::tests::easy", "a::tests::difficult"], &[]);
+        assert_eq!(lost(&[&renamed, &composed]), ["a::tests::red"]);
         let nameless = TestCounts { by_runner: BTreeMap::from([(Runner::CargoTest, Tally::default())]) };
         assert!(lost(&[&nameless]).is_empty(), "without names only the counts speak");
     }

@@ -8,7 +8,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut tests = Tally::default();
     let mut seen = Seen::default();
     let mut pending: Vec<(&str, &str)> = Vec::new();
-    let mut found = lines.iter().any(|line| *line == "no packages to test");
+    let mut found = lines.contains(&"no packages to test");
     let mut verbose = false;
     for line in lines {
         // Without `-v` failures are printed with their names as well, and nothing else is.

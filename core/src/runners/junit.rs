@@ -27,7 +27,8 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
             let all: u64 = counts.split(',').next().and_then(|number| number.parse().ok()).unwrap_or(0);
             let (failed, skipped) = (count("Failures: ").saturating_add(count("Errors: ")), count("Skipped: "));
             add(&mut tally, all, failed, skipped);
-        } else if let Some((all, rest)) = text.split_once(" tests completed, ").or(text.split_once(" test completed, "))
+        } else if let Some((all, rest)) =
+            text.split_once(" tests completed, ").or_else(|| text.split_once(" test completed, "))
         {
             // Gradle's, which prints it where something failed.
             ended += u64::from(begun > ended);

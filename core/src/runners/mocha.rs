@@ -27,7 +27,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
             let text = line.trim_start();
             let indent = line.len() - text.len();
             if let Some((outcome, name)) = test(text).filter(|_| indent > 0) {
-                // A tree begins anew: another run of mocha.
+                // Another tree begins: mocha runs once more.
                 explains &= outcome == Outcome::Red;
                 if !explains {
                     suites.retain(|(at, _)| *at < indent);

@@ -1,11 +1,11 @@
-//! Reports in JUnit's XML, which surefire, Gradle and GoogleTest write and others can: counts and names of one run.
+//! Reports in JUnit's XML, which surefire, Gradle, pytest and GoogleTest write and others can: counts and names of one run.
 
 use roxmltree::{Document, Node};
 
-use super::{Tally, lines::Seen};
+use super::{Runner, Tally, lines::Seen};
 
 /// Reads all reports of one runner. One that cannot be read has no tests.
-pub(super) fn read(texts: &[String]) -> Option<Tally> {
+pub(super) fn read(runner: Runner, texts: &[String]) -> Option<Tally> {
     let documents: Vec<Document<'_>> = texts.iter().filter_map(|text| Document::parse(text).ok()).collect();
     let mut tally = Tally::default();
     let mut seen = Seen::default();
@@ -13,7 +13,7 @@ pub(super) fn read(texts: &[String]) -> Option<Tally> {
     for document in &documents {
         found |= matches!(document.root_element().tag_name().name(), "testsuite" | "testsuites");
         for case in document.descendants().filter(|node| node.has_tag_name("testcase")) {
-            let Some(name) = name(case) else { continue };
+            let Some(name) = name(runner, case) else { continue };
             let has = |tags: &[&str]| case.children().any(|child| tags.contains(&child.tag_name().name()));
             if has(&["failure", "error"]) {
                 tally.failed += 1;
@@ -32,12 +32,18 @@ pub(super) fn read(texts: &[String]) -> Option<Tally> {
 }
 
 /// A test's class and name. GoogleTest's list of tests has the same form, without classes.
-fn name(case: Node<'_, '_>) -> Option<String> {
-    Some(format!("{}.{}", case.attribute("classname")?, case.attribute("name")?))
+fn name(runner: Runner, case: Node<'_, '_>) -> Option<String> {
+    let between = if runner == Runner::Pytest { "::" } else { "." };
+    Some(format!("{}{between}{}", case.attribute("classname")?, case.attribute("name")?))
 }
 
-/// What was printed and what was reported of the same runs: red in either is red, and the smaller count holds.
-pub(super) fn both(printed: Tally, reported: Tally) -> Tally {
+/// What was printed and what was reported of the same runs: red in either is red, and the smaller count holds. Of several runs of
+/// pytest the last one alone is reported: that has names where there was one, and is nothing where there were several.
+pub(super) fn both(runner: Runner, printed: Tally, reported: Tally) -> Tally {
+    if runner == Runner::Pytest {
+        let one = (printed.passed, printed.failed) == (reported.passed, reported.failed) && !printed.uncollected;
+        return Tally { names: printed.names.or_else(|| reported.names.filter(|_| one)), ..printed };
+    }
     let passed = printed.passed.min(reported.passed);
     let failed = printed.failed.max(reported.failed);
     Tally {

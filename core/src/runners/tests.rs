@@ -118,7 +118,6 @@ fn a_run_of_no_test_is_known_as_such_for_every_runner() {
         ("pytest -k none", recorded!("pytest_deselected")),
         ("pytest", recorded!("pytest_none")),
         ("python3 -m unittest", recorded!("unittest_none")),
-        ("python3 -m unittest tests.test_backoff", recorded!("unittest_absent")),
         (
             "go test -run X ./a",
             "testing: warning: no tests to run\nPASS\nok  \texample.com/a\t0.002s [no tests to run]\n",
@@ -126,7 +125,7 @@ fn a_run_of_no_test_is_known_as_such_for_every_runner() {
         ("go test ./b", "?   \texample.com/b\t[no test files]\n"),
         ("go test ./...", "go: warning: \"./...\" matched no packages\nno packages to test\n"),
         ("node --test", "\u{2139} tests 0\n\u{2139} suites 0\n\u{2139} pass 0\n\u{2139} fail 0\n"),
-        ("node --test test/new.test.js", "Could not find '/work/test/new.test.js'\n"),
+        ("node --test test/new.test.js", "Could not find '/tree/test/new.test.js'\n"),
         ("npx jest -t nothing", recorded!("jest_none")),
         ("npx jest none", recorded!("jest_absent")),
         ("npx vitest run -t nothing", recorded!("vitest_none")),
@@ -143,6 +142,8 @@ fn a_run_of_no_test_is_known_as_such_for_every_runner() {
         let read = counts(command, output).unwrap_or_else(|| panic!("{command}: not understood\n{output}"));
         assert!(read.ran_none(), "{command}: {read:?}");
     }
+    let absent = counts("python3 -m unittest tests.test_backoff", recorded!("unittest_absent")).unwrap();
+    assert!(absent.found_none() && !absent.ran_none(), "it reports a failure: {absent:?}");
     for output in [recorded!("cargo_ok"), recorded!("pytest_collect"), recorded!("mocha_fail"), recorded!("maven_ok")] {
         assert!(!counts("make", output).unwrap().ran_none(), "{output}");
     }
@@ -152,7 +153,7 @@ fn a_run_of_no_test_is_known_as_such_for_every_runner() {
 fn a_runner_that_began_and_did_not_end_is_seen() {
     for (command, output) in [
         ("cargo test", "running 3 tests\ntest a ... ok\n"),
-        ("ctest", "Test project /work/build\n    Start 1: Area.Product\n"),
+        ("ctest", "Test project /tree/build\n    Start 1: Area.Product\n"),
         ("build/geo_tests", "[==========] Running 3 tests from 1 test suite.\n[ RUN      ] Area.Product\n"),
         ("mvn -B test", "[INFO]  T E S T S\n[INFO] Running shop.CartTest\n"),
     ] {
@@ -176,6 +177,15 @@ fn reports_have_names_and_only_take_away() {
     let both = with_reports(printed.clone(), &junit).unwrap();
     assert_eq!((both.total().run, both.total().red), (2, 1), "the smaller count, and red in either");
     assert_eq!(with_reports(printed.clone(), &of(Runner::Junit, "<testsuite")), printed, "what is none says nothing");
+    let printed = counts("pytest", recorded!("pytest_quiet"));
+    let cases: String = (0..7).map(|n| format!("<testcase classname=\"tests.test_a.T\" name=\"test_{n}\"/>")).collect();
+    let skipped = "<testcase classname=\"a\" name=\"s\"><skipped/></testcase>".repeat(2);
+    let named = |cases: &str| {
+        let texts = of(Runner::Pytest, &format!("<testsuites><testsuite>{cases}{skipped}</testsuite></testsuites>"));
+        with_reports(printed.clone(), &texts).unwrap().by_runner[&Runner::Pytest].names.clone()
+    };
+    assert!(named(&cases).unwrap().green.contains("tests.test_a.T::test_3"));
+    assert_eq!(named(&cases[..cases.len() / 7]), None, "another run of pytest printed more");
     let listed = with_reports(None, &of(Runner::GoogleTest, include_str!("fixtures/gtest_list.xml"))).unwrap();
     assert_eq!(listed.total().run, 0, "a list of tests is no run of them");
 }

@@ -57,7 +57,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     found.then(|| {
         let tally = seen.complete(tally);
         let less = |count: u64| count.saturating_sub(absent);
-        let red = less(tally.red.max(headed).max(marks));
+        let red = tally.red.max(headed).max(marks);
         let uncollected = tally.uncollected && less(tally.failed) > 0;
         Tally { run: less(tally.run), failed: less(tally.failed), red, uncollected, ..tally }
     })

@@ -54,6 +54,12 @@ artifact! {
         prepare: Option<String>,
         /// The waypoint's scope, for the path rules.
         scope: Vec<String>,
+        /// Globs of paths where tests may be added besides, also inside files that exist.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        new_tests: Vec<String>,
+        /// Tests that exist and need not stay green as they are on the base, or may go: globs of files, or `file::name`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed_tests: Vec<String>,
         /// Protected globs of plan and waypoint.
         protected: Vec<String>,
         /// The guidance document, a steering file.

@@ -74,6 +74,9 @@ impl Case {
         let mut waypoint = json!({"id": self.id, "title": self.what, "goal": self.what, "criteria": [criterion]});
         if !self.scope.is_empty() {
             waypoint["scope"] = json!(self.scope);
+            // A case that names tests in its scope means that they may change.
+            let tests = |glob: &&&str| ["/tests/", "golden.txt"].iter().any(|part| format!("/{glob}").contains(part));
+            waypoint["changed_tests"] = json!(self.scope.iter().filter(tests).collect::<Vec<_>>());
         }
         if !self.protected.is_empty() {
             waypoint["protected"] = json!(self.protected);

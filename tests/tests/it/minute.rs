@@ -26,7 +26,7 @@ fn a_weakened_test_is_told_in_words_with_the_line_that_says_so_and_the_attempt_s
         "$ python3 -m unittest",
         "| FAIL: test_negative",
         "File \"tests/test_add.py\"",
-        "name their files in `scope`",
+        "name them in `changed_tests`",
     ] {
         assert!(run.stderr.contains(said), "{said} in {}", run.stderr);
     }

@@ -14,6 +14,7 @@ waypoints:
     title: Values have a limit
     goal: "Add `limit` to `calc.py`, with tests: at most 9."
     scope: ["calc.py", "tests/**"]
+    changed_tests: ["tests/**"]
     criteria:
       - {id: unit, check: "python3 -m unittest discover -s tests -t .", mutants: 3}
 "#;

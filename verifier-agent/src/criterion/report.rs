@@ -175,7 +175,7 @@ fn difference(
         _ => format!("not green with the tests as on the base: {lost}"),
     };
     let counts = judgement.verdict == Verdict::Pass;
-    Some(if counts { format!("the scope names the changed tests, so this does not count: {text}") } else { text })
+    Some(if counts { format!("`changed_tests` names these tests, so this does not count: {text}") } else { text })
 }
 
 fn uncollected(ran: &Ran) -> bool {

@@ -1,5 +1,5 @@
-//! Has the processes of Node's test files say when they are ended before their tests, and the process that starts them what
-//! becomes of each test.
+//! Has the processes of Node's test files say when they are ended before their tests, the process that starts them what becomes
+//! of each test, and Jest and Vitest print names.
 
 use std::{
     collections::BTreeMap,
@@ -16,15 +16,16 @@ const STARTER: &str = include_str!("node.sh");
 /// What tells the observer of tests, and what prints besides what would be printed without it.
 const OBSERVER: &str = include_str!("node_observer.cjs");
 const SHOWN: &str = include_str!("node_shown.cjs");
-/// Programs that start Node's test runner without naming it.
-const STARTERS: [&str; 5] = ["npm", "npx", "pnpm", "yarn", "corepack"];
+/// Programs that start Node's test runner without naming it, and test runners that are programs of Node's.
+const STARTERS: [&str; 8] = ["npm", "npx", "pnpm", "yarn", "corepack", "jest", "vitest", "mocha"];
 /// Names options to every Node process.
 const VARIABLE: &str = "NODE_OPTIONS";
 
-/// Whether a shell line may run `node --test`.
+/// Whether a shell line may run tests with Node.
 pub(crate) fn may_test(command: &str) -> bool {
     let mut words = command.split(super::SEPARATORS);
-    command.contains("--test") && command.contains("node") || words.any(|word| STARTERS.contains(&word))
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    command.contains("--test") && command.contains("node") || words.any(|word| STARTERS.contains(&name(word).as_str()))
 }
 
 /// Whether a shell line names `node --test`, which an observer can hear.
@@ -70,9 +71,13 @@ mod tests {
 
     #[test]
     fn only_lines_that_may_run_nodes_tests_load_it() {
-        for command in
-            ["node --test", "cd a && node --import x --test b.js", "npm test", "sh -c 'npx tsc && node --test'"]
-        {
+        for command in [
+            "node --test",
+            "cd a && node --import x --test b.js",
+            "npm test",
+            "sh -c 'npx tsc && node --test'",
+            "a/bin/jest",
+        ] {
             assert!(may_test(command), "{command}");
         }
         for command in ["node build.js", "cargo test", "python3 -m pytest", "grep -q npmrc a"] {
@@ -84,6 +89,27 @@ mod tests {
     fn lines_are_heard_that_name_the_runner_itself() {
         assert!(names_tests("node --test") && names_tests("cd a && node --import x --test b.js | tail"));
         assert!(!names_tests("npm test") && !names_tests("node build.js") && !names_tests("node --test-only a.js"));
+    }
+
+    #[test]
+    fn only_jest_and_vitest_are_asked_for_names() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut env = BTreeMap::new();
+        load_first(&temp.path().join("module"), &mut env).unwrap();
+        for (program, words, asked) in [
+            ("jest.js", &["test/a.test.js"][..], &["--verbose", "test/a.test.js"][..]),
+            ("jest.js", &["--json"], &["--json"]),
+            ("vitest.mjs", &["run", "-t", "x"], &["run", "-t", "x", "--reporter=verbose"]),
+            ("vitest.mjs", &["run", "--reporter=dot"], &["run", "--reporter=dot"]),
+            ("vitest.mjs", &["list"], &["list"]),
+            ("mocha.js", &["test"], &["test"]),
+        ] {
+            let script = temp.path().join(program);
+            std::fs::write(&script, "console.log(process.argv.slice(2).join('\\n'));").unwrap();
+            let ended = std::process::Command::new("node").arg(&script).args(words).envs(&env).output().unwrap();
+            let printed = String::from_utf8(ended.stdout).unwrap();
+            assert_eq!(printed.lines().collect::<Vec<_>>(), asked, "{program} {words:?}");
+        }
     }
 
     #[test]

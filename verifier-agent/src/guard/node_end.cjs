@@ -1,4 +1,4 @@
-// Holdpoint's: says when the process of a test file of `node --test` is ended with 0 before its tests have come to their end.
+// Holdpoint's: has Jest and Vitest print the names of tests, and says when the process of a test file of `node --test` is ended with 0 before its tests have come to their end.
 //
 // `node --test` reports such a file as passed, with the tests that it had come to. Loaded into every Node process of a check;
 // only that of a test file is looked at, and what it starts does not load this.
@@ -25,4 +25,16 @@ function look() {
   };
 }
 
+/** Without names a test that went is not missed where another came. */
+function name() {
+  const [, main = '', ...words] = process.argv;
+  const asked = (pattern) => words.some((word) => pattern.test(word));
+  if (/(^|\/)jest(\.js)?$/.test(main) && !asked(/^--(verbose|no-verbose|silent|json|reporters|listTests|showConfig|init|version|help|watch)/)) {
+    process.argv.splice(2, 0, '--verbose');
+  } else if (/(^|\/)vitest(\.mjs)?$/.test(main) && !asked(/^(--(reporter|version|help|watch|ui|api)|bench$|list$|init$|related$|typecheck$)/)) {
+    process.argv.push('--reporter=verbose');
+  }
+}
+
+if (isMainThread) name();
 if (isMainThread && process.env.NODE_TEST_CONTEXT) look();

@@ -54,12 +54,13 @@ pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
     if let Ended::Exited(code) = ended { Some(code) } else { None }
 }
 
-/// What a run says by itself.
-pub(super) fn read(command: &str, expect: Option<&Regex>, left: &Left) -> JudgedRun {
+/// What a run says by itself; `recipe`: its command with the recipes that this stands for.
+pub(super) fn read(command: &str, recipe: &str, expect: Option<&Regex>, left: &Left) -> JudgedRun {
     let outcome = &left.outcome;
     let whole = outcome.ended != Ended::OutputLimit;
     let text = left.places.named(evidence::text(outcome));
-    JudgedRun::read(command, end_of(outcome.ended), expect, &text, whole)
+    let read = JudgedRun::read(command, end_of(outcome.ended), expect, &text, whole).reported(command, &left.reports);
+    if whole { read.with_recipe(recipe) } else { read }
 }
 
 /// How a program ended, for the core's rules.

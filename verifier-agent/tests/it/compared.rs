@@ -94,6 +94,9 @@ async fn expectation_bent_to_the_product_is_found() {
 
     let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
     request.scope = vec!["calc.py".to_owned(), "tests/**".to_owned()];
+    let in_scope = rig.verify(&request).await;
+    assert_eq!(only(&in_scope), (Fail, Some(Reason::TestsWeakened)), "a scope lets one add tests");
+    request.changed_tests = vec!["tests/test_calc.py".to_owned()];
     let named = rig.verify(&request).await;
     assert_eq!((only(&named), tested(&named)), ((Pass, None), vec![Handoff, TestsAsOnBase]));
     assert!(named.criteria[0].note.as_deref().unwrap().contains("does not count"));
@@ -164,7 +167,7 @@ async fn product_that_ends_the_runner_is_found_where_the_base_counts_nothing() {
 }
 
 #[tokio::test]
-async fn product_that_ends_the_runner_is_found_though_the_scope_names_the_tests() {
+async fn product_that_ends_the_runner_is_found_though_the_tests_may_change() {
     let rig = rig().await;
     let more = format!("{TESTS}# one more line\n");
     let early = format!("{PRODUCT}\nimport os\nos._exit(0)\n");
@@ -172,6 +175,7 @@ async fn product_that_ends_the_runner_is_found_though_the_scope_names_the_tests(
     for command in [UNITTEST, QUIET, "sh -c 'python3 -m unittest discover -s tests'"] {
         let mut request = rig.request(&commit, vec![criterion("only", check(command))]).await;
         request.scope = vec!["calc.py".to_owned(), "tests/**".to_owned()];
+        request.changed_tests = vec!["tests/**".to_owned()];
         assert_eq!(only(&rig.verify(&request).await), (Fail, Some(Reason::FewerTests)), "{command}");
     }
 }
@@ -210,7 +214,7 @@ async fn guards_are_compared_like_criteria() {
 }
 
 #[tokio::test]
-async fn only_tests_that_the_scope_names_are_taken_as_handed_off() {
+async fn only_tests_that_may_change_are_taken_as_handed_off() {
     let other =
         "import unittest\n\nclass Other(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(1, 1)\n";
     let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", TESTS), ("tests/test_other.py", other)]).await;
@@ -225,9 +229,11 @@ async fn only_tests_that_the_scope_names_are_taken_as_handed_off() {
         ])
         .await;
     let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
-    request.scope = vec!["**".to_owned(), "tests/test_calc.py".to_owned()];
+    request.changed_tests = vec!["tests/test_calc.py".to_owned()];
     assert_eq!(only(&rig.verify(&request).await), (Pass, None));
-    request.scope = vec!["**".to_owned(), "tests/test_other.py".to_owned()];
+    request.changed_tests = vec!["tests/test_calc.py::test_add".to_owned()];
+    assert_eq!(only(&rig.verify(&request).await), (Pass, None));
+    request.changed_tests = vec!["tests/test_other.py".to_owned()];
     assert_eq!(only(&rig.verify(&request).await), (Fail, Some(Reason::TestsWeakened)));
 }
 

@@ -10,6 +10,7 @@ mod imports;
 mod judges;
 mod levels;
 mod mutants;
+mod no_tests;
 mod observed;
 mod observed_cargo;
 mod observed_go;

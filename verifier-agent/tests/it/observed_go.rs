@@ -27,7 +27,7 @@ const REPORT: &str = "=== RUN   TestAdd\\n--- PASS: TestAdd (0.00s)\\n=== RUN   
     --- PASS: TestTwice (0.00s)\\n    --- PASS: TestTwice/of_two (0.00s)\\nPASS\\n";
 
 /// The go that `cargo xtask tools` gets.
-fn with_go(settings: &mut VerifierSettings) {
+pub(crate) fn with_go(settings: &mut VerifierSettings) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/go");
     assert!(folder.join("first/go").exists(), "there is no go: run `cargo xtask tools`");
     let folder = folder.canonicalize().unwrap();

@@ -135,6 +135,8 @@ impl Rig {
                 evidence: Vec::new(),
                 prepare: None,
                 scope: Vec::new(),
+                new_tests: Vec::new(),
+                changed_tests: Vec::new(),
                 protected: Vec::new(),
                 covenant: "AGENTS.md".to_owned(),
                 clarifications: Vec::new(),

@@ -56,6 +56,8 @@ pub(crate) fn waypoint(name: &str, depends_on: &[&str]) -> Waypoint {
         tags: Vec::new(),
         metadata: BTreeMap::new(),
         scope: Vec::new(),
+        new_tests: Vec::new(),
+        changed_tests: Vec::new(),
         protected: Vec::new(),
         criteria: vec![criterion("unit", Some(check(false)))],
         budget: TurnBudget::default(),

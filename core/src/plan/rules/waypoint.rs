@@ -14,7 +14,7 @@ use super::{
     },
     PlanProblems, Workflows, budgets, over_http, unique,
 };
-use crate::runners;
+use crate::{paths, runners};
 
 pub(super) fn check(
     at: At<'_>,
@@ -44,6 +44,9 @@ pub(super) fn check(
         }
     }
     found.globs(at.key("scope"), "scope", &waypoint.scope);
+    found.globs(at.key("new_tests"), "new_tests", &waypoint.new_tests);
+    let files = waypoint.changed_tests.iter().map(|text| paths::file_of_test(text).to_owned());
+    found.globs(at.key("changed_tests"), "changed_tests", &files.collect::<Vec<_>>());
     found.globs(at.key("protected"), "protected", &waypoint.protected);
     if let Some(max_reworks) = waypoint.max_reworks {
         found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);

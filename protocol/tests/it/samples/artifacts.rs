@@ -85,6 +85,8 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             }],
             prepare: Some("cargo fetch --locked".to_owned()),
             scope: vec!["src/**".to_owned()],
+            new_tests: vec!["tests/**".to_owned()],
+            changed_tests: vec!["tests/it.rs::waits".to_owned()],
             protected: vec!["tests/golden/**".to_owned()],
             covenant: "AGENTS.md".to_owned(),
             clarifications: vec![clarified()],

@@ -340,6 +340,8 @@ pub(super) fn waypoint() -> Waypoint {
         tags: vec!["network".to_owned()],
         metadata: [("risk".to_owned(), serde_json::json!(2))].into(),
         scope: vec!["src/**".to_owned()],
+        new_tests: vec!["tests/**".to_owned()],
+        changed_tests: vec!["tests/it.rs::waits".to_owned()],
         protected: vec!["src/wire.rs".to_owned()],
         criteria: criteria(),
         budget: turn_budget(),

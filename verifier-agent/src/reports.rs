@@ -1,0 +1,182 @@
+//! Reports in JUnit's XML that a run of a check leaves: Maven's and Gradle's in the tree, pytest's and GoogleTest's where they are
+//! asked for.
+//!
+//! The work under review wrote them. Only plain files that are newer than the run's begin are read, each of them and all of them
+//! up to a bound; what they say is read by `holdpoint_core::runners`.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::Read as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use holdpoint_core::runners::{ReportTexts, Runner};
+
+use crate::{error::VerifyError, folder::make_dir};
+
+/// The longest report that is read, in bytes, and the most reports and entries of folders of one run.
+const REPORT_BYTES_MAX: u64 = 8 << 20;
+const REPORTS_MAX: usize = 4_000;
+const ENTRIES_MAX: usize = 200_000;
+/// Folders between the root of a tree and a report: modules of a project may lie deep.
+const DEPTH_MAX: usize = 10;
+/// Folders that hold reports, below those that build tools write to.
+const FOLDERS: [(&str, &str); 3] =
+    [("target", "surefire-reports"), ("target", "failsafe-reports"), ("build", "test-results")];
+/// Names the folder that GoogleTest writes to.
+const OF_GOOGLE: &str = "GTEST_OUTPUT";
+/// Has options of pytest.
+const OF_PYTEST: &str = "PYTEST_ADDOPTS";
+
+/// Where the reports of one run are.
+#[derive(Debug)]
+pub(crate) struct Reports {
+    folder: PathBuf,
+    begun: SystemTime,
+}
+
+impl Reports {
+    /// Has pytest and GoogleTest's programs write into a folder, which the run has to be able to write to.
+    pub(crate) fn asked_for(folder: &Path, env: &mut BTreeMap<String, String>) -> Result<Self, VerifyError> {
+        make_dir(folder)?;
+        // By the clock that files have: the system's is ahead of it by up to a tick.
+        let begun = fs::metadata(folder).and_then(|data| data.modified());
+        let begun = begun.map_err(VerifyError::io("look at", folder))?;
+        let reports = Self { folder: folder.to_owned(), begun };
+        env.insert(OF_GOOGLE.to_owned(), format!("xml:{}/", reports.google().display()));
+        // Of several runs of pytest the last one's stays.
+        let option = format!("--junitxml='{}'", reports.pytest().join("pytest.xml").display());
+        let before = env.remove(OF_PYTEST).map(|before| before + " ").unwrap_or_default();
+        env.insert(OF_PYTEST.to_owned(), before + &option);
+        Ok(reports)
+    }
+
+    /// Where the run writes to.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn google(&self) -> PathBuf {
+        self.folder.join("google")
+    }
+
+    fn pytest(&self) -> PathBuf {
+        self.folder.join("pytest")
+    }
+
+    /// What a run on the tree in `dir` left. Its programs have ended.
+    pub(crate) fn read(&self, dir: &Path) -> ReportTexts {
+        let mut search = Search { begun: self.begun, entries: 0, texts: Vec::new() };
+        search.folder(&self.google(), 1, true);
+        let google = std::mem::take(&mut search.texts);
+        search.folder(&self.pytest(), 1, true);
+        let pytest = std::mem::take(&mut search.texts);
+        search.folder(dir, DEPTH_MAX, false);
+        let all = [(Runner::GoogleTest, google), (Runner::Pytest, pytest), (Runner::Junit, search.texts)];
+        all.into_iter().filter(|(_, texts)| !texts.is_empty()).collect()
+    }
+}
+
+struct Search {
+    begun: SystemTime,
+    entries: usize,
+    texts: Vec<String>,
+}
+
+impl Search {
+    /// Looks below a folder. `reports`: its files are reports.
+    fn folder(&mut self, folder: &Path, depth: usize, reports: bool) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut paths: Vec<(PathBuf, fs::FileType)> = Vec::new();
+        for entry in entries.flatten() {
+            self.entries += 1;
+            if self.entries > ENTRIES_MAX {
+                return;
+            }
+            if let Ok(kind) = entry.file_type() {
+                paths.push((entry.path(), kind));
+            }
+        }
+        paths.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (path, kind) in paths {
+            if kind.is_dir() && depth > 1 && !is_left_out(&path) {
+                let reports = reports || is_of_reports(&path);
+                self.folder(&path, depth - 1, reports);
+            } else if kind.is_file() && reports && path.extension().is_some_and(|ending| ending == "xml") {
+                self.report(&path);
+            }
+        }
+    }
+
+    fn report(&mut self, path: &Path) {
+        // What became a link or a pipe since is not followed, and not waited for.
+        let flags = (nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK).bits();
+        let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return };
+        let fits = file.metadata().is_ok_and(|data| {
+            data.is_file()
+                && data.len() <= REPORT_BYTES_MAX
+                && data.modified().is_ok_and(|written| written > self.begun)
+        });
+        let mut text = String::new();
+        if fits && self.texts.len() < REPORTS_MAX && file.take(REPORT_BYTES_MAX).read_to_string(&mut text).is_ok() {
+            self.texts.push(text);
+        }
+    }
+}
+
+/// Folders of dependencies, in which nothing is of this run.
+fn is_left_out(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "node_modules" || name == ".git" || name == ".venv")
+}
+
+fn is_of_reports(path: &Path) -> bool {
+    FOLDERS.iter().any(|(above, name)| path.ends_with(Path::new(above).join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const REPORT: &str = "<testsuite><testcase classname=\"a.B\" name=\"c\"/></testsuite>";
+
+    fn put(path: &Path, written: SystemTime) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, REPORT).unwrap();
+        fs::File::options().append(true).open(path).unwrap().set_modified(written).unwrap();
+    }
+
+    #[test]
+    fn reports_of_this_run_are_read_wherever_build_tools_write_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let tree = temp.path().join("tree");
+        let mut env = BTreeMap::from([(OF_PYTEST.to_owned(), "-q".to_owned())]);
+        let reports = Reports::asked_for(&temp.path().join("reports"), &mut env).unwrap();
+        assert_eq!(env[OF_GOOGLE], format!("xml:{}/google/", reports.folder().display()));
+        assert_eq!(env[OF_PYTEST], format!("-q --junitxml='{}/pytest/pytest.xml'", reports.folder().display()));
+        for path in [
+            "target/surefire-reports/TEST-a.B.xml",
+            "sub/target/failsafe-reports/TEST-a.B.xml",
+            "sub/build/test-results/test/TEST-a.B.xml",
+            "other/TEST-a.B.xml",
+            "node_modules/x/target/surefire-reports/TEST-a.B.xml",
+        ] {
+            put(&tree.join(path), reports.begun + SECOND);
+        }
+        std::os::unix::fs::symlink(tree.join("other/TEST-a.B.xml"), tree.join("target/surefire-reports/link.xml"))
+            .unwrap();
+        put(&tree.join("target/surefire-reports/TEST-old.xml"), reports.begun);
+        put(&reports.google().join("t.xml"), reports.begun + SECOND);
+        put(&reports.pytest().join("pytest.xml"), reports.begun + SECOND);
+        let found = reports.read(&tree);
+        let number = |runner| found.get(&runner).map_or(0, Vec::len);
+        assert_eq!([Runner::Junit, Runner::GoogleTest, Runner::Pytest].map(number), [3, 1, 1]);
+        let later = Reports { begun: reports.begun + SECOND, ..reports };
+        assert!(later.read(&tree).is_empty(), "they are of an earlier run");
+    }
+}
