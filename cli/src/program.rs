@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use holdpoint_core::{over_http, plan::closest};
 use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
-use holdpoint_runtime::config::{Config, PRESETS, ProgramConfig, presets::UnflownAgent};
+use holdpoint_runtime::config::{AgentsConfig, Config, PRESETS, ProgramConfig, presets::UnflownAgent};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
 use crate::{failure::Failure, ready::Ready};
@@ -56,19 +56,8 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
 pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&ObjectId>) -> Result<(), Failure> {
     // A program with a `PATH` of its own is not checked.
     let finds_own = |program: &ProgramConfig| program.env.0.contains_key("PATH");
-    let named = |role: RoleId| match role.as_str() {
-        role::BUILDER => ("builder".to_owned(), "--builder".to_owned()),
-        role::REPAIR => ("repair agent".to_owned(), "--repair".to_owned()),
-        role::SOLO => ("one agent alone".to_owned(), "--builder".to_owned()),
-        _ => (format!("{role} agents"), format!("--agent {role}=")),
-    };
-    for (role, program) in config.agents.programs().filter(|(_, program)| program.dialect.is_plain()) {
-        if let Some(agent) = program.command.as_deref().and_then(UnflownAgent::of_command) {
-            let (who, flag) = named(role.clone());
-            return Err(unflown(&who, &flag, agent));
-        }
-    }
-    let programs = config.agents.programs().map(|(role, program)| (named(role), &program.command, finds_own(program)));
+    check_names(&config.agents)?;
+    let programs = config.agents.programs().map(|(role, program)| (named(&role), &program.command, finds_own(program)));
     let judge = (("judge".to_owned(), "--judge".to_owned()), &config.agents.verifier.judge, false);
     for ((who, flag), command, own_path) in programs.chain([judge]) {
         let Some(word) = command.as_deref().and_then(lookup::first_program) else { continue };
@@ -83,6 +72,35 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
         found.map_err(|lack| lacking(&who, &flag, word, lack))?;
     }
     Ok(())
+}
+
+/// Refuses an agent that people know by the name of a program that alone opens a terminal.
+fn check_names(agents: &AgentsConfig) -> Result<(), Failure> {
+    for (role, program) in agents.programs().filter(|(_, program)| program.dialect.is_plain()) {
+        if let Some(agent) = program.command.as_deref().and_then(UnflownAgent::of_command) {
+            let (who, flag) = named(&role);
+            let message = format!(
+                "the program of the {who}, {}, opens a terminal for a person, and turns have none",
+                agent.program
+            );
+            return Err(Failure::usage(
+                "program_interactive",
+                message,
+                format!("name it as `{}`", agent.instead(&flag)),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whose program a role's is, in words, and the flag that names it.
+fn named(role: &RoleId) -> (String, String) {
+    match role.as_str() {
+        role::BUILDER => ("builder".to_owned(), "--builder".to_owned()),
+        role::REPAIR => ("repair agent".to_owned(), "--repair".to_owned()),
+        role::SOLO => ("one agent alone".to_owned(), "--builder".to_owned()),
+        _ => (format!("{role} agents"), format!("--agent {role}=")),
+    }
 }
 
 /// What a command line certainly lacks on this machine: its program is in no folder of `PATH`. Paths are left to the run: the
@@ -111,12 +129,6 @@ async fn in_repository(word: &str, repo: &UserRepo, base: Option<&ObjectId>) -> 
         // A program that cannot be looked at is left to the turn.
         _ => Ok(()),
     }
-}
-
-fn unflown(who: &str, flag: &str, agent: &UnflownAgent) -> Failure {
-    let message =
-        format!("the program of the {who}, {}, opens a terminal for a person, and turns have none", agent.program);
-    Failure::usage("program_interactive", message, format!("name it as `{}`", agent.instead(flag)))
 }
 
 fn lacking(who: &str, flag: &str, word: &str, lack: Lack) -> Failure {
@@ -170,7 +182,23 @@ fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_runtime::config::Dialect;
+
     use super::*;
+
+    #[test]
+    fn a_known_agent_without_a_preset_is_refused_with_what_to_type_unless_its_dialect_is_named() {
+        let mut agents = AgentsConfig::default();
+        agents.builder.command = Some("goose".to_owned());
+        let refused = format!("{:?}", check_names(&agents).unwrap_err());
+        assert!(refused.contains("--builder 'goose acp' --dialect acp"), "{refused}");
+        agents.builder.dialect = Dialect::Acp;
+        assert!(check_names(&agents).is_ok(), "its person knows better");
+        for other in ["goose acp", "./goose", "claude"] {
+            agents.builder = ProgramConfig { command: Some(other.to_owned()), ..ProgramConfig::default() };
+            assert!(check_names(&agents).is_ok(), "{other}");
+        }
+    }
 
     #[test]
     fn a_program_beside_the_user_is_meant_where_it_stands_and_one_of_the_repository_is_not() {

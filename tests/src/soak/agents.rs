@@ -190,7 +190,11 @@ pub fn run(terms: &Terms) -> Result<(), String> {
 }
 
 fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String> {
-    let world = World::new(&[("kept", "kept\n"), (".holdpoint/handoff.yaml", IMPATIENT)]);
+    // At its first start an agent may get packages for longer than that.
+    let stalls = scenario.steps.iter().any(|step| step.starts_with("stall"));
+    let impatient = stalls.then_some((".holdpoint/handoff.yaml", IMPATIENT));
+    let files: Vec<_> = [("kept", "kept\n")].into_iter().chain(impatient).collect();
+    let world = World::new(&files);
     world.plan(&match scenario.calls {
         Some(calls) => format!("budget: {{tool_calls: 100, on_exceeded: degrade}}\n{}", limited(calls)),
         None => PLAN.to_owned(),
