@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use system::DEVICES;
 
 use crate::error::SandboxError;
-use crate::profile::{Network, Profile};
+use crate::profile::{Network, Overlaid, Profile, ShownTree};
 
 /// What a program sees of the file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +35,14 @@ pub(crate) struct Grant {
     #[serde(default)]
     pub(crate) real: Option<PathBuf>,
     pub(crate) kind: Kind,
+    /// What shows through it, where it takes the changes to other trees.
+    #[serde(default)]
+    pub(crate) over: Option<Overlaid>,
 }
 
 impl Grant {
     fn new(path: PathBuf, kind: Kind) -> Self {
-        Self { path, real: None, kind }
+        Self { path, real: None, kind, over: None }
     }
 
     /// Where it is on the machine.
@@ -50,10 +53,8 @@ impl Grant {
     /// The grant as the program finds it, with the tree `real` shown at `shown`.
     fn shown_at(self, real: &Path, shown: &Path) -> Self {
         match self.path.strip_prefix(real) {
-            Ok(rest) if rest.as_os_str().is_empty() => {
-                Self { path: shown.to_owned(), real: Some(self.path), kind: self.kind }
-            }
-            Ok(rest) => Self { path: shown.join(rest), real: Some(self.path.clone()), kind: self.kind },
+            Ok(rest) if rest.as_os_str().is_empty() => Self { path: shown.to_owned(), real: Some(self.path), ..self },
+            Ok(rest) => Self { path: shown.join(rest), real: Some(self.path.clone()), ..self },
             Err(_) => self,
         }
     }
@@ -84,16 +85,12 @@ impl Layout {
     /// The layout of a profile. With `mounts` the program gets a root of its own in which only the granted is mounted;
     /// without, Landlock alone keeps it from the rest.
     pub(crate) fn of(profile: &Profile, mounts: bool) -> Result<Self, SandboxError> {
-        Self::showing(profile, mounts, None)
+        Self::showing(profile, mounts, &[])
     }
 
-    /// The layout of a profile whose tree `shown.0` the program finds at the path `shown.1`, and nowhere else. Without `mounts`
+    /// The layout of a profile of which the program finds these trees at paths of their own, and nowhere else. Without `mounts`
     /// every tree is where it is on the machine.
-    pub(crate) fn showing(
-        profile: &Profile,
-        mounts: bool,
-        shown: Option<(&Path, &Path)>,
-    ) -> Result<Self, SandboxError> {
+    pub(crate) fn showing(profile: &Profile, mounts: bool, shown: &[ShownTree]) -> Result<Self, SandboxError> {
         let mut gathered = Gathered::default();
         if mounts {
             for path in system::PRIVATE {
@@ -115,8 +112,13 @@ impl Layout {
                 gathered.add(path, kind)?;
             }
         }
-        if let Some((real, shown)) = shown.filter(|_| mounts) {
-            gathered.show(real, shown)?;
+        for tree in shown {
+            if mounts {
+                gathered.show(tree)?;
+            } else if tree.over.is_some() {
+                let problem = "is to show trees through another one, for which there are no namespaces";
+                return Err(SandboxError::BadPath { path: tree.at.clone(), problem });
+            }
         }
         let grants = arrange(gathered.grants);
         let rules = if mounts { rules_over_mounts(&grants) } else { rules_alone(&grants) };
@@ -158,18 +160,25 @@ impl Gathered {
     }
 
     /// Shows a tree at another path, at which nothing else may be.
-    fn show(&mut self, real: &Path, shown: &Path) -> Result<(), SandboxError> {
-        let bad = |problem| SandboxError::BadPath { path: shown.to_owned(), problem };
-        let plain = shown.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
-        if !shown.is_absolute() || !plain || shown.parent().is_none() || shown.to_str().is_none() {
+    fn show(&mut self, ShownTree { tree, at, over }: &ShownTree) -> Result<(), SandboxError> {
+        let bad = |problem| SandboxError::BadPath { path: at.to_owned(), problem };
+        let plain = at.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
+        if !at.is_absolute() || !plain || at.parent().is_none() || at.to_str().is_none() {
             return Err(bad("is no place to show a tree at"));
         }
-        if self.grants.iter().any(|grant| shown.starts_with(&grant.path) || grant.path.starts_with(shown)) {
+        if self.grants.iter().any(|grant| at.starts_with(&grant.path) || grant.path.starts_with(at)) {
             return Err(bad("is in another tree that the program has, and no place to show one at"));
         }
-        let real = self.resolve(real).ok_or_else(|| bad("is to show a tree that does not exist"))?;
+        let real = self.resolve(tree).ok_or_else(|| bad("is to show a tree that does not exist"))?;
         let grants = std::mem::take(&mut self.grants);
-        self.grants = grants.into_iter().map(|grant| grant.shown_at(&real, shown)).collect();
+        self.grants = grants.into_iter().map(|grant| grant.shown_at(&real, at)).collect();
+        let Some(over) = over else { return Ok(()) };
+        let there =
+            |path: &PathBuf| path.canonicalize().map_err(|_| bad("is to show through a tree that does not exist"));
+        let over =
+            Overlaid { trees: over.trees.iter().map(there).collect::<Result<_, _>>()?, work: there(&over.work)? };
+        let grant = self.grants.iter_mut().find(|grant| grant.path == *at && grant.kind == Kind::Write);
+        grant.ok_or_else(|| bad("is to take changes and may not be written"))?.over = Some(over);
         Ok(())
     }
 

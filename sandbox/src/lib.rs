@@ -37,7 +37,7 @@ mod wire;
 
 pub use error::SandboxError;
 pub use process::ProcessId;
-pub use profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
+pub use profile::{Bounds, Command, Network, Overlaid, Profile, ProgramInput, RunLimits, ShownTree};
 pub use property::{Property, PropertyReport};
 pub use sandbox::{Ended, OutputStream, RunOutcome, Sandbox, Standby, Tap};
 pub use temporary::{TemporaryFolder, sweep};

@@ -109,6 +109,29 @@ pub struct Profile {
     pub limits: RunLimits,
 }
 
+/// A tree that a program finds at one path, wherever it is on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShownTree {
+    /// Where it is. It, or a tree above it, is in the profile.
+    pub tree: PathBuf,
+    /// Where the program finds it. Absolute, and in no other tree of the profile.
+    pub at: PathBuf,
+    /// Trees that show through it, and then have to be there: only namespaces can do that.
+    #[serde(default)]
+    pub over: Option<Overlaid>,
+}
+
+/// Trees below one that takes all changes: it keeps what was changed, and they stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overlaid {
+    /// The topmost first.
+    pub trees: Vec<PathBuf>,
+    /// An empty folder for the kernel, on the disk of the tree above.
+    pub work: PathBuf,
+}
+
 /// What a program gets as standard input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -130,10 +153,10 @@ pub struct Command {
     pub argv: Vec<String>,
     /// Its directory; absolute, and in one of the trees of the profile.
     pub dir: PathBuf,
-    /// Where the program finds the tree `dir`, so that it works at one path wherever the tree is. Absolute, and in no tree of the
-    /// profile. `None`, and where the platform gives no namespaces: where it is.
+    /// Trees of the profile that the program finds at paths of their own. Where the platform gives no namespaces, each is where
+    /// it is.
     #[serde(default)]
-    pub shown: Option<PathBuf>,
+    pub shown: Vec<ShownTree>,
     /// Its environment: exactly this.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -151,7 +174,7 @@ impl Command {
         Self {
             argv: vec!["sh".to_owned(), "-c".to_owned(), line.into()],
             dir: dir.into(),
-            shown: None,
+            shown: Vec::new(),
             env: BTreeMap::new(),
             stdin: ProgramInput::Empty,
             profile,

@@ -24,9 +24,13 @@ use standby::{Shim, Slot};
 use crate::error::SandboxError;
 use crate::layout::Layout;
 use crate::platform::Platform;
-use crate::profile::{Bounds, Command, Network, Profile, ProgramInput, RunLimits};
+use crate::profile::{Bounds, Command, Network, Overlaid, Profile, ProgramInput, RunLimits, ShownTree};
 use crate::property::{Property, PropertyReport};
+use crate::tree::remove_tree;
 use crate::wire::{Program, Rlimits, STDIN_BYTES_MAX, Sockets, Spec, Stdin};
+
+/// How the folders of trials begin that find out whether an overlay can be mounted.
+const TRIAL: &str = ".overlay-trial-";
 
 /// How a sandboxed program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,11 +186,10 @@ impl Sandbox {
     ) -> Result<RunOutcome, SandboxError> {
         let platform = self.platform().await?;
         let profile = self.bounds.complete(&command.profile);
-        let shown = command.shown.as_deref().filter(|_| platform.namespaces);
-        let layout = Layout::showing(&profile, platform.namespaces, shown.map(|shown| (command.dir.as_path(), shown)))?;
+        let layout = Layout::showing(&profile, platform.namespaces, &command.shown)?;
         let properties = platform.reports(&profile, &layout);
         self.refuse_weaker(&properties)?;
-        let (program, stdin) = program(command, shown.unwrap_or(&command.dir))?;
+        let (program, stdin) = program(command, &seen(command, platform.namespaces))?;
         let spec = spec(&platform, &profile, layout, Some(program));
         let shim = self.standby.take(spec.stage).map_or_else(|| Shim::start(&self.shim, spec.stage), Ok)?;
         let ended = session::run(shim, &spec, stdin, &profile.limits, tap, end).await?;
@@ -207,6 +210,40 @@ impl Sandbox {
     /// As [`Sandbox::probe`].
     pub async fn unix_sockets(&self, network: Network) -> Result<bool, SandboxError> {
         Ok(self.platform().await?.sockets(network) == Sockets::All)
+    }
+
+    /// Whether changes to a tree can be kept in a folder in `dir` by an [overlay](Overlaid), found by trying it there.
+    ///
+    /// # Errors
+    /// As [`Sandbox::probe`], or the folders of the trial cannot be made.
+    pub async fn overlays_in(&self, dir: &Path) -> Result<bool, SandboxError> {
+        if !self.platform().await?.namespaces {
+            return Ok(false);
+        }
+        let trial = dir.join(format!("{TRIAL}{}", std::process::id()));
+        let [below, above, work] = ["below", "above", "work"].map(|name| trial.join(name));
+        [&below, &above, &work].into_iter().try_for_each(std::fs::create_dir_all)?;
+        let profile = Profile {
+            read: Vec::new(),
+            write: vec![above.clone()],
+            deny: Vec::new(),
+            network: Network::Loopback,
+            limits: RunLimits::default(),
+        };
+        let mut command = Command::shell(": > file", &above, profile);
+        let over = Some(Overlaid { trees: vec![below], work });
+        command.shown = vec![ShownTree { tree: above.clone(), at: "/hold/trial".into(), over }];
+        let ran = self.run(&command, None).await;
+        let kept = above.join("file").exists();
+        remove_tree(&trial)?;
+        match ran {
+            Ok(outcome) => Ok(outcome.ended == Ended::Exited(0) && kept),
+            Err(SandboxError::SetUp { reason, .. }) => {
+                tracing::debug!(reason, dir = %dir.display(), "no overlay can be mounted there");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The file of the executable that is the shim. If it was replaced since it was started, the one in its place.
@@ -232,6 +269,13 @@ impl Sandbox {
         let properties: Vec<Property> = reports.iter().filter(missing).map(|report| report.property).collect();
         if properties.is_empty() { Ok(()) } else { Err(SandboxError::NotEnforceable { properties }) }
     }
+}
+
+/// Where a program finds its directory.
+fn seen(command: &Command, namespaces: bool) -> PathBuf {
+    let shown = command.shown.iter().filter(|_| namespaces);
+    let mut below = shown.filter_map(|shown| Some((shown, command.dir.strip_prefix(&shown.tree).ok()?)));
+    below.next().map_or_else(|| command.dir.clone(), |(shown, rest)| shown.at.join(rest).components().collect())
 }
 
 fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), SandboxError> {
@@ -267,6 +311,7 @@ fn spec(platform: &Platform, profile: &Profile, layout: Layout, program: Option<
         group: getegid().as_raw(),
         sockets: platform.sockets(profile.network),
         landlock_abi: platform.landlock_abi,
+        home: program.as_ref().and_then(|program| program.env.get("HOME")).map(PathBuf::from),
         layout,
         limits: Rlimits {
             file_size_bytes: profile.limits.file_size_bytes,

@@ -45,6 +45,8 @@ pub(crate) struct Spec {
     pub(crate) sockets: Sockets,
     /// The Landlock version that promises were made on; with an older one in force nothing is run.
     pub(crate) landlock_abi: Option<u32>,
+    /// The program's home, for those who ask the system for it.
+    pub(crate) home: Option<PathBuf>,
     /// What is reachable.
     pub(crate) layout: Layout,
     pub(crate) limits: Rlimits,

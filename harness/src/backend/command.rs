@@ -12,8 +12,8 @@ use std::{
 
 use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
 use holdpoint_sandbox::{
-    Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, Standby, ToolchainPaths,
-    toolchain_paths,
+    Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, ShownTree, Standby,
+    ToolchainPaths, toolchain_paths,
 };
 
 use super::{
@@ -265,7 +265,8 @@ impl CommandBackend {
         if task.looks { &mut read } else { &mut write }.push(task.clone.clone());
         let profile = self.profile(read, write, task.looks, self.limits(task.wall, task.output_bytes));
         let mut command = Command::shell(&self.command_line(task).0, &task.clone, profile);
-        command.shown = Some(Path::new(PLACES).join(task.waypoint.as_str()));
+        let at = Path::new(PLACES).join(task.waypoint.as_str());
+        command.shown = vec![ShownTree { tree: task.clone.clone(), at, over: None }];
         let sources = Sources {
             home: &home,
             own: &self.settings.own_env,

@@ -2,7 +2,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Kind, Layout};
 use crate::error::SandboxError;
-use crate::profile::{Network, Profile, RunLimits};
+use crate::profile::{Network, Profile, RunLimits, ShownTree};
+
+fn at(tree: &Path, at: impl AsRef<Path>) -> ShownTree {
+    ShownTree { tree: tree.to_owned(), at: at.as_ref().to_owned(), over: None }
+}
 
 fn profile(read: &[&Path], write: &[&Path], deny: &[&Path]) -> Profile {
     let own = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
@@ -89,14 +93,14 @@ fn tree_is_shown_at_one_path_and_what_is_denied_in_it_with_it() {
     let (_dir, root) = tree();
     let (a, shown) = (root.join("a"), Path::new("/hold/w1"));
     let profile = profile(&[&root], &[&a], &[&root.join("a/secret"), &root]);
-    let layout = Layout::showing(&profile, true, Some((&a, shown))).unwrap();
+    let layout = Layout::showing(&profile, true, &[at(&a, shown)]).unwrap();
     assert_eq!(kind_of(&layout, shown), Some(Kind::Write));
     assert_eq!(kind_of(&layout, &shown.join("secret")), Some(Kind::Hidden));
     assert!(kind_of(&layout, &a).is_none() && !layout.rules.write.contains(&a));
     assert!(layout.rules.write.contains(&shown.to_owned()));
     let grant = layout.grants.iter().find(|grant| grant.path == shown).unwrap();
     assert_eq!(grant.real(), a);
-    let plain = Layout::showing(&profile, false, Some((&a, shown))).unwrap();
+    let plain = Layout::showing(&profile, false, &[at(&a, shown)]).unwrap();
     assert_eq!(kind_of(&plain, &a), Some(Kind::Write), "without mounts it is where it is");
 }
 
@@ -104,7 +108,7 @@ fn tree_is_shown_at_one_path_and_what_is_denied_in_it_with_it() {
 fn tree_is_shown_at_no_path_of_another_tree() {
     let (_dir, root) = tree();
     for shown in ["/usr/hold", "/", "hold/w1", "/hold/../etc", "/tmp/w1"] {
-        let layout = Layout::showing(&profile(&[], &[&root], &[]), true, Some((&root, Path::new(shown))));
+        let layout = Layout::showing(&profile(&[], &[&root], &[]), true, &[at(&root, shown)]);
         assert!(matches!(layout, Err(SandboxError::BadPath { .. })), "{shown}");
     }
 }

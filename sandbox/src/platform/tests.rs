@@ -53,7 +53,7 @@ fn root_without_a_user_namespace_is_refused() {
 #[test]
 fn landlock_alone_cannot_close_a_path_below_a_writable_tree() {
     let grants = [("/w", Kind::Write), ("/w/closed", Kind::Hidden)]
-        .map(|(path, kind)| Grant { path: path.into(), real: None, kind })
+        .map(|(path, kind)| Grant { path: path.into(), real: None, kind, over: None })
         .to_vec();
     let layout = Layout { grants, ..Layout::default() };
     assert!(missing(&CONTAINER, Network::Host, &layout).contains(&Property::NoReadsOutside));

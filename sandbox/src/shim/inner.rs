@@ -55,8 +55,9 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
         unshare(CloneFlags::CLONE_NEWNS).map_err(Failure::at(Step::Namespaces, "unshare"))?;
         let process = users::this_process().map_err(at("open /proc/self"))?;
         processes_limited = limits::limit_processes_of_namespace(&spec.limits);
-        root::build(&spec.layout, spec.own_proc)?;
-        users::become_plain(&process, users::plain(spec.user, spec.group)).map_err(at("become a plain user"))?;
+        let user = users::plain(spec.user, spec.group);
+        root::build(&spec.layout, spec.own_proc, &user.account(spec.home.as_deref()))?;
+        users::become_plain(&process, user).map_err(at("become a plain user"))?;
         // A change of credentials takes the earlier request back.
         die_with_parent()?;
     }

@@ -2,7 +2,9 @@
 //!
 //! Anything not mounted does not exist inside: no file of it can be read, no socket in it connected.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,7 @@ use nix::unistd::{chdir, pivot_root};
 
 use super::Failure;
 use crate::layout::{Grant, Kind, Layout};
+use crate::profile::Overlaid;
 use crate::wire::Step;
 
 mod device;
@@ -26,14 +29,19 @@ const PRIVATE_OPTIONS: &str = "mode=1777,size=512m";
 const EMPTY_OPTIONS: &str = "mode=0755,size=1m";
 /// Stands in for hidden files: empty, and not even its owner may open it.
 const NOTHING: &str = "/nothing";
+/// The list of users (passwd(5)), and where ours is put together.
+const USERS: &str = "/etc/passwd";
+const OWN_USERS: &str = "/users";
 const NONE: Option<&str> = None;
 
 /// Replaces this process's root. Needs to be root of a user namespace that owns the mount and process namespace.
-pub(super) fn build(layout: &Layout, own_proc: bool) -> Result<(), Failure> {
+/// The program's user has this line in the list of users, if any.
+pub(super) fn build(layout: &Layout, own_proc: bool, account: &str) -> Result<(), Failure> {
     stage().map_err(Failure::at(Step::FileSystem, "stage"))?;
     for grant in layout.grants.iter().filter(|grant| !grant.path.starts_with("/dev")) {
         place(grant).map_err(Failure::at(Step::FileSystem, grant.path.display()))?;
     }
+    place_account(account).map_err(Failure::at(Step::FileSystem, USERS))?;
     device::place().map_err(Failure::at(Step::FileSystem, "/dev"))?;
     for grant in layout.grants.iter().filter(|grant| grant.path.starts_with("/dev")) {
         place(grant).map_err(Failure::at(Step::FileSystem, grant.path.display()))?;
@@ -79,6 +87,9 @@ fn below(root: &str, path: &Path) -> PathBuf {
 
 fn place(grant: &Grant) -> std::io::Result<()> {
     let (from, to) = (old(grant.real()), new(&grant.path));
+    if let Some(over) = &grant.over {
+        return overlay(over, &from, &to);
+    }
     match grant.kind {
         Kind::Read | Kind::Write => bind(&from, &to),
         Kind::Private => {
@@ -92,6 +103,41 @@ fn place(grant: &Grant) -> std::io::Result<()> {
         }
         Kind::Hidden => bind(Path::new(NOTHING), &to),
     }
+}
+
+/// Shows trees of the old root at a path of the new one, with `changes` above them. Extended attributes are those of users, as
+/// the user namespace may set no others.
+fn overlay(Overlaid { trees, work }: &Overlaid, changes: &Path, to: &Path) -> std::io::Result<()> {
+    make_folder(to)?;
+    let below: Vec<OsString> = trees.iter().map(|tree| escaped(&old(tree))).collect();
+    let mut options = OsString::from("userxattr,lowerdir=");
+    options.push(below.join(OsStr::new(":")));
+    options.push(",upperdir=");
+    options.push(escaped(changes));
+    options.push(",workdir=");
+    options.push(escaped(&old(work)));
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    Ok(mount(Some("overlay"), to, Some("overlay"), safe, Some(options.as_os_str()))?)
+}
+
+/// A path in the options of an overlay.
+fn escaped(path: &Path) -> OsString {
+    let bytes = path.as_os_str().as_bytes();
+    let special = |byte: u8| matches!(byte, b'\\' | b':' | b',');
+    OsString::from_vec(
+        bytes.iter().flat_map(|byte| special(*byte).then_some(b'\\').into_iter().chain([*byte])).collect(),
+    )
+}
+
+/// Puts the program's user into the list of users, in place of who has that number there: Java asks it for the home.
+fn place_account(account: &str) -> std::io::Result<()> {
+    let to = new(Path::new(USERS));
+    let Some(number) = account.split(':').nth(2).filter(|_| to.is_file() && !to.is_symlink()) else { return Ok(()) };
+    let all = std::fs::read(old(Path::new(USERS)))?;
+    let others = all.split_inclusive(|byte| *byte == b'\n');
+    let others = others.filter(|line| line.split(|byte| *byte == b':').nth(2) != Some(number.as_bytes()));
+    std::fs::write(OWN_USERS, [account.as_bytes(), &others.collect::<Vec<_>>().concat()].concat())?;
+    bind(Path::new(OWN_USERS), &to)
 }
 
 /// Shows a tree of the old root at a path of the new one.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use nix::fcntl::{OFlag, open, openat};
 use nix::sched::{CloneFlags, unshare};
@@ -23,6 +24,12 @@ impl Ids {
     /// Outside; to be read before the namespace is made.
     pub(super) fn outside() -> Self {
         Self { user: geteuid().as_raw(), group: getegid().as_raw() }
+    }
+
+    /// The user's line in the list of users (passwd(5)), with this home; empty where it cannot be written there.
+    pub(super) fn account(self, home: Option<&Path>) -> String {
+        let home = home.and_then(Path::to_str).filter(|home| !home.contains([':', '\n']));
+        home.map(|home| format!("holdpoint:x:{}:{}::{home}:/bin/sh\n", self.user, self.group)).unwrap_or_default()
     }
 }
 

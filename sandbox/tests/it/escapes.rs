@@ -110,7 +110,7 @@ async fn seen_nested(arena: &Arena, command: &Command) -> Seen {
     let mut argv = vec![SHIM.to_owned()];
     argv.extend(Wall::Nested.waived().into_iter().map(|property| property.name().to_owned()));
     let stdin = ProgramInput::Bytes(serde_json::to_vec(command).unwrap());
-    let harness = Command { argv, dir: arena.root().to_owned(), shown: None, env: [].into(), stdin, profile };
+    let harness = Command { argv, dir: arena.root().to_owned(), shown: Vec::new(), env: [].into(), stdin, profile };
     let outcome = Sandbox::new(SHIM).run(&harness, None).await.unwrap();
     assert_eq!(outcome.ended, Ended::Exited(0), "{}", text(&outcome.stderr));
     serde_json::from_slice(&outcome.stdout).unwrap()

@@ -1,6 +1,6 @@
 //! What a program can read and write, and what it cannot.
 
-use holdpoint_sandbox::{Property, SandboxError};
+use holdpoint_sandbox::{Overlaid, Property, SandboxError, ShownTree};
 
 use crate::lab::Lab;
 
@@ -112,7 +112,8 @@ async fn a_tree_is_shown_at_one_path_wherever_it_is_on_the_machine() {
         let real = lab.scratch().join(folder);
         std::fs::create_dir(&real).unwrap();
         let mut command = lab.command(&format!("pwd > at && test ! -e {} && ! touch ../x", real.display()));
-        (command.dir, command.shown) = (real.clone(), Some("/hold/w1".into()));
+        let shown = ShownTree { tree: real.clone(), at: "/hold/w1".into(), over: None };
+        (command.dir, command.shown) = (real.clone(), vec![shown]);
         command.profile.write = vec![real.clone()];
         let outcome = lab.sandbox.run(&command, None).await.unwrap();
         assert_eq!(outcome.ended, holdpoint_sandbox::Ended::Exited(0), "{}", String::from_utf8_lossy(&outcome.stderr));
@@ -120,7 +121,7 @@ async fn a_tree_is_shown_at_one_path_wherever_it_is_on_the_machine() {
     }
     let lab = Lab::plain();
     let mut command = lab.command("pwd > at");
-    command.shown = Some("/hold/w1".into());
+    command.shown = vec![ShownTree { tree: lab.scratch(), at: "/hold/w1".into(), over: None }];
     assert_eq!(lab.sandbox.run(&command, None).await.unwrap().ended, holdpoint_sandbox::Ended::Exited(0));
     let at = std::fs::read_to_string(lab.scratch().join("at")).unwrap();
     assert_eq!(
@@ -128,4 +129,37 @@ async fn a_tree_is_shown_at_one_path_wherever_it_is_on_the_machine() {
         lab.scratch().canonicalize().unwrap().display().to_string(),
         "without namespaces it is where it is"
     );
+}
+
+#[tokio::test]
+async fn changes_to_trees_that_show_through_are_kept_above_them_and_leave_no_trace_below() {
+    let lab = Lab::full();
+    assert!(lab.sandbox.overlays_in(&lab.scratch()).await.unwrap());
+    let at = |name: &str| lab.scratch().join(name);
+    for (folder, file) in [("top", "both"), ("top", "mine"), ("low", "both"), ("low", "deps/a"), ("low", "deps/b")] {
+        let path = at(folder).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, folder).unwrap();
+    }
+    for folder in ["up", "work"] {
+        std::fs::create_dir(at(folder)).unwrap();
+    }
+    let said = "cat both deps/a && echo changed > deps/a && rm deps/b && mkdir new && echo n > new/n && chmod +x mine";
+    let mut command = lab.command(&format!("pwd && {said} && test \"$HOME\" = ~ && getent passwd \"$(id -u)\""));
+    command.dir = at("up");
+    command.env.insert("HOME".to_owned(), "/hold/home".to_owned());
+    command.profile.write = vec![at("up")];
+    let over = Overlaid { trees: vec![at("top"), at("low")], work: at("work") };
+    command.shown = vec![ShownTree { tree: at("up"), at: "/hold/work".into(), over: Some(over) }];
+    let outcome = lab.sandbox.run(&command, None).await.unwrap();
+    let printed = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(outcome.ended, holdpoint_sandbox::Ended::Exited(0), "{}", String::from_utf8_lossy(&outcome.stderr));
+    assert!(printed.starts_with("/hold/work\ntoplow") && printed.contains("::/hold/home:"), "{printed}");
+    let read = |path: &str| std::fs::read_to_string(at(path)).unwrap();
+    assert_eq!((read("low/deps/a").as_str(), read("low/deps/b").as_str()), ("low", "low"));
+    assert_eq!((read("up/deps/a").as_str(), read("up/new/n").as_str()), ("changed\n", "n\n"));
+    assert!(at("up/mine").exists() && !at("up/both").exists(), "what was only read is not copied");
+    let plain = Lab::plain();
+    assert!(!plain.sandbox.overlays_in(&plain.scratch()).await.unwrap(), "without namespaces there is none");
+    assert!(plain.sandbox.run(&command, None).await.is_err());
 }

@@ -149,7 +149,7 @@ impl Arena {
         Command {
             argv: argv.into(),
             dir,
-            shown: None,
+            shown: Vec::new(),
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             stdin: holdpoint_sandbox::ProgramInput::Empty,
             profile,
