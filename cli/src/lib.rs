@@ -43,6 +43,7 @@ mod places;
 mod preflight;
 mod program;
 mod progress;
+mod project;
 mod ready;
 mod rehearsal;
 mod reload;

@@ -10,13 +10,13 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     journal::Fleet,
-    plan::Plan,
+    plan::{EnvironmentSpec, Plan},
     workflow::WorkflowSpec,
 };
 use holdpoint_runtime::mirror::{to_wire, wire_path};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
-use crate::{client::Client, failure::Failure, ground, output, temporary};
+use crate::{client::Client, failure::Failure, ground, output, project, temporary};
 
 /// What the orchestrator answers when a flight cannot begin now: one of this id is there already, or a bound is reached.
 const NOT_NOW: u16 = 409;
@@ -56,6 +56,9 @@ impl Ready {
         repo.check_complete()?;
         let mut plan = with_tests(plan, &repo, &base).await?;
         plan.checks = checks(&plan, &workflows, &repo, &base).await?;
+        if plan.environment.is_none() {
+            plan.environment = Some(environment(&repo, &base).await?);
+        }
         // The plan's own come last: they are the stronger ones.
         let mut rules = repo.ignore_rules().await;
         rules.retain(|rule| !plan.ignore.contains(rule));
@@ -126,6 +129,15 @@ async fn checks(
         let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there";
         Failure::usage("no_checks", message, hint)
     })
+}
+
+/// The environment of a plan that says nothing of it: what follows from the lock files of its base.
+async fn environment(repo: &UserRepo, base: &ObjectId) -> Result<EnvironmentSpec, Failure> {
+    let project = project::of_base(repo, base).await?;
+    if let Some(words) = project::environment_in_words(&project) {
+        output::err(&format!("note: its environment is set up with {words}; `environment` in the plan says otherwise"));
+    }
+    Ok(project.environment)
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

@@ -129,7 +129,7 @@ async fn request(plan: &Plan, ready: &Ready, tried: &[Tried], mirror: &Mirror) -
         criteria,
         guards: plan.guards.clone(),
         checkpoints: Vec::new(),
-        prepare: plan.prepare.clone(),
+        environment: plan.environment.clone().unwrap_or_default(),
         scope: Vec::new(),
         new_tests: Vec::new(),
         changed_tests: Vec::new(),
@@ -159,7 +159,7 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
         message.push_str(&format!("\n    {}", shown::line(&doubt.text)));
     }
     let hint = "nothing can be built on a base whose guards are red: fix it, or the guard. Checks see committed files only, and none \
-                that git ignores (`prepare` or the check itself has to make what it needs)";
+                that git ignores (`environment` sets dependencies up)";
     Failure::usage("guard_red", message, hint)
 }
 

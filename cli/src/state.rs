@@ -89,6 +89,11 @@ impl StateDir {
         &self.root
     }
 
+    /// The environments of all repositories, which its fleets share.
+    pub(crate) fn environments(&self) -> PathBuf {
+        self.root.join("environments")
+    }
+
     /// Whether flights were flown with it.
     pub(crate) fn is_used(&self) -> bool {
         self.dir.join("broker.json").is_file()

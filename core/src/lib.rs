@@ -6,7 +6,7 @@
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`untaken`] when to hint at turns, [`rooms`] when to say that it fills up, [`references`] which blobs messages name, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
-//! [`events`] reports it gate by gate. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`bom`] is what some files begin with, [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
+//! [`events`] reports it gate by gate. [`environment`] says what a project depends on and what a run changed in its tree. [`guides`] and [`skills`] say which documents of a repository a turn gets. [`bom`] is what some files begin with, [`lenient`] reads JSON of others, [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
 //! shown of a red result, [`commit`] how it goes into commits, and [`document`] how artifacts are read and written as files.
 
 pub mod attest;
@@ -24,6 +24,7 @@ pub mod cost;
 pub mod declared;
 pub mod document;
 pub mod engine;
+pub mod environment;
 pub mod events;
 pub mod exchange;
 pub mod feedback;

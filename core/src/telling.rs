@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     reason::{BlockReason, CriterionReason},
 };
 
-use crate::runners::without_escapes;
+use crate::{environment::missing_program, runners::without_escapes};
 
 /// What is said, wherever verdicts are shown, of work that its own agent checked and nobody verified (FLY-36).
 pub const SELF_CHECKED: &str = "self-checked";
@@ -49,6 +49,9 @@ pub fn in_words(reason: CriterionReason) -> &'static str {
             "its check exited with 126 or 127, as shells do where a program cannot be run"
         }
         CriterionReason::ToolMissing => "what its command needs is not there",
+        CriterionReason::SetupFailed => "the dependencies of its tree cannot be set up",
+        CriterionReason::SetupChanged => "the setup of its dependencies changes the files that it is given",
+        CriterionReason::TreeChanged => "its check changed files that it has to leave alone",
         CriterionReason::NoJudge => "it has no check, and there is no judge",
         CriterionReason::JudgeWithoutEvidence => "the judge named no evidence",
     }
@@ -144,8 +147,6 @@ pub fn plain(text: &str) -> String {
     without_escapes(text)
 }
 
-/// Words of programs that could not write because the tree is read-only.
-const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "[errno 30]", "os error 30"];
 /// Words of programs that reached no network.
 const NO_NETWORK: [&str; 17] = [
     "name resolution",
@@ -175,36 +176,25 @@ const NO_ROOM: [&str; 6] =
 pub enum PlannedCommand<'a> {
     /// A check.
     Check(&'a Check),
-    /// The preparation of its tree.
-    Prepare,
+    /// The setup of its tree's environment.
+    Setup,
 }
 
 /// What in the plan would help a command that failed, by what it printed: it wants what it does not have. Nothing where a check asked
 /// for it.
 #[must_use]
-pub fn lacks(command: PlannedCommand<'_>, output: &str) -> Option<&'static str> {
-    use PlannedCommand::{Check, Prepare};
-    let words: [(&[&str], &'static str); 2] = match command {
-        Check(check) => [
-            (
-                if check.writes_tree { &[] } else { &READ_ONLY },
-                "it writes into the tree, which is read-only for checks: give it `writes_tree: true`",
-            ),
-            (
-                if check.network { &[] } else { &NO_NETWORK },
-                "it wants a network, and checks have none: give it `network: true`, or let `prepare` fetch what it needs",
-            ),
-        ],
-        Prepare => [
-            (
-                &READ_ONLY,
-                "it writes into the tree, which is read-only for `prepare`: have it fill its home and caches only, and leave \
-                 the rest to a check with `writes_tree: true`",
-            ),
-            (&NO_NETWORK, "it reached no network, though `prepare` may use this machine's: see whether that has one"),
-        ],
+pub fn lacks(command: PlannedCommand<'_>, output: &str) -> Option<String> {
+    use PlannedCommand::{Check, Setup};
+    let (words, hint): (&[&str], &'static str) = match command {
+        Check(check) => (
+            if check.network { &[] } else { &NO_NETWORK },
+            "it wants a network, and checks have none: let `environment` set up what it needs, or give it `network: true`",
+        ),
+        Setup => {
+            (&NO_NETWORK, "it reached no network, though a setup may use this machine's: see whether that has one")
+        }
     };
-    words.into_iter().find_map(|(words, hint)| says_one_of(output, words).then_some(hint))
+    missing_program(output).or_else(|| says_one_of(output, words).then(|| hint.to_owned()))
 }
 
 /// Whether a program says in its output that the disk is full.
@@ -366,23 +356,21 @@ mod tests {
         );
         let check = plain.unwrap().waypoints[0].criteria[0].check.clone().unwrap();
         for (output, helps) in [
-            ("touch: cannot touch 'out': Read-only file system", "writes_tree"),
-            ("Error: EROFS: read-only file system, open 'coverage/x'", "writes_tree"),
-            ("OSError: [Errno 30] Read-only file system: '.coverage'", "writes_tree"),
+            ("sh: 1: pnpm: not found", "not found: pnpm; "),
             ("curl: (6) Could not resolve host: example.org", "network"),
             ("npm error code EAI_AGAIN", "network"),
             ("dial tcp: lookup proxy.golang.org: no such host", "network"),
             ("ConnectionRefusedError: [Errno 111] Connection refused", "network"),
         ] {
             let printed = format!("1 failed\n{output}\n");
-            for command in [PlannedCommand::Check(&check), PlannedCommand::Prepare] {
+            for command in [PlannedCommand::Check(&check), PlannedCommand::Setup] {
                 let helped = lacks(command, &printed);
-                assert!(helped.is_some_and(|hint| hint.contains(helps)), "{output}: {helped:?}");
+                assert!(helped.as_ref().is_some_and(|hint| hint.contains(helps)), "{output}: {helped:?}");
             }
-            let asked = Check { network: true, writes_tree: true, ..check.clone() };
-            assert_eq!(lacks(PlannedCommand::Check(&asked), output), None, "{output}");
+            let asked = Check { network: true, ..check.clone() };
+            assert_eq!(lacks(PlannedCommand::Check(&asked), output).is_none(), helps == "network", "{output}");
         }
-        for command in [PlannedCommand::Check(&check), PlannedCommand::Prepare] {
+        for command in [PlannedCommand::Check(&check), PlannedCommand::Setup] {
             assert_eq!(lacks(command, "assertion failed: 1 == 2"), None);
         }
         assert!(says_no_room("git failed: Out of diskspace"));

@@ -30,12 +30,15 @@ use holdpoint_core::budget::price::Price;
 use holdpoint_protocol::{
     artifact::HelpEvent,
     ids::{FlightId, RoleId, WaypointId},
+    plan::EnvironmentSpec,
 };
 use holdpoint_sandbox::{Ended, Standby, Tap};
+use holdpoint_workspace::{Mirror, ObjectId};
 
 use crate::{
     ask::{Access, AskLine},
     dialect::{Continuation, Dialect, Said},
+    environment::Underlay,
 };
 
 pub use command::{CommandBackend, CommandSettings, SettingsError};
@@ -58,6 +61,8 @@ pub struct BackendTask {
     pub looks: bool,
     /// Its conversation may be gone on with in a later turn about the same waypoint.
     pub keeps: bool,
+    /// What lies under the clone; `None`: nothing does.
+    pub underlay: Option<Underlay>,
     /// A folder of its own that dies with the turn.
     pub scratch: PathBuf,
     /// Where its own settings go if it has any. Not there yet; dies with the turn.
@@ -151,6 +156,17 @@ pub trait Backend: Send + Sync + 'static {
         task: BackendTask,
         end: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+
+    /// What the tree of a commit depends on, to lie under its clone, with a folder that goes with the turn. It is set up where that
+    /// was not done before.
+    fn underlay(
+        &self,
+        _spec: &EnvironmentSpec,
+        _of: (&Mirror, &ObjectId),
+        _dir: &Path,
+    ) -> impl Future<Output = Result<Option<Underlay>, BackendError>> + Send {
+        std::future::ready(Ok(None))
+    }
 
     /// Runs a command of the turn's gate where the program worked, under the program's own rules (DOC-4).
     fn check(

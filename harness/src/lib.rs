@@ -12,6 +12,7 @@ pub mod build_turn;
 pub mod complete_turn;
 pub mod context;
 pub mod dialect;
+pub mod environment;
 pub mod exchange;
 pub mod ledger;
 pub mod live;

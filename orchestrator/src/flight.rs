@@ -355,6 +355,6 @@ fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
         changed_tests: waypoint.changed_tests.clone(),
         protected: plan.protected.iter().chain(&waypoint.protected).cloned().collect(),
         covenant: books.flight.submitted.covenant.clone(),
-        commands: RuleTexts::commands(checks, plan.prepare.as_ref()),
+        commands: RuleTexts::commands(checks, plan.environment.as_ref()),
     }
 }

@@ -49,7 +49,7 @@ const SHOWN: [(&str, &str); 10] = [
 const SUMS: [(&str, &[&str]); 4] = [
     ("in queues", &["queue turn"]),
     ("in agents' programs", &["invoke_agent "]),
-    ("in checks", &["check", "prepare"]),
+    ("in checks", &["check", "setup"]),
     ("in merges and landings", &["merge", "land"]),
 ];
 

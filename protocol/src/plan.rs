@@ -2,10 +2,12 @@
 //!
 //! Reading the YAML and finding its errors is `holdpoint_core::plan`.
 
+mod environment;
 mod http;
 
 use std::collections::BTreeMap;
 
+pub use environment::EnvironmentSpec;
 pub use http::{HttpExpected, HttpGiven, HttpService, HttpTest};
 
 use schemars::JsonSchema;
@@ -36,8 +38,9 @@ pub struct Plan {
     pub budget: FlightBudget,
     /// Guidance documents in order of precedence.
     pub sources: Vec<String>,
-    /// A command run once per tree before checks, with network.
-    pub prepare: Option<String>,
+    /// What its dependencies are set up from: what the plan says, or what was found for its repository when it was submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentSpec>,
     /// Globs of paths that never change in this plan.
     pub protected: Vec<String>,
     /// Checks that hold on the base and after every waypoint.

@@ -57,6 +57,8 @@ codes! {
         GuardRed = "guard_red",
         /// A `red_first` check is green on the base.
         NotRed = "not_red",
+        /// The base's dependencies cannot be set up.
+        SetupFailed = "setup_failed",
         /// A criterion has no check and there is no judge.
         JudgeMissing = "judge_missing",
         /// Two rules that cannot both hold.
@@ -177,6 +179,12 @@ codes! {
         NotExecutable = "not_executable",
         /// What its command needs is not there, so it was not run.
         ToolMissing = "tool_missing",
+        /// The tree's dependencies cannot be set up, so it was not run.
+        SetupFailed = "setup_failed",
+        /// The command that sets the dependencies up changed the files it is given.
+        SetupChanged = "setup_changed",
+        /// It ended well, but changed files of the tree or of its dependencies, or left files there that git does not ignore.
+        TreeChanged = "tree_changed",
         /// No check and no judge.
         NoJudge = "no_judge",
         /// The judge named no evidence.

@@ -14,7 +14,7 @@ use crate::{
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::Record,
-    plan::{Criterion, TurnBudget},
+    plan::{Criterion, EnvironmentSpec, TurnBudget},
     reason::ReasonCode,
     state::{Outcome, QuestionKind},
     version::SchemaVersion,
@@ -208,6 +208,9 @@ pub struct BuildRequest {
     /// Files that are no work, as patterns of gitignore(5), besides what the repository ignores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
+    /// What the dependencies under the clone are set up from.
+    #[serde(default, skip_serializing_if = "EnvironmentSpec::is_none")]
+    pub environment: EnvironmentSpec,
     /// Guidance documents in the repository, the first wins.
     pub sources: Vec<String>,
     /// The guidance document of the repository.

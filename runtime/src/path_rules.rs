@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_core::paths::{
     self, FOLLOWED_BYTES_MAX, Follow, InvalidGlob, LINKS_MAX, Links, PathJudgement, PathRules,
 };
-use holdpoint_protocol::plan::Check;
+use holdpoint_protocol::plan::{Check, EnvironmentSpec};
 use holdpoint_workspace::{Change, EntryMode, Mirror, ObjectId, TreeEntry, WorkspaceError};
 
 use crate::mirror::{path_changes, wire_path};
@@ -31,14 +31,15 @@ pub struct RuleTexts {
     pub protected: Vec<String>,
     /// The guidance document.
     pub covenant: String,
-    /// The commands of checks, guards and `prepare`: scripts of the base that they name are steering.
+    /// The commands of checks, guards and the setup of dependencies: scripts of the base that they name are steering.
     pub commands: Vec<String>,
 }
 
 impl RuleTexts {
-    /// The commands of these checks, and `prepare`.
-    pub fn commands<'a>(checks: impl Iterator<Item = &'a Check>, prepare: Option<&String>) -> Vec<String> {
-        checks.map(|check| check.command.clone()).chain(prepare.cloned()).collect()
+    /// The commands of these checks, and the one that sets dependencies up.
+    pub fn commands<'a>(checks: impl Iterator<Item = &'a Check>, environment: Option<&EnvironmentSpec>) -> Vec<String> {
+        let setup = environment.and_then(|environment| environment.setup.clone());
+        checks.map(|check| check.command.clone()).chain(setup).collect()
     }
 }
 

@@ -46,8 +46,10 @@ pub(crate) async fn tried(
         Some(base) => base,
         None => base_run(runs, subject, named, expect.as_ref()).await?,
     };
-    if base.unprepared {
-        return Ok(vec!["prepare fails on the base, so the base's product was not tried".to_owned()]);
+    if base.not_set_up {
+        return Ok(vec![
+            "the environment of the base cannot be set up, so the base's product was not tried".to_owned(),
+        ]);
     }
     if !checks::base_product_may_say(&judged.first.read, &base.read, named.check.red_first) {
         return Ok(Vec::new());
@@ -61,8 +63,8 @@ pub(crate) async fn tried(
         let tree = Tree::new(&product, TreeTested::ProductAsOnBase);
         runs.check_once(named.on(expect.as_ref(), tree)).await?
     };
-    if with_product.unprepared {
-        return Ok(vec!["prepare fails with the base's product, so that was not tried".to_owned()]);
+    if with_product.not_set_up {
+        return Ok(vec!["the environment cannot be set up with the base's product, so that was not tried".to_owned()]);
     }
     let says = checks::with_base_product(ProductRuns {
         first: &judged.first.read,
@@ -116,7 +118,7 @@ async fn file_by_file(
             }
         };
         tried += 1;
-        if !ran.unprepared && checks::goes_unnoticed(&first.read, &ran.read) {
+        if !ran.not_set_up && checks::goes_unnoticed(&first.read, &ran.read) {
             unnoticed.insert(file.clone());
         }
     }

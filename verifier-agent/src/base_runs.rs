@@ -2,11 +2,11 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use holdpoint_core::checks::JudgedRun;
+use holdpoint_core::{checks::JudgedRun, environment::Changed};
 use holdpoint_protocol::{
     artifact::CheckRun,
     facts::{Oid, Verdict},
-    plan::Check,
+    plan::{Check, EnvironmentSpec},
 };
 
 use crate::evidence::Evidence;
@@ -18,7 +18,7 @@ const RUNS_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) tree: Oid,
-    pub(crate) prepare: Option<String>,
+    pub(crate) environment: EnvironmentSpec,
     pub(crate) check: Check,
 }
 
@@ -27,6 +27,7 @@ pub(crate) struct Key {
 pub(crate) struct BaseRun {
     pub(crate) run: CheckRun,
     pub(crate) read: JudgedRun,
+    pub(crate) changed: Changed,
     pub(crate) evidence: Evidence,
     /// Its names of tests are those that another run has as well.
     pub(crate) is_steady: bool,

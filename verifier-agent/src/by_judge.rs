@@ -34,7 +34,7 @@ use holdpoint_sandbox::{Ended, RunOutcome};
 use tracing::{Instrument as _, field, info_span};
 
 use crate::{
-    criterion::{Subject, report_of_prepare},
+    criterion::{Subject, report_of_setup},
     error::VerifyError,
     evidence::{self, Evidence},
     judge::{self, Came, Judged, Question},
@@ -65,8 +65,8 @@ pub(crate) async fn by_judge(
     // The judge's program would load the work's settings, and run its hooks with the judge's keys.
     let quiet = to_wire(&set_aside(subject.mirror, &from_wire(subject.tree)).await?);
     let tree = Tree::new(&quiet, TreeTested::Handoff);
-    if let Some(failed) = runs.failed_prepare(tree).await? {
-        let mut report = report_of_prepare(&criterion.id, &failed);
+    if let Some(failed) = runs.failed_setup(tree).await? {
+        let mut report = report_of_setup(&criterion.id, &failed);
         report.command = None;
         return Ok(ByJudge::open(report));
     }
@@ -147,8 +147,7 @@ async fn put(
         let shown = desk.live().tap(judge.dialect);
         let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter.clone()).showing(shown);
         let printed = PrintListener::of(judge.dialect, go_on, "");
-        let allowed =
-            Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
+        let allowed = Allowed { network: judge.network, wall: exchange.left().0 };
         let program = Program {
             command: &run.command,
             env: &judge.env,

@@ -110,8 +110,8 @@ async fn answer(
     let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree::new(oid, tested), watch: None };
     let tree = garden.grow(&green.run.tree).await?;
     let ran = runs.check(on(&tree, TreeTested::Canaries)).await?;
-    if ran.unprepared {
-        return Ok(Answer::None("prepare fails where tests are added".to_owned()));
+    if ran.not_set_up {
+        return Ok(Answer::None("the environment cannot be set up where tests are added".to_owned()));
     }
     let seen = canaries.seen(&runs.printed(&ran));
     let trial = Trial {
@@ -127,8 +127,8 @@ async fn answer(
     }
     let tree = garden.grow_alone(subject.base_tree).await?;
     let alone = runs.check(on(&tree, TreeTested::CanariesAlone)).await?;
-    if alone.unprepared {
-        return Ok(Answer::None("prepare fails where tests are added to the base".to_owned()));
+    if alone.not_set_up {
+        return Ok(Answer::None("the environment cannot be set up where tests are added to the base".to_owned()));
     }
     let control = Control { run: &alone.read, seen: &canaries.seen(&runs.printed(&alone)) };
     let judgement = trial.judge(control);

@@ -129,6 +129,11 @@ impl Changes {
         self.scope_is_tests
     }
 
+    /// All changed paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = String> + '_ {
+        [&self.unnamed, &self.named, &self.product].into_iter().flatten().map(|(path, _)| wire_path(path))
+    }
+
     /// Changed files that are no tests and are still there: what a test may notice.
     pub(crate) fn product_files(&self) -> impl Iterator<Item = String> + '_ {
         self.product.iter().map(|(path, _)| wire_path(path)).filter(|path| !self.gone.contains(path))
@@ -202,5 +207,5 @@ pub(crate) fn commands(request: &VerificationRequest) -> Vec<String> {
     let criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
     let of_checkpoints = request.checkpoints.iter().map(|asked| &asked.command.check);
     let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check)).chain(of_checkpoints);
-    RuleTexts::commands(checks, request.prepare.as_ref())
+    RuleTexts::commands(checks, Some(&request.environment))
 }

@@ -19,6 +19,7 @@ use crate::{
     criterion::{Named, Subject, judged, once, probed},
     error::VerifyError,
     runs::Runs,
+    tree_changed,
 };
 
 /// How long a tool may take to say that it is there.
@@ -38,7 +39,9 @@ pub(crate) async fn settled(
         }
     }
     let report = if runners::may_run_tests(&check.command) {
-        judged(runs, subject, named).await?.report
+        let mut judged = judged(runs, subject, named).await?;
+        tree_changed::tried(runs, subject, named, &mut judged).await?;
+        judged.report
     } else {
         once(runs, subject, named).await?
     };
@@ -64,8 +67,9 @@ async fn missing(
     };
     // A guard's green of an earlier turn stands.
     let report = probed(runs, subject, Named { check: &probe, is_guard: true, ..named }).await?;
-    // Where `prepare` failed nothing is known of it, and the command will say the same.
-    let is_missing = report.result.verdict != Verdict::Pass && report.result.reason.is_some();
+    // Where the environment could not be set up nothing is known of it, and the command will say the same.
+    let no_setup = [Some(CriterionReason::SetupFailed), Some(CriterionReason::SetupChanged)];
+    let is_missing = report.result.verdict != Verdict::Pass && !no_setup.contains(&report.result.reason);
     Ok(is_missing.then(|| CriterionReport {
         result: CriterionResult {
             verdict: Verdict::Inconclusive,

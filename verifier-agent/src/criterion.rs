@@ -13,12 +13,12 @@ use holdpoint_protocol::{
     artifact::{CheckRun, CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::{CriterionId, WaypointId},
-    plan::{Check, EvidenceLevel},
+    plan::{Check, EnvironmentSpec, EvidenceLevel},
 };
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 
-pub(crate) use report::{NAMES_SHOWN, NO_TESTS, report_of_prepare};
+pub(crate) use report::{NAMES_SHOWN, NO_TESTS, report_of_setup};
 use report::{report, report_alone, report_of_run};
 
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) changes: &'a Changes,
     pub(crate) mirror: &'a Mirror,
     pub(crate) base_runs: &'a BaseRuns,
-    pub(crate) prepare: Option<&'a str>,
+    pub(crate) environment: &'a EnvironmentSpec,
     pub(crate) about: About<'a>,
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn judged(
         Some(green) => green,
         None => steady::run(runs, named, expect, Tree::new(subject.tree, TreeTested::Handoff)).await?,
     };
-    if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
+    if first.not_set_up || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
         return Ok(Judged { report: report_alone(named, &first), first, base: None });
     }
     let changes = subject.changes;
@@ -136,7 +136,7 @@ pub(crate) async fn judged(
     } else {
         None
     };
-    if let Some(failed) = composed.as_ref().filter(|composed| composed.unprepared && !changes.tests_named()) {
+    if let Some(failed) = composed.as_ref().filter(|composed| composed.not_set_up && !changes.tests_named()) {
         return Ok(Judged { report: report_of_run(named, failed), first, base });
     }
     if counted && base.is_none() && asks_base(&first, composed.as_ref()) {
@@ -166,8 +166,8 @@ async fn compared(
     (first, base, composed): (&Ran, &mut Option<Ran>, Option<&Ran>),
 ) -> Result<CriterionReport, VerifyError> {
     let changes = subject.changes;
-    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
-    *base = base.take().filter(|base| !base.unprepared);
+    let uncounted = base.as_ref().is_some_and(|base| base.not_set_up);
+    *base = base.take().filter(|base| !base.not_set_up);
     let (on_base, put_back) = (base.as_ref().map(|ran| &ran.read), composed.map(|ran| &ran.read));
     let nothing_there =
         !named.is_guard && checks::only_new_tests(&first.read, on_base, put_back, changes.tests_only_added());
@@ -196,7 +196,7 @@ async fn compared(
     let mut report = report(named, &judgement, first, base.as_ref(), composed);
     if report.note.is_none() {
         report.note = if uncounted {
-            Some("prepare fails on the base, so the tests that ran were not compared with those on it".to_owned())
+            Some("the environment of the base cannot be set up, so the tests that ran were not compared with those on it".to_owned())
         } else if nothing_there {
             Some("the base has no test that this check runs: only the added ones speak for it".to_owned())
         } else {
@@ -264,18 +264,27 @@ fn recalled(runs: &mut Runs<'_>, named: Named<'_>, known: BaseRun) -> Ran {
     let run = CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
     runs.record.ran(run.clone(), known.evidence);
     let (tail, ending) = (String::new(), String::new());
-    Ran { run, read: known.read, tail, ending, lacks: None, unprepared: false, red_before: Vec::new() }
+    Ran {
+        run,
+        read: known.read,
+        tail,
+        ending,
+        changed: known.changed,
+        lacks: None,
+        not_set_up: false,
+        red_before: Vec::new(),
+    }
 }
 
 /// Keeps a run on the base for later.
 fn keep(runs: &Runs<'_>, subject: &Subject<'_>, named: Named<'_>, ran: &Ran) {
-    if let (false, Some(evidence)) = (ran.unprepared, runs.record.evidence(&ran.run.output)) {
-        let (run, read) = (ran.run.clone(), ran.read.clone());
-        let run = BaseRun { run, read, evidence: evidence.clone(), is_steady: false };
+    if let (false, Some(evidence)) = (ran.not_set_up, runs.record.evidence(&ran.run.output)) {
+        let (run, read, changed) = (ran.run.clone(), ran.read.clone(), ran.changed.clone());
+        let run = BaseRun { run, read, changed, evidence: evidence.clone(), is_steady: false };
         subject.base_runs.put(key(subject, named), run);
     }
 }
 
 pub(crate) fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
-    Key { tree: subject.base_tree.clone(), prepare: subject.prepare.map(str::to_owned), check: named.check.clone() }
+    Key { tree: subject.base_tree.clone(), environment: subject.environment.clone(), check: named.check.clone() }
 }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_harness::environment::EnvironmentError;
 use holdpoint_runtime::path_rules::JudgeError;
 
 /// A failure of ours, not of the work under review. The turn can be tried again.
@@ -36,6 +37,15 @@ pub enum VerifyError {
         #[source]
         source: regex::Error,
     },
+    /// An environment cannot be used.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// The environment of the work could not be set up, and that of the base cannot be either now: the network may be at fault.
+    #[error("cannot set up the environment, nor that of the base, which shows that the work is not at fault: {why}")]
+    NotSetUp {
+        /// Why not.
+        why: String,
+    },
     /// The path rules cannot be applied.
     #[error("cannot judge the changed paths")]
     Paths(#[from] JudgeError),
@@ -59,7 +69,7 @@ impl VerifyError {
         match self {
             Self::Git(error) | Self::Paths(JudgeError::Git(error)) => error.is_refusal(),
             Self::Expect { .. } | Self::Paths(JudgeError::Glob(_)) => true,
-            Self::Io { .. } | Self::Sandbox(_) => false,
+            Self::Io { .. } | Self::Sandbox(_) | Self::Environment(_) | Self::NotSetUp { .. } => false,
         }
     }
 }

@@ -69,7 +69,7 @@ impl JudgedBefore {
 fn key(attempts: Attempts<'_>, request: &VerificationRequest) -> Digest {
     let bounds = (&request.scope, &request.new_tests, &request.changed_tests, &request.protected);
     let tree = (&request.base, &request.tree, bounds, &request.covenant);
-    let checks = (&request.criteria, &request.guards, &request.checkpoints, &request.prepare, request.purpose);
+    let checks = (&request.criteria, &request.guards, &request.checkpoints, &request.environment, request.purpose);
     let judge = (&request.clarifications, &request.tests, &request.gate, &request.judged);
     let all = (attempts.flight, attempts.interventions, &request.waypoint_id, tree, checks, judge);
     Digest::of(&serde_json::to_vec(&all).expect("plain data has a JSON form"))

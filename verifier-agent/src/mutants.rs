@@ -129,7 +129,7 @@ impl Scene<'_> {
     }
 
     fn fate(&self, runs: &Runs<'_>, path: &str, ran: &Ran) -> Fate {
-        if ran.unprepared {
+        if ran.not_set_up {
             return Fate::Void;
         }
         let (before, now) = (runs.printed(self.first), runs.printed(ran));

@@ -1,6 +1,7 @@
 //! Places: where a program runs and what it may touch there.
 //!
-//! Pure: makes paths, environments and profiles. `checkout` and `runs` make what has to exist.
+//! Pure: makes paths, environments and profiles. `runs` makes what has to exist. With overlays all programs find their folders at the
+//! same paths; what they change is kept apart and thrown away. Without, each runs in a copy.
 
 use std::{
     collections::BTreeMap,
@@ -9,59 +10,117 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::{Network, Profile, RunLimits, tidy_variables, toolchain_paths};
+use holdpoint_core::environment::{HOME, WORK};
+use holdpoint_harness::environment::{Layer, TreeMechanism, path_in};
+use holdpoint_protocol::plan::EnvironmentSpec;
+use holdpoint_sandbox::{Network, Overlaid, Profile, RunLimits, ShownTree, tidy_variables, toolchain_paths};
 
 use crate::settings::VerifierSettings;
 
 /// Bytes a check may print. A test suite of thousands of tests with names prints less than one; nextest shows what passed
 /// tests print as well.
 pub const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 20;
+/// Where programs find their folder for temporary files, and the tree's build output.
+const TMP: &str = "/hold/tmp";
+const BUILD: &str = "/hold/build";
 
 /// The folders of one tree in a turn: its files, and what is kept next to them for all its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// The checked-out files. Nobody writes here.
     pub(crate) tree: PathBuf,
-    /// What `prepare` downloads: written by it and by checks with network, read by the others.
-    pub(crate) caches: PathBuf,
     /// What builds leave for the next check of the same tree.
     pub(crate) build: PathBuf,
-    /// The home that `prepare` has filled, where there is one.
-    pub(crate) home: PathBuf,
+    /// What it depends on.
+    pub(crate) layer: Option<Layer>,
 }
 
 impl Place {
     /// The folders of the tree called `name` in a turn's folder.
     pub(crate) fn in_folder(folder: &Path, name: &str) -> Self {
         let of = |kind: &str| folder.join(kind).join(name);
-        Self { tree: of("trees"), caches: of("caches"), build: of("builds"), home: of("homes") }
+        Self { tree: of("trees"), build: of("builds"), layer: None }
     }
 }
 
-/// The folders of one run.
+/// The folders of one run, as they are on the machine or as its program finds them.
 #[derive(Debug, Clone)]
 pub(crate) struct RunFolders {
-    /// The current directory: the tree, or a copy of it that goes after the run.
+    /// The current directory: what takes the changes to the tree, or a copy of it. It goes after the run.
     pub(crate) dir: PathBuf,
     /// `HOME`.
     pub(crate) home: PathBuf,
     /// `TMPDIR`.
     pub(crate) tmp: PathBuf,
+    /// Build output of the tree.
+    pub(crate) build: PathBuf,
+}
+
+impl RunFolders {
+    fn each(&self) -> [&PathBuf; 4] {
+        [&self.dir, &self.home, &self.tmp, &self.build]
+    }
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Stand {
+    /// On the machine.
+    pub(crate) real: RunFolders,
+    /// As the program finds them.
+    pub(crate) seen: RunFolders,
+    /// What makes the difference.
+    pub(crate) shown: Vec<ShownTree>,
+    /// Empty folders that overlays need.
+    pub(crate) work: Vec<PathBuf>,
+    mechanism: TreeMechanism,
+}
+
+impl Stand {
+    /// A run on a tree in a folder of its own, or with a `home` that outlives it.
+    pub(crate) fn in_folder(scratch: &Path, place: &Place, home: Option<PathBuf>, mechanism: TreeMechanism) -> Self {
+        let is_kept = home.is_some();
+        let real = RunFolders {
+            dir: scratch.join("tree"),
+            home: home.unwrap_or_else(|| scratch.join("home")),
+            tmp: scratch.join("tmp"),
+            build: place.build.clone(),
+        };
+        if mechanism == TreeMechanism::Copy {
+            return Self { seen: real.clone(), real, shown: Vec::new(), work: Vec::new(), mechanism };
+        }
+        let [dir, home, tmp, build] = [WORK, HOME, TMP, BUILD].map(PathBuf::from);
+        let seen = RunFolders { dir, home, tmp, build };
+        let layers: Vec<PathBuf> =
+            std::iter::once(place.tree.clone()).chain(place.layer.iter().map(Layer::work)).collect();
+        let homes: Vec<PathBuf> = place.layer.iter().filter(|_| !is_kept).map(Layer::home).collect();
+        let mut work = Vec::new();
+        let mut over = |name: &str, trees: Vec<PathBuf>| {
+            let folder = scratch.join(name);
+            (!trees.is_empty()).then(|| {
+                work.push(folder.clone());
+                Overlaid { trees, work: folder }
+            })
+        };
+        let overs = [over("tree.work", layers), over("home.work", homes), None, None];
+        let pairs = real.each().into_iter().zip(seen.each()).zip(overs);
+        let shown = pairs.map(|((tree, at), over)| ShownTree { tree: tree.clone(), at: at.clone(), over }).collect();
+        Self { real, seen, shown, work, mechanism }
+    }
 }
 
 /// The folders of one run, under names that all runs have in common: where a tree was checked out is no part of what it shows.
 #[derive(Debug, Clone)]
-pub(crate) struct Places([(String, &'static str); 5]);
+pub(crate) struct Places([(String, &'static str); 4]);
 
 impl Places {
-    pub(crate) fn of(place: &Place, run: &RunFolders) -> Self {
+    pub(crate) fn of(seen: &RunFolders) -> Self {
         let named = |folder: &Path, name| (folder.display().to_string(), name);
         Self([
-            named(&run.dir, "/tree"),
-            named(&run.home, "/home"),
-            named(&run.tmp, "/tmp"),
-            named(&place.build, "/build"),
-            named(&place.caches, "/caches"),
+            named(&seen.dir, "/tree"),
+            named(&seen.home, "/home"),
+            named(&seen.tmp, "/tmp"),
+            named(&seen.build, "/build"),
         ])
     }
 
@@ -81,10 +140,6 @@ impl Places {
 pub(crate) struct Allowed {
     /// The machine's network instead of a loopback of its own.
     pub(crate) network: bool,
-    /// Its directory may be written: it is a throw-away copy.
-    pub(crate) writes_dir: bool,
-    /// The caches of the tree may be written.
-    pub(crate) writes_caches: bool,
     /// How long it may take.
     pub(crate) wall: Duration,
 }
@@ -93,16 +148,18 @@ pub(crate) struct Allowed {
 pub(crate) fn profile(
     settings: &VerifierSettings,
     place: &Place,
-    run: &RunFolders,
+    stand: &Stand,
     allowed: Allowed,
     more: &[PathBuf],
 ) -> Profile {
     let toolchains = toolchain_paths(OsStr::new(&settings.path), &settings.home);
     let mut read = toolchains.read;
     read.extend(settings.read_paths.iter().chain(more).cloned());
-    let mut write = vec![place.build.clone(), run.home.clone(), run.tmp.clone()];
-    if allowed.writes_dir { &mut write } else { &mut read }.push(run.dir.clone());
-    if allowed.writes_caches { &mut write } else { &mut read }.push(place.caches.clone());
+    if stand.mechanism == TreeMechanism::Copy {
+        // Programs of the environment name each other by where they were set up.
+        read.extend(place.layer.iter().flat_map(|layer| [layer.work(), layer.home()]));
+    }
+    let write = stand.real.each().map(Clone::clone).into();
     let mut deny = toolchains.deny;
     deny.extend(settings.deny_paths.iter().cloned());
     deny.push(settings.state_dir.clone());
@@ -116,39 +173,33 @@ pub(crate) fn network(machines: bool) -> Network {
     if machines { Network::Host } else { Network::Loopback }
 }
 
-/// The environment of one run: exactly this. What settings add never replaces what is set here.
-pub(crate) fn environment(
+/// The variables of one run: exactly these. What settings add never replaces what is set here.
+pub(crate) fn variables(
     settings: &VerifierSettings,
-    place: &Place,
-    run: &RunFolders,
+    spec: &EnvironmentSpec,
+    seen: &RunFolders,
     more: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.display().to_string();
     let toolchains = toolchain_paths(OsStr::new(&settings.path), &settings.home);
     let mut env = more.clone();
-    env.extend(toolchains.env.iter().map(|(name, path)| (name.clone(), text(path))));
-    for (name, folder) in [
-        ("CARGO_HOME", "cargo"),
-        ("GOMODCACHE", "go"),
-        ("npm_config_cache", "npm"),
-        ("PIP_CACHE_DIR", "pip"),
-        ("PYTHONUSERBASE", "python"),
-    ] {
-        env.insert(name.to_owned(), text(&place.caches.join(folder)));
-    }
+    // Cargo writes into its home, and the default is in that of the run.
+    let toolchains = toolchains.env.iter().filter(|(name, _)| *name != "CARGO_HOME");
+    env.extend(toolchains.map(|(name, path)| (name.clone(), text(path))));
+    env.extend(spec.env.clone());
     for (name, folder) in [("CARGO_TARGET_DIR", "cargo"), ("GOCACHE", "go")] {
-        env.insert(name.to_owned(), text(&place.build.join(folder)));
+        env.insert(name.to_owned(), text(&seen.build.join(folder)));
     }
-    env.insert("PATH".to_owned(), settings.path.clone());
-    env.insert("HOME".to_owned(), text(&run.home));
-    env.insert("TMPDIR".to_owned(), text(&run.tmp));
+    env.insert("PATH".to_owned(), path_in(spec, &seen.dir, &settings.path));
+    env.insert("HOME".to_owned(), text(&seen.home));
+    env.insert("TMPDIR".to_owned(), text(&seen.tmp));
     env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
     // Every tree is built from nothing, so a record of what changed only costs time.
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
-    // They would write next to the sources, which are read-only.
-    env.extend(tidy_variables(&run.tmp).map(|(name, value)| (name.to_owned(), value)));
+    // They would write next to the sources.
+    env.extend(tidy_variables(&seen.tmp).map(|(name, value)| (name.to_owned(), value)));
     // Compiled modules in the tree need not be what their sources say.
-    env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&run.tmp.join("pycache")));
+    env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&seen.tmp.join("pycache")));
     // What a passed test's process printed shows whether libtest or the code under test ended it.
     env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());
     env
@@ -156,11 +207,14 @@ pub(crate) fn environment(
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_harness::environment::Environments;
+
     use super::*;
 
     fn settings() -> VerifierSettings {
         VerifierSettings {
             state_dir: "/state".into(),
+            environments: Environments::new("/state/environments".into(), &BTreeMap::new()),
             path: "/home/v/.cargo/bin:/usr/bin".to_owned(),
             home: "/home/v".into(),
             check_env: BTreeMap::new(),
@@ -170,67 +224,81 @@ mod tests {
         }
     }
 
-    fn run() -> (Place, RunFolders) {
+    fn stand(mechanism: TreeMechanism) -> (Place, Stand) {
         let place = Place::in_folder(Path::new("/state/turns/t"), "abc");
-        let run =
-            RunFolders { dir: place.tree.clone(), home: "/state/turns/t/h".into(), tmp: "/state/turns/t/x".into() };
-        (place, run)
+        let stand = Stand::in_folder(Path::new("/state/turns/t/runs/1"), &place, None, mechanism);
+        (place, stand)
     }
 
     fn allowed() -> Allowed {
-        Allowed { network: false, writes_dir: false, writes_caches: false, wall: Duration::from_secs(1) }
+        Allowed { network: false, wall: Duration::from_secs(1) }
     }
 
     #[test]
-    fn plain_check_writes_scratch_and_build_output_only() {
-        let (place, run) = run();
-        let profile = profile(&settings(), &place, &run, allowed(), &[]);
-        assert_eq!(profile.write, [place.build.clone(), run.home.clone(), run.tmp.clone()]);
-        assert!(profile.read.contains(&place.tree) && profile.read.contains(&place.caches));
-        assert!(
-            profile.deny.contains(&PathBuf::from("/state")) && profile.deny.contains(&PathBuf::from("/data/secret"))
+    fn a_check_writes_folders_that_go_with_it_and_the_build_output_of_its_tree() {
+        for mechanism in [TreeMechanism::Overlay, TreeMechanism::Copy] {
+            let (place, stand) = stand(mechanism);
+            let profile = profile(&settings(), &place, &stand, allowed(), &[]);
+            let own = ["tree", "home", "tmp"].map(|name| Path::new("/state/turns/t/runs/1").join(name));
+            assert_eq!(profile.write, [&own[..], std::slice::from_ref(&place.build)].concat());
+            assert!(!profile.read.contains(&place.tree) && !profile.write.contains(&place.tree));
+            assert!(
+                profile.deny.contains(&PathBuf::from("/state"))
+                    && profile.deny.contains(&PathBuf::from("/data/secret"))
+            );
+            assert_eq!(profile.network, Network::Loopback);
+        }
+        let (place, stand) = stand(TreeMechanism::Overlay);
+        let network = profile(&settings(), &place, &stand, Allowed { network: true, ..allowed() }, &[]);
+        assert_eq!(network.network, Network::Host);
+    }
+
+    #[test]
+    fn with_overlays_all_trees_are_at_one_path_and_a_kept_home_has_nothing_below() {
+        let (place, plain) = stand(TreeMechanism::Overlay);
+        let tree = &plain.shown[0];
+        assert_eq!((tree.at.as_path(), &tree.tree), (Path::new("/hold/work"), &plain.real.dir));
+        assert_eq!(tree.over.as_ref().unwrap().trees, std::slice::from_ref(&place.tree));
+        assert!(plain.shown[1..].iter().all(|shown| shown.over.is_none()), "without a layer the rest is empty");
+        assert_eq!(plain.work, [Path::new("/state/turns/t/runs/1/tree.work")]);
+        let kept = Stand::in_folder(Path::new("/r"), &place, Some("/kept/judge".into()), TreeMechanism::Overlay);
+        assert_eq!(
+            (kept.shown[1].tree.as_path(), kept.shown[1].at.as_path()),
+            (Path::new("/kept/judge"), Path::new("/hold/home"))
         );
-        assert_eq!(profile.network, Network::Loopback);
     }
 
     #[test]
     fn what_two_checkouts_print_of_their_files_reads_the_same() {
-        let printed = |tree: &str, run: &str| {
-            let place = Place::in_folder(Path::new("/state/turns/t"), tree);
-            let of = |kind: &str| Path::new("/state/turns/t/runs").join(run).join(kind);
-            let folders = RunFolders { dir: place.tree.clone(), home: of("home"), tmp: of("tmp") };
-            let text = format!(
-                "ok {}/a.txt file://{}/b\nin {} and {}",
-                place.tree.display(),
-                place.tree.display(),
-                folders.tmp.display(),
-                place.build.display()
-            );
-            Places::of(&place, &folders).named(text)
+        let printed = |run: &str, mechanism| {
+            let place = Place::in_folder(Path::new("/state/turns/t"), run);
+            let stand = Stand::in_folder(&Path::new("/state/turns/t/runs").join(run), &place, None, mechanism);
+            let RunFolders { dir, tmp, build, .. } = &stand.seen;
+            let (dir, tmp, build) = (dir.display(), tmp.display(), build.display());
+            let text = format!("ok {dir}/a.txt file://{dir}/b\nin {tmp} and {build}");
+            Places::of(&stand.seen).named(text)
         };
-        assert_eq!(printed("abc", "1"), printed("def", "10"));
-        assert_eq!(printed("abc", "1"), "ok /tree/a.txt file:///tree/b\nin /tmp and /build");
+        for mechanism in [TreeMechanism::Overlay, TreeMechanism::Copy] {
+            for run in ["1", "10"] {
+                assert_eq!(printed(run, mechanism), "ok /tree/a.txt file:///tree/b\nin /tmp and /build");
+            }
+        }
     }
 
     #[test]
-    fn rights_open_one_by_one() {
-        let (place, run) = run();
-        let network = profile(&settings(), &place, &run, Allowed { network: true, ..allowed() }, &[]);
-        assert_eq!(network.network, Network::Host);
-        assert!(!network.write.contains(&place.caches));
-        let caches = profile(&settings(), &place, &run, Allowed { writes_caches: true, ..allowed() }, &[]);
-        assert!(caches.write.contains(&place.caches) && !caches.write.contains(&place.tree));
-        let copy = profile(&settings(), &place, &run, Allowed { writes_dir: true, ..allowed() }, &[]);
-        assert!(copy.write.contains(&run.dir) && !copy.read.contains(&run.dir));
-    }
-
-    #[test]
-    fn environment_keeps_the_harness_values_and_the_real_toolchain() {
-        let (place, run) = run();
-        let more = BTreeMap::from([("HOME", "/root"), ("CI", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())));
-        let env = environment(&settings(), &place, &run, &more);
-        assert_eq!((env["HOME"].as_str(), env["CI"].as_str()), ("/state/turns/t/h", "1"));
+    fn variables_of_the_harness_win_and_folders_of_the_environment_come_first_in_path() {
+        let (_, stand) = stand(TreeMechanism::Overlay);
+        let more =
+            BTreeMap::from([("HOME", "/root"), ("CI", "1"), ("A", "a")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        let spec = EnvironmentSpec {
+            path: vec!["node_modules/.bin".to_owned()],
+            env: [("CI".to_owned(), "true".to_owned())].into(),
+            ..EnvironmentSpec::default()
+        };
+        let env = variables(&settings(), &spec, &stand.seen, &more);
+        assert_eq!((env["HOME"].as_str(), env["CI"].as_str(), env["A"].as_str()), ("/hold/home", "true", "a"));
         assert_eq!(env["RUSTUP_HOME"], "/home/v/.rustup");
-        assert_eq!(env["CARGO_HOME"], place.caches.join("cargo").display().to_string());
+        assert!(!env.contains_key("CARGO_HOME"), "its default is in the home of the run");
+        assert_eq!(env["PATH"], "/hold/work/node_modules/.bin:/home/v/.cargo/bin:/usr/bin");
     }
 }

@@ -1,4 +1,4 @@
-//! Running one program on one tree: checkout, `prepare` before the first run, the sandbox, and the record of it all.
+//! Running one program on one tree: checkout and environment before the first run, the sandbox, and the record of it all.
 //!
 //! `criterion` decides what a run means for a criterion; this only says how each run ended.
 
@@ -7,15 +7,18 @@ mod ended;
 mod observed;
 mod record;
 mod run;
+mod set_up;
+mod stood;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use holdpoint_core::{
     checks::JudgedRun,
+    environment::Changed,
     runners::{Observed, ReportTexts},
     telling::{self, PlannedCommand},
 };
@@ -23,6 +26,7 @@ use holdpoint_faults::Step;
 use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener},
     backend::login,
+    environment::{Environments, TreeMechanism},
     exchange::stall::Stall,
     ledger::TurnLedger,
     over_http,
@@ -32,7 +36,7 @@ use holdpoint_protocol::{
     budget::Allowance,
     facts::{Oid, Verdict},
     ids::CriterionId,
-    plan::EvidenceLevel,
+    plan::{EnvironmentSpec, EvidenceLevel},
     time::Millis,
 };
 use holdpoint_runtime::{
@@ -58,14 +62,11 @@ use crate::{
     evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
-    place::{Allowed, Place, Places, RunFolders, environment, profile},
+    place::{Allowed, Place, Places, Stand, profile, variables},
     reports::Reports,
     settings::VerifierSettings,
     unrun::Watch,
 };
-
-/// How long `prepare` may take: it fetches what a whole project needs.
-const PREPARE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// A program to run on a tree.
 pub(crate) struct Program<'a> {
@@ -106,6 +107,8 @@ struct Left {
     dir: PathBuf,
     /// What a check reported in files.
     reports: ReportTexts,
+    /// What it changed in its tree.
+    changed: Changed,
 }
 
 impl Left {
@@ -126,7 +129,10 @@ pub(crate) struct Runs<'a> {
     settings: &'a VerifierSettings,
     sandbox: &'a Sandbox,
     mirror: &'a Mirror,
-    prepare: Option<&'a str>,
+    environments: &'a Environments,
+    spec: &'a EnvironmentSpec,
+    base_tree: &'a Oid,
+    mechanism: TreeMechanism,
     trees: HashMap<Oid, Ready>,
     /// A tree that is checked out, until something runs on it.
     ahead: Option<(Oid, Place)>,
@@ -147,21 +153,29 @@ pub(crate) struct Runs<'a> {
     desk: &'a dyn Desk,
 }
 
-/// A tree that is checked out and prepared.
+/// A tree that is checked out, with its environment.
 #[derive(Debug, Clone)]
 struct Ready {
     place: Place,
-    /// `prepare` failed on it.
-    unprepared: Option<Box<Ran>>,
+    /// Its environment could not be set up.
+    not_set_up: Option<Box<Ran>>,
+}
+
+/// What runs go by on this machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) settings: &'a VerifierSettings,
+    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) environments: &'a Environments,
+    pub(crate) mechanism: TreeMechanism,
 }
 
 impl<'a> Runs<'a> {
-    /// A workbench that uses `folder` for everything.
+    /// A workbench that uses `folder` for everything. Trees depend on what `spec` says.
     pub(crate) fn new(
-        settings: &'a VerifierSettings,
-        sandbox: &'a Sandbox,
-        mirror: &'a Mirror,
-        prepare: Option<&'a str>,
+        Ground { settings, sandbox, environments, mechanism }: Ground<'a>,
+        (mirror, base_tree): (&'a Mirror, &'a Oid),
+        spec: &'a EnvironmentSpec,
         folder: TurnFolder,
         desk: &'a dyn Desk,
     ) -> Self {
@@ -169,7 +183,10 @@ impl<'a> Runs<'a> {
             settings,
             sandbox,
             mirror,
-            prepare,
+            environments,
+            spec,
+            base_tree,
+            mechanism,
             trees: HashMap::new(),
             ahead: None,
             began: Instant::now(),
@@ -187,15 +204,10 @@ impl<'a> Runs<'a> {
     /// Runs a check on a tree.
     pub(crate) async fn check(&mut self, args: CheckArgs<'_>) -> Result<Ran, VerifyError> {
         let ready = self.ready(args.tree).await?;
-        if let Some(failed) = ready.unprepared {
+        if let Some(failed) = ready.not_set_up {
             return Ok(*failed);
         }
-        let allowed = Allowed {
-            network: args.check.network,
-            writes_dir: args.check.writes_tree,
-            writes_caches: args.check.network,
-            wall: args.check.timeout.duration(),
-        };
+        let allowed = Allowed { network: args.check.network, wall: args.check.timeout.duration() };
         let env = &self.settings.check_env;
         let command = &args.check.command;
         // A run that watches lines is made for that alone.
@@ -241,9 +253,9 @@ impl<'a> Runs<'a> {
         let ran = self.check(args).await?;
         let passing = if known { None } else { self.trees.remove(args.tree.oid) };
         if let Some(ready) = passing {
-            let Place { tree, caches, build, home } = ready.place;
+            let Place { tree, build, .. } = ready.place;
             // Folders that stay go with the turn.
-            let remove = move || [tree, caches, build, home].iter().all(|folder| remove_tree(folder).is_ok());
+            let remove = move || [tree, build].iter().all(|folder| remove_tree(folder).is_ok());
             let _ = tokio::task::spawn_blocking(remove).await;
         }
         Ok(ran)
@@ -274,22 +286,23 @@ impl<'a> Runs<'a> {
         self.desk
     }
 
-    /// The failed `prepare` of a tree, if it failed.
-    pub(crate) async fn failed_prepare(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, VerifyError> {
-        Ok(self.ready(tree).await?.unprepared.map(|ran| *ran))
+    /// The failed setup of a tree's environment, if it failed.
+    pub(crate) async fn failed_setup(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, VerifyError> {
+        Ok(self.ready(tree).await?.not_set_up.map(|ran| *ran))
     }
 
-    /// Checks a tree out and prepares it, once.
+    /// Checks a tree out and sets its environment up, once.
     async fn ready(&mut self, tree: Tree<'_>) -> Result<Ready, VerifyError> {
         if let Some(ready) = self.trees.get(tree.oid) {
             return Ok(ready.clone());
         }
-        let place = match self.ahead.take_if(|(oid, _)| oid == tree.oid) {
+        let mut place = match self.ahead.take_if(|(oid, _)| oid == tree.oid) {
             Some((_, place)) => place,
             None => self.checked_out(tree.oid).await?,
         };
-        let unprepared = self.prepare(tree, &place).await?.map(Box::new);
-        let ready = Ready { place, unprepared };
+        let (layer, not_set_up) = self.set_up(tree).await?;
+        place.layer = layer;
+        let ready = Ready { place, not_set_up: not_set_up.map(Box::new) };
         self.trees.insert(tree.oid.clone(), ready.clone());
         Ok(ready)
     }
@@ -302,9 +315,7 @@ impl<'a> Runs<'a> {
 
     async fn checked_out(&self, tree: &Oid) -> Result<Place, VerifyError> {
         let place = Place::in_folder(self.folder.path(), tree.as_str());
-        for folder in [&place.caches, &place.build, &place.home] {
-            make_dir(folder)?;
-        }
+        make_dir(&place.build)?;
         self.checkout(tree, &place.tree).await?;
         Ok(place)
     }
@@ -319,63 +330,24 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Runs `prepare` where there is one. Gives the run only if it failed.
-    async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, VerifyError> {
-        let Some(command) = self.prepare else { return Ok(None) };
-        let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
-        let program = Program {
-            command,
-            env: &self.settings.check_env,
-            read: &[],
-            stdin: Vec::new(),
-            home: None,
-            allowed,
-            asks: None,
-            stall: None,
-            printed: None,
-            guarded: false,
-            watch: None,
-            observed: false,
-        };
-        let span = info_span!(
-            target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
-            { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
-        );
-        let left = self.run(place, tree.oid, program).instrument(span.clone()).await?;
-        let read = read(command, command, None, &left);
-        tell(&span, tree.tested, &left.outcome, &read);
-        let red = read.outcome.0 != Verdict::Pass;
-        let lacks = if red { telling::lacks(PlannedCommand::Prepare, &left.printed_with_room()?) } else { None };
-        let ran = Ran { unprepared: true, lacks, ..self.noted(None, command, tree, left, read) };
-        Ok(red.then_some(ran))
-    }
-
     /// Runs a program in the sandbox, in folders of its own.
     async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<Left, VerifyError> {
         let scratch = self.folder.path().join("runs").join(self.started.to_string());
         self.started += 1;
-        let home = match program.home {
-            Some(name) => self.folder.path().join("kept").join(name),
-            None if self.prepare.is_some() => place.home.clone(),
-            None => scratch.join("home"),
-        };
-        let dir = if program.allowed.writes_dir { scratch.join("tree") } else { place.tree.clone() };
-        let folders = RunFolders { dir, home, tmp: scratch.join("tmp") };
-        make_dir(&folders.home)?;
+        let home = program.home.map(|name| self.folder.path().join("kept").join(name));
+        let stand = Stand::in_folder(&scratch, place, home, self.mechanism);
+        let stood = self.stand(&stand, place, tree).await?;
         if program.home.is_some() {
-            login::keep_path(&folders.home);
+            login::keep_path(&stand.real.home);
         }
-        make_dir(&folders.tmp)?;
-        if program.allowed.writes_dir {
-            self.checkout(tree, &folders.dir).await?;
-        }
-        let places = Places::of(place, &folders);
-        let mut profile = profile(self.settings, place, &folders, program.allowed, program.read);
-        let mut env = environment(self.settings, place, &folders, program.env);
+        let places = Places::of(&stand.seen);
+        let mut profile = profile(self.settings, place, &stand, program.allowed, program.read);
+        let mut env = variables(self.settings, self.spec, &stand.seen, program.env);
+        let path = env.get("PATH").cloned().unwrap_or_default();
         let listener = observed::listener(self.sandbox, &program, profile.network, &scratch.join("observer")).await?;
-        if let Some(guard) = self.guard(&program, &folders.dir, &scratch.join("guard"), listener.as_ref())? {
+        if let Some(guard) = self.guard(&program, &stand.seen.dir, &scratch.join("guard"), listener.as_ref())? {
             profile.read.push(guard.folder().to_owned());
-            env.insert("PATH".to_owned(), guard.path(&self.settings.path));
+            env.insert("PATH".to_owned(), guard.path(&path));
         }
         let mut reports = None;
         if program.guarded {
@@ -386,14 +358,15 @@ impl<'a> Runs<'a> {
             profile.write.push(asked_for.folder().to_owned());
             reports = Some(asked_for);
         }
-        let mut command = Command::shell(program.command, &folders.dir, profile);
+        let mut command = Command::shell(program.command, &stand.real.dir, profile);
+        command.shown.clone_from(&stand.shown);
         command.env = env;
         if over_http::is_asked_by(program.command) {
             let dir = scratch.join("http");
             over_http::grant(&dir, self.sandbox, &mut command).map_err(VerifyError::io("link in", &dir))?;
         }
         if let Some(listener) = &listener {
-            observed::start_through(listener, program.command, &mut command, &scratch)?;
+            observed::start_through(listener, program.command, &mut command, (&scratch, &place.tree))?;
         }
         if !program.stdin.is_empty() {
             command.stdin = ProgramInput::Bytes(program.stdin);
@@ -413,7 +386,8 @@ impl<'a> Runs<'a> {
             (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
         let nearly_full = NearlyFull::at(&scratch);
-        let dir = folders.dir.clone();
+        let changed = self.changed(&stand, stood, place, tree).await?;
+        let dir = stand.real.dir.clone();
         // No later run uses it, and copies of big trees add up. Folders that stay go with the turn.
         let read_and_removed = tokio::task::spawn_blocking(move || {
             let texts = reports.map(|reports| reports.read(&dir)).unwrap_or_default();
@@ -423,7 +397,8 @@ impl<'a> Runs<'a> {
         let reports = read_and_removed.await.unwrap_or_default();
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
-        Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: folders.dir, reports })
+        self.record.kept_apart_by(self.mechanism);
+        Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: stand.real.dir, reports, changed })
     }
 
     /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.
@@ -452,7 +427,7 @@ impl<'a> Runs<'a> {
         left: Left,
         read: JudgedRun,
     ) -> Ran {
-        let Left { outcome, tail, .. } = left;
+        let Left { outcome, tail, changed, .. } = left;
         let (verdict, reason) = read.outcome;
         let heard = read.observed.as_ref().map(Observed::lines).unwrap_or_default();
         let evidence = Evidence::of_run(command, tree.oid, tree.broken, &outcome, &heard);
@@ -472,6 +447,6 @@ impl<'a> Runs<'a> {
         };
         self.record.ran(run.clone(), evidence);
         let ending = evidence::ending(outcome.ended);
-        Ran { run, read, tail, ending, lacks: None, unprepared: false, red_before: Vec::new() }
+        Ran { run, read, tail, ending, changed, lacks: None, not_set_up: false, red_before: Vec::new() }
     }
 }

@@ -12,6 +12,7 @@ use holdpoint_harness::{
         installed::readable_of,
         program::{program_files, readable},
     },
+    environment::Environments,
 };
 use holdpoint_runtime::config::{ByteSize, Config, Dialect, PROMPT_DEFAULT, VerifierConfig};
 
@@ -25,6 +26,8 @@ const HOME_DEFAULT: &str = "/nonexistent";
 pub struct VerifierSettings {
     /// Turn folders live below it. Absolute; no other agent uses it.
     pub state_dir: PathBuf,
+    /// The environments of this machine. Their setups may read what checks may.
+    pub environments: Environments,
     /// The `PATH` of every program.
     pub path: String,
     /// The home that this process runs in. Toolchains in it are opened for reading, the rest of it is not.
@@ -97,6 +100,7 @@ impl VerifierSettings {
         });
         Ok(Self {
             state_dir: absolute(&config.agent.state_dir)?,
+            environments: Environments::new(absolute(&config.agent.environments_dir())?, own_env),
             path,
             home,
             check_env: passed(pass_env),
@@ -108,6 +112,17 @@ impl VerifierSettings {
                 .collect::<Result<_, _>>()?,
             judge,
         })
+    }
+}
+
+impl VerifierSettings {
+    /// The environments, whose setups reach what checks may.
+    pub(crate) fn environments(&self) -> Environments {
+        let mut environments = self.environments.clone();
+        environments.read.clone_from(&self.read_paths);
+        environments.deny.clone_from(&self.deny_paths);
+        environments.deny.push(self.state_dir.clone());
+        environments
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn run(
     let mut ran = runs.check(named.on(expect, tree)).await?;
     let mut ends = vec![ran.read.outcome];
     let mut red = Vec::new();
-    while named.is_guard && !ran.unprepared && checks::is_run_again(&ends) && has_time(runs, named, &ran) {
+    while named.is_guard && !ran.not_set_up && checks::is_run_again(&ends) && has_time(runs, named, &ran) {
         red.push(ran.run.output);
         ran = runs.check(named.on(expect, tree)).await?;
         ends.push(ran.read.outcome);

@@ -18,7 +18,7 @@ pub(crate) async fn doubt(mirror: &Mirror, tree: &Oid) -> Result<Option<Doubt>, 
         names.push(format!("{more} more"));
     }
     let text = format!(
-        "the files of its submodules are not there ({}): what checks need of them has to be in the repository, or `prepare` has \
+        "the files of its submodules are not there ({}): what checks need of them has to be in the repository, or `environment.setup` has \
          to fetch it",
         names.join(", ")
     );

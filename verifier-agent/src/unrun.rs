@@ -46,7 +46,7 @@ pub(crate) async fn doubt(
     let tree = Tree::new(subject.tree, TreeTested::Watched);
     let ran = runs.check(CheckArgs { watch: Some(&watch), ..named.on(expect.as_ref(), tree) }).await?;
     // A red run did not get to all of its tests.
-    if ran.unprepared || ran.run.verdict != Verdict::Pass {
+    if ran.not_set_up || ran.run.verdict != Verdict::Pass {
         return Ok(None);
     }
     Ok(unrun::told(&unrun::unrun(&watch.mark, &runs.printed(&ran))))

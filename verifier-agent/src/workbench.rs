@@ -1,7 +1,12 @@
 //! The workbench: judges one tree, with git and the sandbox and without the broker.
 
 use holdpoint_core::{checks, handed::DOUBTS_MAX};
-use holdpoint_harness::{ask::Desk, backend::markers::IGNORED_MAX, ledger::TurnLedger};
+use holdpoint_harness::{
+    ask::Desk,
+    backend::markers::IGNORED_MAX,
+    environment::{Environments, TreeMechanism},
+    ledger::TurnLedger,
+};
 use holdpoint_protocol::{
     artifact::{
         ChecklistReceipt, CheckpointReport, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose,
@@ -18,6 +23,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_sandbox::{Command, Network, Profile, PropertyReport, RunLimits, Sandbox, Standby};
 use holdpoint_workspace::{Mirror, WorkspaceError};
+use tokio::sync::OnceCell;
 
 use crate::{
     base_product,
@@ -33,9 +39,9 @@ use crate::{
     judge::About,
     judged_before::{Attempts, JudgedBefore},
     mutants, place,
-    runs::{Record, Runs},
+    runs::{Ground, Record, Runs},
     settings::VerifierSettings,
-    submodules, unrun,
+    submodules, tree_changed, unrun,
 };
 
 /// What a verification found: everything of a report but who, when and for which turn.
@@ -72,6 +78,8 @@ pub struct Findings {
 pub struct VerifierWorkbench {
     settings: VerifierSettings,
     sandbox: Sandbox,
+    environments: Environments,
+    mechanism: OnceCell<TreeMechanism>,
     base_runs: BaseRuns,
     judged_before: JudgedBefore,
 }
@@ -99,7 +107,21 @@ impl VerifierWorkbench {
         clear_stale(&settings.state_dir)?;
         let resolved = settings.state_dir.canonicalize();
         settings.state_dir = resolved.map_err(VerifyError::io("resolve", &settings.state_dir))?;
-        Ok(Self { settings, sandbox, base_runs: BaseRuns::default(), judged_before: JudgedBefore::default() })
+        let environments = settings.environments();
+        let (base_runs, judged_before) = (BaseRuns::default(), JudgedBefore::default());
+        Ok(Self { settings, sandbox, environments, mechanism: OnceCell::new(), base_runs, judged_before })
+    }
+
+    /// How the trees of runs are kept apart here, found by trying it once.
+    ///
+    /// # Errors
+    /// There is no sandbox here.
+    pub async fn mechanism(&self) -> Result<TreeMechanism, VerifyError> {
+        let find = async || {
+            let overlay = self.sandbox.overlays_in(&self.settings.state_dir).await?;
+            Ok::<_, VerifyError>(if overlay { TreeMechanism::Overlay } else { TreeMechanism::Copy })
+        };
+        self.mechanism.get_or_try_init(find).await.copied()
     }
 
     /// Where trees are checked out.
@@ -172,7 +194,8 @@ impl VerifierWorkbench {
             let metered = terms.turn.and_then(|turn| self.used(turn));
             return Ok(Findings { metered, ..findings });
         }
-        let findings = self.judged(terms, (name, request), (mirror, &base_tree), notes, desk).await?;
+        let judged = self.judged(terms, (name, request), (mirror, &base_tree), notes, desk);
+        let findings = Box::pin(judged).await?;
         if let Some(attempts) = terms.attempts {
             self.judged_before.put(attempts, request, &findings);
         }
@@ -193,8 +216,16 @@ impl VerifierWorkbench {
         desk: &dyn Desk,
     ) -> Result<Findings, VerifyError> {
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
-        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
-        let changes = Box::pin(looked_at(mirror, base_tree, request, &mut runs)).await?;
+        let mechanism = Box::pin(self.mechanism()).await?;
+        let Self { settings, sandbox, environments, .. } = self;
+        let ground = Ground { settings, sandbox, environments, mechanism };
+        let mut runs = Runs::new(ground, (mirror, base_tree), &request.environment, folder, desk);
+        let mut changes = Box::pin(looked_at(mirror, base_tree, request, &mut runs)).await?;
+        if request.environment.setup.is_some() && request.tree != *base_tree {
+            let among = Box::pin(runs.among_dependencies(changes.paths().collect::<Vec<_>>().into_iter())).await?;
+            let new: Vec<_> = among.into_iter().filter(|violation| !changes.violations.contains(violation)).collect();
+            changes.violations.extend(new);
+        }
         let subject = Subject {
             waypoint: &request.waypoint_id,
             tree: &request.tree,
@@ -202,7 +233,7 @@ impl VerifierWorkbench {
             changes: &changes,
             mirror,
             base_runs: &self.base_runs,
-            prepare: request.prepare.as_deref(),
+            environment: &request.environment,
             about: About {
                 clarifications: &request.clarifications,
                 tests: &request.tests,
@@ -332,6 +363,7 @@ async fn check(
         return plain(runs, subject, named).await;
     }
     let mut judged = judged(runs, subject, named).await?;
+    Box::pin(tree_changed::tried(runs, subject, named, &mut judged)).await?;
     doubts.extend(renamed(subject, named, &judged));
     if named.is_guard {
         let shows_nothing = judged.report.result.verdict == Verdict::Pass && judged.first.read.ran_no_test();

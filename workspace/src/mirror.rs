@@ -13,6 +13,7 @@ mod compose;
 mod diff;
 mod elsewhere;
 mod filters;
+mod ignored;
 mod import;
 mod left_out;
 mod look;

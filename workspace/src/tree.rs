@@ -38,6 +38,12 @@ impl EntryMode {
         }
     }
 
+    /// Whether it is a file, executable or not.
+    #[must_use]
+    pub fn is_file(self) -> bool {
+        matches!(self, Self::File | Self::Executable)
+    }
+
     /// What it is apart from the right to be executed: git compares contents of the same kind only.
     pub(crate) fn kind(self) -> Self {
         if self == Self::Executable { Self::File } else { self }

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     artifact::{Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
     facts::Verdict,
     ids::{ArtifactId, RoleId, WaypointId, role},
-    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion},
+    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EnvironmentSpec},
     workflow::GateBrief,
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
@@ -159,7 +159,7 @@ impl Rig {
             guards: Vec::new(),
             checkpoints: Vec::new(),
             evidence: Vec::new(),
-            prepare: None,
+            environment: EnvironmentSpec::default(),
             scope: Vec::new(),
             new_tests: Vec::new(),
             changed_tests: Vec::new(),

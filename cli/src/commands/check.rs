@@ -5,6 +5,7 @@ use holdpoint_core::{
     shown, workflows,
 };
 use holdpoint_harness::backend::command::own_environment;
+use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::config::{Config, presets::PresetName};
 use serde::Serialize;
 
@@ -45,6 +46,8 @@ struct Report {
     waypoints: usize,
     criteria: usize,
     guards: usize,
+    /// What its trees depend on, as the plan says or as its lock files do.
+    environment: Option<EnvironmentSpec>,
     /// What the patterns of `scope` and `protected` match on the base.
     patterns: Vec<PatternMatches>,
     /// The skill packs of the base, and the waypoints whose builders get them.
@@ -78,6 +81,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         waypoints: plan.waypoints.len(),
         criteria: plan.waypoints.iter().map(|waypoint| waypoint.criteria.len()).sum(),
         guards: plan.guards.len(),
+        environment: plan.environment.filter(|environment| !environment.is_none()),
         plan: plan.plan,
         patterns,
         skills,
@@ -91,6 +95,8 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         output::out(&format!(
             "{plan} can be flown from {base}: waypoints {waypoints}, criteria {criteria}, guards {guards}"
         ));
+        let setup = report.environment.as_ref().and_then(|environment| environment.setup.as_deref());
+        setup.iter().for_each(|setup| output::out(&format!("environment: {setup}")));
         report.patterns.iter().take(PATTERNS_SHOWN).for_each(|pattern| output::out(&in_a_line(pattern)));
         if let Some(more) = report.patterns.len().checked_sub(PATTERNS_SHOWN).filter(|more| *more > 0) {
             output::out(&format!("and {more} more patterns: --json has them"));
@@ -117,9 +123,11 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     args.commands.for_all(&mut config);
     preflight::alone(&mut config, &plan.plan, args.commands.builders);
     let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
-    let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
+    let Cleared { ready, mut config, state, .. } =
+        Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
     declared::check_sections(&config, &args.commands, &args.place.repo).await?;
     state::writable(state.dir())?;
+    config.agent.environments_dir.get_or_insert_with(|| state.environments());
     temporary::usable()?;
     if known_broker(&state).is_none() {
         find_server().await?;

@@ -9,6 +9,11 @@ use std::{
 
 use holdpoint_bus::broker::FLOOR;
 use holdpoint_console::Condition;
+use holdpoint_core::environment::Project;
+use holdpoint_harness::{
+    backend::command::own_environment,
+    environment::{Environments, TreeMechanism},
+};
 use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::{PropertyReport, Sandbox};
 use holdpoint_workspace::{GIT_FLOOR, UserRepo, require_git};
@@ -18,7 +23,7 @@ use crate::{
     args::DoctorArgs,
     failure::{Exit, Failure, chain},
     fleet::{find_server, known_broker},
-    output,
+    output, project,
     state::{self, StateDir},
     temporary,
 };
@@ -38,6 +43,8 @@ struct Report {
     sandbox: SandboxPart,
     clock: Part,
     state: Part,
+    /// What the repository is; `null`: that could not be read.
+    project: Option<ProjectPart>,
     /// Coding agents; none has to be here.
     agents: Vec<agents::AgentPart>,
 }
@@ -57,6 +64,19 @@ struct Part {
     /// Where the repository's broker runs, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<String>,
+}
+
+/// What a repository is by its last commit. None of it keeps flights from being flown.
+#[derive(Debug, Serialize)]
+struct ProjectPart {
+    /// In words; `null`: it was not recognised.
+    kind: Option<String>,
+    /// The command that sets its dependencies up; `null`: no lock file names any.
+    setup: Option<String>,
+    /// Whether that was done for this state of the lock files.
+    set_up: bool,
+    /// By what the trees of checks are kept apart.
+    trees_by: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,7 +131,25 @@ async fn look(config: &Config, repo: &Path) -> Report {
     let folder = state_folder(state.as_ref());
     let clock = clock(began);
     let ok = broker.ok && git.ok && sandbox.ok && clock.ok && folder.ok;
-    Report { ok, broker, git, sandbox, clock, state: folder, agents: Vec::new() }
+    let project = match (repo, state) {
+        (Some(repo), Some(state)) if sandbox.ok => project(config, &repo, &state).await,
+        _ => None,
+    };
+    Report { ok, broker, git, sandbox, clock, state: folder, project, agents: Vec::new() }
+}
+
+async fn project(config: &Config, repo: &UserRepo, state: &StateDir) -> Option<ProjectPart> {
+    let base = repo.resolve("HEAD").await.ok()?;
+    let Project { kind, environment, .. } = project::of_base(repo, &base).await.ok()?;
+    let trial = holdpoint_sandbox::TemporaryFolder::new().ok()?;
+    let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
+    let overlay = sandbox.overlays_in(trial.path()).await.ok()?;
+    let mechanism = if overlay { TreeMechanism::Overlay } else { TreeMechanism::Copy };
+    let dir = config.agent.environments_dir.clone().unwrap_or_else(|| state.environments());
+    let environments = Environments::new(dir, &own_environment());
+    let entries = repo.list_tree(&base).await.ok()?;
+    let set_up = environments.is_set_up(&environment, mechanism, &entries);
+    Some(ProjectPart { kind, setup: environment.setup, set_up, trees_by: mechanism.name() })
 }
 
 /// The same as the console shows it, a line a part.
@@ -251,6 +289,12 @@ fn print(report: &Report) {
     print_problem(report.sandbox.problem.as_deref(), report.sandbox.hint.as_deref());
     for (name, part) in [("clock", &report.clock), ("state", &report.state)] {
         print_part(name, part);
+    }
+    if let Some(ProjectPart { kind, setup, set_up, trees_by }) = &report.project {
+        let kind = kind.as_deref().unwrap_or("not recognised");
+        output::out(&format!("  project  {kind}; checks have trees of their own by {trees_by}"));
+        let is_there = if *set_up { "set up" } else { "not set up yet" };
+        setup.iter().for_each(|setup| output::out(&format!("    environment: {setup} ({is_there})")));
     }
     if !report.agents.is_empty() {
         output::out("  agents that `--builder NAME` knows");

@@ -6,53 +6,42 @@ use std::{
     path::Path,
 };
 
+use holdpoint_core::environment::Project;
+use holdpoint_protocol::plan::EnvironmentSpec;
 use serde_json::json;
 
 use crate::{
     args::InitArgs,
-    bounded,
     failure::{Exit, Failure},
-    ground, output,
+    ground, output, project,
     typed::{quoted, typed},
 };
-
-/// The most bytes of a project's file that are looked at.
-const FILE_BYTES_MAX: usize = 1 << 20;
 
 /// The guard of a project whose tests were not recognised.
 const WHAT_RUNS_ALL: &str = "<the command that runs all tests>";
 
-/// How a project is tested.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Project {
-    /// What it is called in the plan's words.
-    kind: &'static str,
-    /// What brings its dependencies, once a tree and with a network.
-    prepare: Option<&'static str>,
-    /// Runs all of its tests.
-    suite: &'static str,
-    /// What else its check needs.
-    needs: &'static str,
-}
-
 /// Writes the plan.
 pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     let repo = ground::find(&args.repo).await?;
-    let project = recognise(repo.dir());
+    let project = project::of_folder(repo.dir());
     let path = args.out.unwrap_or_else(|| args.repo.join("plan.yaml"));
     let name = repo.dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    write(&path, &plan(&name, project.as_ref()), args.force)?;
-    let kind = project.as_ref().map(|project| project.kind);
+    write(&path, &plan(&name, &project), args.force)?;
     if args.json {
-        output::json(&json!({"file": path, "project": kind, "suite": project.map(|project| project.suite)}));
+        let environment = (!project.environment.is_none()).then_some(&project.environment);
+        let Project { kind, suite, .. } = &project;
+        output::json(&json!({"file": path, "project": kind, "suite": suite, "environment": environment}));
         return Ok(Exit::Success);
     }
-    output::out(&match kind {
+    output::out(&match project.kind.as_ref().filter(|_| project.suite.is_some()) {
         Some(kind) => format!("{} is a plan for {kind}", path.display()),
         None => {
             format!("{} is a plan; how this project is tested was not recognised: fill in its guard", path.display())
         }
     });
+    if let Some(words) = project::environment_in_words(&project) {
+        output::out(&format!("environment: {words}"));
+    }
     let check = typed(&format!("holdpoint check {}", quoted(&path.to_string_lossy())));
     output::out(&format!("next:  write in it what is wanted, in the place of each <…>, then: {check}"));
     Ok(Exit::Success)
@@ -75,69 +64,52 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
     })
 }
 
-/// What the files of a repository's root say of its tests.
-fn recognise(root: &Path) -> Option<Project> {
-    let has = |name: &str| root.join(name).is_file();
-    let says = |name: &str, word: &str| {
-        bounded::read(&root.join(name), FILE_BYTES_MAX)
-            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
-    };
-    if has("Cargo.toml") {
-        let prepare = says("Cargo.lock", "source = ").then_some("cargo fetch --locked");
-        return Some(Project { kind: "a Cargo workspace", prepare, suite: "cargo test", needs: "" });
-    }
-    if has("go.mod") {
-        let prepare = has("go.sum").then_some("go mod download");
-        return Some(Project { kind: "a Go module", prepare, suite: "go test ./...", needs: "" });
-    }
-    if has("package.json") && says("package.json", "\"test\"") {
-        // It writes its packages into the tree, which `prepare` may not.
-        let (suite, needs) = if has("package-lock.json") {
-            ("npm ci && npm test", ", network: true, writes_tree: true")
-        } else {
-            ("npm test", "")
-        };
-        return Some(Project { kind: "an npm package", prepare: None, suite, needs });
-    }
-    let pytest = has("pytest.ini") || has("conftest.py") || has("tests/conftest.py");
-    if pytest || ["pyproject.toml", "setup.cfg", "tox.ini"].iter().any(|file| says(file, "pytest")) {
-        return Some(Project { kind: "Python with pytest", prepare: None, suite: "python3 -m pytest -q", needs: "" });
-    }
-    let python = ["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"].iter().any(|file| has(file));
-    (python || has_test_module(root)).then_some(Project {
-        kind: "Python with unittest",
-        prepare: None,
-        suite: "python3 -m unittest",
-        needs: "",
-    })
-}
-
-/// Whether there is a module that unittest finds by its name.
-fn has_test_module(root: &Path) -> bool {
-    let is_test = |name: &str| name.starts_with("test") && name.ends_with(".py");
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(is_test))
-}
-
-fn plan(name: &str, project: Option<&Project>) -> String {
+fn plan(name: &str, project: &Project) -> String {
     let name = id(name);
-    let prepare = project.and_then(|project| project.prepare);
-    let prepare =
-        prepare.map(|command| format!("prepare: {command}    # once per tree, with network: checks have none\n"));
-    let (suite, needs) = project.map_or((WHAT_RUNS_ALL, ""), |project| (project.suite, project.needs));
-    let own_needs = needs.replace(", ", "\n        ");
+    let suite = quoted_yaml(project.suite.as_deref().unwrap_or(WHAT_RUNS_ALL));
+    let scope = match project.scope.as_slice() {
+        [] => "    # scope: [\"src/**\", \"tests/**\"]    # all that it may touch\n".to_owned(),
+        globs => format!("    scope: {}    # all that it may touch\n", json!(globs)),
+    };
     format!(
         "# What the fleet is to do. `holdpoint check` looks through it, `holdpoint run` flies it. Words in <…> are yours to replace.\n\
          # yaml-language-server: $schema=./plan.schema.json    (holdpoint schema plan --out .)\n\
          plan: {name}\n{}\
-         guards:                     # green before, and after every waypoint\n  - {{id: suite, check: \"{suite}\"{needs}, timeout: 20m}}\n\
-         waypoints:\n  - id: first-step\n    goal: |\n      <what is wanted, as you would say it to a colleague who sees the repository for the first time>\n    \
-         # scope: [\"src/**\", \"tests/**\"]    # all that it may touch\n    criteria:\n      - id: done\n        \
+         guards:                     # green before, and after every waypoint\n  - {{id: suite, check: {suite}, timeout: 20m}}\n\
+         waypoints:\n  - id: first-step\n    goal: |\n      <what is wanted, as you would say it to a colleague who sees the repository for the first time>\n\
+         {scope}    criteria:\n      - id: done\n        \
          statement: \"<what is true once it is done>\"\n        \
-         check: \"<a command that shows it, such as one that runs the new tests alone>\"{own_needs}\n        \
+         check: \"<a command that shows it, such as one that runs the new tests alone>\"\n        \
          red_first: true         # red before any work: else doing nothing would be enough\n",
-        prepare.unwrap_or_default(),
+        environment(&project.environment),
     )
+}
+
+/// The environment as the plan says it.
+fn environment(spec: &EnvironmentSpec) -> String {
+    let Some(setup) = &spec.setup else { return String::new() };
+    let mut text =
+        "environment:                # what it depends on: set up once for each state of the inputs, with a network\n"
+            .to_owned();
+    text.push_str(&format!(
+        "  setup: {}\n  inputs: {}    # all that the setup sees\n",
+        quoted_yaml(setup),
+        json!(spec.inputs)
+    ));
+    for (key, texts, why) in [("names", &spec.names, "it sees their names"), ("path", &spec.path, "first in PATH")] {
+        if !texts.is_empty() {
+            text.push_str(&format!("  {key}: {}    # {why}\n", json!(texts)));
+        }
+    }
+    if !spec.env.is_empty() {
+        text.push_str(&format!("  env: {}\n", json!(spec.env)));
+    }
+    text
+}
+
+/// A text as one word of YAML: as JSON has it.
+fn quoted_yaml(text: &str) -> String {
+    json!(text).to_string()
 }
 
 /// A folder's name as the name of a plan.
@@ -159,47 +131,48 @@ mod tests {
 
     use super::*;
 
-    fn recognised(files: &[(&str, &str)]) -> Option<Project> {
+    fn recognised(files: &[(&str, &str)]) -> Project {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = dir.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        recognise(dir.path())
+        project::of_folder(dir.path())
     }
 
     #[test]
-    fn projects_are_recognised_by_their_files_and_each_plan_can_be_read() {
+    fn each_project_gets_a_plan_that_can_be_read_and_says_what_was_found() {
         let lock = "[[package]]\nname = \"a\"\nsource = \"registry\"\n";
-        for (files, suite, prepare) in [
-            (vec![("Cargo.toml", ""), ("Cargo.lock", lock)], Some("cargo test"), Some("cargo fetch --locked")),
-            (vec![("Cargo.toml", "")], Some("cargo test"), None),
-            (vec![("go.mod", ""), ("go.sum", "")], Some("go test ./..."), Some("go mod download")),
+        let npm = "{\"packages\": {\"node_modules/a\": {}}}";
+        let tested = "{\"scripts\": {\"test\": \"jest\"}}";
+        for (files, suite, scope) in [
+            (vec![("Cargo.toml", ""), ("Cargo.lock", lock), ("src/lib.rs", "")], Some("cargo test"), "src/**"),
+            (vec![("go.mod", ""), ("go.sum", ""), ("stock/a.go", "")], Some("go test ./..."), "stock/**"),
+            (vec![("package.json", tested), ("package-lock.json", npm), ("lib/a.js", "")], Some("npm test"), "lib/**"),
             (
-                vec![("package.json", "{\"scripts\": {\"test\": \"x\"}}"), ("package-lock.json", "{}")],
-                Some("npm ci && npm test"),
-                None,
+                vec![("pyproject.toml", "pytest"), ("uv.lock", ""), ("src/d/__init__.py", "")],
+                Some("uv run pytest -q"),
+                "src/**",
             ),
-            (vec![("package.json", "{\"scripts\": {\"test\": \"node --test\"}}")], Some("npm test"), None),
-            (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest -q"), None),
-            (vec![("setup.py", "")], Some("python3 -m unittest"), None),
-            (vec![("calc.py", ""), ("test_calc.py", "")], Some("python3 -m unittest"), None),
-            (vec![("calc.py", "")], None, None),
-            (vec![("README.md", "")], None, None),
+            (vec![("pom.xml", ""), ("src/main/java/A.java", "")], Some("mvn -B test"), ""),
+            (vec![("calc.py", ""), ("test_calc.py", "")], Some("python3 -m unittest"), "*.py"),
+            (vec![("calc.py", "")], None, "*.py"),
+            (vec![("README.md", "")], None, ""),
         ] {
             let project = recognised(&files);
-            assert_eq!(project.as_ref().map(|project| project.suite), suite, "{files:?}");
-            assert_eq!(project.as_ref().and_then(|project| project.prepare), prepare, "{files:?}");
-            let text = plan("My Client_2", project.as_ref());
+            assert_eq!(project.suite.as_deref(), suite, "{files:?}");
+            let text = plan("My Client_2", &project);
             let refused = read_bytes(text.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS).unwrap_err();
-            let to_write = 3 + usize::from(project.is_none());
+            let to_write = 3 + usize::from(suite.is_none());
             let are_placeholders = refused.errors.iter().all(|error| error.message.contains("placeholder"));
             assert!(refused.errors.len() == to_write && are_placeholders, "{}", refused.render());
-            let filled = text.replace(['<', '>'], "");
+            let filled = text.replace('<', "").replace(">\"", "\"").replace(">\n", "\n");
             let read = read_bytes(filled.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
                 .unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!((read.plan.as_str(), read.guards.len(), read.waypoints.len()), ("my-client-2", 1, 1));
+            assert_eq!(read.environment.unwrap_or_default(), project.environment, "{text}");
+            assert!(scope.is_empty() || read.waypoints[0].scope.contains(&scope.to_owned()), "{text}");
         }
     }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use holdpoint_core::traffic::SHARE_OFF;
+use holdpoint_harness::environment::CERTIFICATES;
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
 use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig, TimeSpan};
 
@@ -108,6 +109,7 @@ pub(super) fn agent(crew: &Crew, agent: Agent<'_>, lease: &BrokerLease, state: &
     config.agent.name = Some(agent.name);
     config.agent.pool = agent.pool;
     config.agent.state_dir.clone_from(&agent.slot.dir);
+    config.agent.environments_dir.get_or_insert_with(|| state.environments());
     config.agent.drain = Some(crew.drain());
     let mut deny = crew.deny.clone();
     deny.push(state.root().to_owned());
@@ -141,7 +143,7 @@ fn only_own_secrets(config: &mut Config, role: &RoleId) {
     others.for_each(|(_, program)| program.env.0.clear());
 }
 
-/// The variables of ours that a role's programs get.
+/// The variables of ours that a role's programs get, and those by which setups trust this machine's network.
 pub(super) fn passed_on(config: &Config, role: &RoleId) -> Vec<(OsString, OsString)> {
     let verifier = &config.agents.verifier;
     let names: Vec<&String> = match config.agents.program(role) {
@@ -151,7 +153,8 @@ pub(super) fn passed_on(config: &Config, role: &RoleId) -> Vec<(OsString, OsStri
         None if role.as_str() == role::VERIFIER => verifier.pass_env.iter().chain(&verifier.judge_pass_env).collect(),
         None => Vec::new(),
     };
-    names.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+    let names = names.into_iter().map(String::as_str).chain(CERTIFICATES);
+    names.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
 /// What of the plan's folder may be read: all of it, unless a whole home is below it; nothing of the repository.

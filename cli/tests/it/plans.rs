@@ -48,7 +48,7 @@ fn every_kind_of_wrong_plan_is_told_as_json_before_anything_starts() {
         (&format!("{PLAN}covenant: /etc/passwd\n").into_bytes(), "is not a path inside the repository"),
         (&format!("{PLAN}budget: {{wall: 99999999999999d}}\n").into_bytes(), "is not a duration"),
         (&format!("{PLAN}budget: {{cost_usd: .nan}}\n").into_bytes(), "is not an amount above zero"),
-        (&format!("{PLAN}prepare: \"a\\0b\"\n").into_bytes(), "`prepare` has a NUL in it"),
+        (&format!("{PLAN}environment: {{setup: \"a\\0b\", inputs: [a]}}\n").into_bytes(), "`setup` has a NUL in it"),
         (&format!("{PLAN}plan: again\n").into_bytes(), "`plan` is given twice"),
     ];
     for (plan, expected) in table {

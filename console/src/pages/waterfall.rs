@@ -122,7 +122,7 @@ fn rows(bar: &Bar<'_>, now: Timestamp) -> Vec<Row> {
             // It says what the check is worth: most of these have to fail.
             _ => "k-tried",
         };
-        let what = run.criterion.as_ref().map_or("prepare", |criterion| criterion.as_str());
+        let what = run.criterion.as_ref().map_or("setup", |criterion| criterion.as_str());
         let label = format!("{what} · {}", tree_in_words(run.tested));
         let label = format!("\u{2007}\u{2007}{}", label.chars().take(28).collect::<String>());
         Row { label, parts: vec![(begin, end, class)], took: (end, span(run.duration.duration())) }
@@ -181,7 +181,7 @@ fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
             thead { tr { th scope="col" { "Began" } th scope="col" { "Of" } th scope="col" { "Command" } th scope="col" { "On" } th scope="col" { "Took" } th scope="col" { "Verdict" } } }
             tbody { @for (bar, run) in shown { tr {
                 td { @match bar.time_of(run) { Some((begin, _)) => { (time(begin)) } None => { "–" } } }
-                td { @match &run.criterion { Some(criterion) => { (criterion) } None => { "prepare" } } }
+                td { @match &run.criterion { Some(criterion) => { (criterion) } None => { "setup" } } }
                 td { code.long { (word(&run.command)) } }
                 td { (tree_in_words(run.tested)) }
                 td { (span(run.duration.duration())) }

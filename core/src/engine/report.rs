@@ -188,6 +188,16 @@ pub(super) fn verified(next: &mut WaypointState, report: &VerificationReport, ca
 /// What is wrong with the base, if anything.
 fn rule_base(report: &VerificationReport, cx: &StepContext<'_>) -> Option<Ruling> {
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
+    let no_setup = |r: &&CriterionReport| {
+        matches!(r.result.reason, Some(CriterionReason::SetupFailed | CriterionReason::SetupChanged))
+    };
+    if let Some(failed) = report.guards.iter().chain(&report.criteria).find(no_setup) {
+        let why = failed.note.as_deref().unwrap_or("its command failed");
+        let text = format!(
+            "the dependencies of the base cannot be set up: {why}; correct `environment`, or the lock files, first"
+        );
+        return Some(escalate(ReasonCode::SetupFailed, &text));
+    }
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
     if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
         let doubts: String = report.doubts.iter().map(|doubt| format!("; {}", doubt.text)).collect();

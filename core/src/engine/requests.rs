@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     checkpoint::{DocumentRef, GateDemands},
     facts::{BundleRef, Oid},
     ids::{ArtifactId, CriterionId, GateId, WaypointId, role},
-    plan::{Check, Criterion, Guard, Plan, TurnBudget, Waypoint},
+    plan::{Check, Criterion, EnvironmentSpec, Guard, Plan, TurnBudget, Waypoint},
     proposal::ProposalBounds,
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
@@ -156,6 +156,7 @@ pub(super) fn build_request(
         scope: may_touch(cx.waypoint),
         protected: protected(cx),
         ignore: cx.flight.submitted.plan.ignore.clone(),
+        environment: environment(cx),
         sources: cx.flight.submitted.plan.sources.clone(),
         covenant: cx.flight.submitted.covenant.clone(),
         base,
@@ -293,7 +294,7 @@ pub(super) fn verify_request(
             criteria,
             guards,
             checkpoints: settled::asked(&settled::demanded(next, gate, purpose, cx)),
-            prepare: cx.flight.submitted.plan.prepare.clone(),
+            environment: environment(cx),
             scope: cx.waypoint.scope.clone(),
             new_tests: cx.waypoint.new_tests.clone(),
             changed_tests: cx.waypoint.changed_tests.clone(),
@@ -306,6 +307,11 @@ pub(super) fn verify_request(
             judged: Vec::new(),
         },
     )
+}
+
+/// What dependencies are set up from.
+pub(super) fn environment(cx: &StepContext<'_>) -> EnvironmentSpec {
+    cx.flight.submitted.plan.environment.clone().unwrap_or_default()
 }
 
 /// What a gate says to its judge.

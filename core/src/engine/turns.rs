@@ -19,7 +19,7 @@ use super::{
     EngineStep, Fresh, StepContext, checkpoints,
     funding::{self, Funded},
     listing, opening,
-    requests::{build_request, completion_request, guidance, start, verify_request},
+    requests::{build_request, completion_request, environment, guidance, start, verify_request},
     taking,
     transition::{Ruled, Transition, phase_status},
 };
@@ -34,8 +34,8 @@ use crate::{
 const BUILD_WALL_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// What a judge's program may take for one criterion: the same default as a build turn's.
 const JUDGE_WALL: Duration = BUILD_WALL_DEFAULT;
-/// What `prepare` may take on one tree: it fetches what a whole project needs.
-const PREPARE_WALL: Duration = Duration::from_secs(30 * 60);
+/// What the setup of one tree's environment may take: it fetches what a whole project needs.
+const SETUP_WALL: Duration = Duration::from_secs(30 * 60);
 /// How often more with `evidence: strict`: canaries, the base's product, files of the work put back (together as long as one
 /// run, and the last may take its own time), and a watched run.
 const RUNS_MORE_IF_STRICT: u32 = 5;
@@ -293,7 +293,7 @@ pub(super) fn completion_wall(gate: &Gate) -> Millis {
     gate.timeout.unwrap_or(COMPLETION_TIMEOUT)
 }
 
-/// The longest that preparing, checks and judge of a verification may take together.
+/// The longest that setups, checks and judge of a verification may take together.
 fn verification_time(gate: &Gate, purpose: VerificationPurpose, cx: &StepContext<'_>) -> Duration {
     // No mutant begins after so many times the check's time as there are mutants, and the last one may take its own.
     let mutants = |check: &Check| check.mutants.map_or(0, |mutants| mutants.saturating_add(1));
@@ -304,6 +304,6 @@ fn verification_time(gate: &Gate, purpose: VerificationPurpose, cx: &StepContext
     let guards = cx.flight.submitted.plan.guards.iter().map(|g| run(&g.check));
     let commands = checkpoints::might_be_run(gate, purpose, cx);
     let commands = commands.iter().map(|asked| run(&asked.command.check));
-    let prepare = cx.flight.submitted.plan.prepare.as_ref().map(|_| PREPARE_WALL * RUNS_PER_CHECK);
-    criteria.chain(guards).chain(commands).chain(prepare).sum()
+    let setup = environment(cx).setup.map(|_| SETUP_WALL * RUNS_PER_CHECK);
+    criteria.chain(guards).chain(commands).chain(setup).sum()
 }

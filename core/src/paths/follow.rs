@@ -81,7 +81,7 @@ struct File {
 }
 
 impl<F: Fn(&str) -> bool> Follow<F> {
-    /// Begins with the shell lines of checks, guards and `prepare`. `on_base` knows the files of the base.
+    /// Begins with the shell lines of checks, guards and the setup of dependencies. `on_base` knows the files of the base.
     pub fn new<'a>(commands: impl IntoIterator<Item = &'a String>, on_base: F) -> Self {
         let (scripts, lines, to_read, asked) = (BTreeSet::new(), Vec::new(), VecDeque::new(), BTreeSet::new());
         let mut follow = Self { on_base, scripts, lines, to_read, asked };

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use holdpoint_protocol::{
     checkpoint::{CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec},
     ids::WaypointId,
-    plan::{Answer, Guard, HttpService, Plan, Policy, Waypoint},
+    plan::{Answer, EnvironmentSpec, Guard, HttpService, Plan, Policy, Waypoint},
 };
 
 pub use findings::{PlanProblem, PlanProblems};
@@ -30,6 +30,9 @@ use super::{
     words::{not_an_id, quoted},
 };
 use crate::{declared::rules::demands, shown};
+
+/// Variables that only the harness sets.
+const GIVEN: [&str; 3] = ["HOME", "PATH", "TMPDIR"];
 
 /// Holds a plan against every rule. `workflows` are those that it may name.
 #[must_use]
@@ -91,8 +94,8 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
             found.path(sources.item(i), "an item of `sources`", source);
         }
     }
-    if let Some(prepare) = &plan.prepare {
-        found.command(at.key("prepare"), "`prepare`", prepare);
+    if let Some(spec) = &plan.environment {
+        environment(at.key("environment"), spec, found);
     }
     found.globs(at.key("protected"), "protected", &plan.protected);
     let ignore = at.key("ignore");
@@ -103,6 +106,39 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
     }
     if let Some(span) = plan.answer_within {
         found.duration(at.key("answer_within"), "answer_within", span);
+    }
+}
+
+fn environment(at: At<'_>, spec: &EnvironmentSpec, found: &mut PlanProblems) {
+    if let Some(setup) = &spec.setup {
+        found.command(at.key("setup"), "`setup`", setup);
+        if spec.inputs.is_empty() {
+            let hint =
+                "name manifests and lock files, such as `inputs: [package.json, package-lock.json]`: it sees no others";
+            found.add(at.key("inputs"), "`environment` has a `setup` and no `inputs`", hint);
+        }
+    }
+    found.globs(at.key("inputs"), "inputs", &spec.inputs);
+    found.globs(at.key("names"), "names", &spec.names);
+    let path = at.key("path");
+    if found.length(path, "`path` of `environment`", spec.path.len(), ITEMS_MAX) {
+        for (number, folder) in spec.path.iter().enumerate() {
+            found.path(path.item(number), "an item of `path`", folder);
+        }
+    }
+    let env = at.key("env");
+    if found.length(env, "`env` of `environment`", spec.env.len(), ITEMS_MAX) {
+        for (name, value) in &spec.env {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with("HOLDPOINT_");
+            if name.is_empty() || !name.chars().all(is_name) || is_given {
+                let hint = "names have letters, digits and `_`, and the harness's own are not set here; folders go into `path`";
+                found.add(env, format!("`env` cannot set {}", quoted(name)), hint);
+            }
+            if !value.is_empty() {
+                found.text(env, "a value of `env`", value, SENTENCE_BYTES_MAX);
+            }
+        }
     }
 }
 

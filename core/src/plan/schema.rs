@@ -29,7 +29,7 @@ pub fn schema() -> Value {
                 "on_exceeded": one_of(&["ask", "stop", "degrade"]), "unmetered": one_of(&["allow", "refuse"]),
             })),
             "sources": texts("Guidance documents; the first that is there wins."),
-            "prepare": text("A command that runs once per tree, with a network, before its checks."),
+            "environment": {"anyOf": [one_of(&["none"]), environment()]},
             "protected": texts("Globs of paths that nobody changes."),
             "guards": {"type": "array", "items": guard()},
             "checks": {"anyOf": [one_of(&["auto", "rust", "python", "node"]), {"type": "object", "additionalProperties": {"type": ["string", "boolean"]}}]},
@@ -44,6 +44,18 @@ pub fn schema() -> Value {
             "waypoints": {"type": "array", "minItems": 1, "items": waypoint()},
         },
     })
+}
+
+fn environment() -> Value {
+    let mut environment = object(json!({
+        "setup": text("A command that sets the dependencies up, once per state of the inputs, with a network."),
+        "inputs": texts("Globs of the files that it sees."),
+        "names": texts("Globs of files that it finds empty."),
+        "path": texts("Folders of the tree that come first in PATH."),
+        "env": {"type": "object", "description": "Variables of setup, agents and checks.", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+    }));
+    environment["required"] = json!(["setup"]);
+    environment
 }
 
 fn service() -> Value {
@@ -151,7 +163,7 @@ mod tests {
         super::{
             over_http::{GIVEN_KEYS, SERVICE_KEYS},
             waypoint::{CHECK_KEYS, WAYPOINT_KEYS},
-            whole::PLAN_KEYS,
+            whole::{ENVIRONMENT_KEYS, PLAN_KEYS},
         },
         *,
     };
@@ -172,6 +184,8 @@ mod tests {
     fn the_schema_has_the_keys_that_are_read_and_no_others() {
         let schema = schema();
         assert_eq!(keys(&schema), sorted(&[PLAN_KEYS]));
+        let environment = &schema["properties"]["environment"]["anyOf"][1];
+        assert_eq!(keys(environment), sorted(&[ENVIRONMENT_KEYS]));
         let service = &schema["properties"]["service"];
         assert_eq!(keys(service), sorted(&[SERVICE_KEYS]));
         let given = &service["properties"]["given"]["additionalProperties"]["anyOf"][0];

@@ -43,7 +43,9 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!((plan.plan.as_str(), plan.base.as_str(), plan.workflow.as_str()), ("p", "HEAD", "fly"));
     assert_eq!((plan.policy.max_reworks, plan.policy.max_clarifications, plan.policy.mode), (3, 2, Mode::Team));
     assert!(plan.answer_within.is_none() && plan.ask_below.is_none());
-    assert!(plan.covenant.is_none() && plan.prepare.is_none() && plan.guards.is_empty() && plan.protected.is_empty());
+    assert!(
+        plan.covenant.is_none() && plan.environment.is_none() && plan.guards.is_empty() && plan.protected.is_empty()
+    );
     let [a] = plan.waypoints.as_slice() else { panic!("one waypoint") };
     assert_eq!((a.title.as_str(), a.priority), ("a", Priority::Medium));
     assert!(a.scope.is_empty() && a.depends_on.is_empty() && a.workflow.is_none());
@@ -65,7 +67,10 @@ policy:
   mode: team
 budget: {wall: 4h}
 sources: [docs/product-spec.md]
-prepare: cargo fetch --locked
+environment:
+  setup: cargo fetch --locked
+  inputs: [Cargo.lock, "**/Cargo.toml"]
+  env: {CI: true}
 protected: ["tests/golden/**"]
 guards:
   - {id: suite, check: "cargo test --locked", timeout: 20m}

@@ -97,8 +97,9 @@ pub fn that_want_network(plan: &Plan) -> PlanProblems {
     let mut found = PlanProblems::default();
     let hint = "do without it, or give the verifiers a network: orchestrator.verifier_network, and in containers the egress network (docs/deploy.md)";
     let message = |of: &str| format!("{of} runs with a network, and the verifiers of this fleet reach none");
-    if plan.prepare.is_some() {
-        found.add(At::ROOT.key("prepare"), message("`prepare`"), hint);
+    if plan.environment.as_ref().is_some_and(|environment| environment.setup.is_some()) {
+        let environment = At::ROOT.key("environment");
+        found.add(environment.key("setup"), message("the setup of its environment"), hint);
     }
     each(plan, |at, of, check| {
         if check.is_some_and(|check| check.network) {
@@ -188,12 +189,12 @@ mod tests {
     #[test]
     fn everything_that_wants_a_network_is_found_with_its_line() {
         assert!(told(that_want_network).is_empty());
-        let text = "plan: p\nprepare: make fetch\nguards: [{id: g, check: x, network: true}]\nwaypoints:\n  - {id: a, goal: g, criteria: [{id: c, check: x, network: true}, {id: d, check: x}]}\n";
+        let text = "plan: p\nenvironment: {setup: make fetch, inputs: [Makefile]}\nguards: [{id: g, check: x, network: true}]\nwaypoints:\n  - {id: a, goal: g, criteria: [{id: c, check: x, network: true}, {id: d, check: x}]}\n";
         let why = "runs with a network, and the verifiers of this fleet reach none";
         assert_eq!(
             told_of(text, that_want_network),
             [
-                format!("plan.yaml:2:10: `prepare` {why}"),
+                format!("plan.yaml:2:22: the setup of its environment {why}"),
                 format!("plan.yaml:3:37: the check of guard g {why}"),
                 format!("plan.yaml:5:60: the check of criterion c of waypoint a {why}"),
             ]

@@ -4,16 +4,17 @@ use holdpoint_protocol::{
     artifact::Confidence,
     budget::{OnExceeded, Unmetered},
     ids::CriterionId,
-    plan::{Answer, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
+    plan::{Answer, EnvironmentSpec, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
 };
 
 use super::{
     error::Problems,
-    fields::Fields,
+    fields::{Fields, word},
     limits::{COUNT, FILES, ROUNDS},
     over_http,
-    tree::Node,
+    tree::{Node, Value},
     waypoint::{self, CHECK_KEYS},
+    words::quoted,
 };
 use crate::declared::demands::{self, Checks};
 
@@ -26,7 +27,7 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "policy",
     "budget",
     "sources",
-    "prepare",
+    "environment",
     "protected",
     "guards",
     "checks",
@@ -38,6 +39,9 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "service",
     "waypoints",
 ];
+
+/// The keys of `environment`.
+pub(super) const ENVIRONMENT_KEYS: &[&str] = &["setup", "inputs", "names", "path", "env"];
 
 const ON_EXCEEDED: [(&str, OnExceeded); 3] =
     [("ask", OnExceeded::Ask), ("stop", OnExceeded::Stop), ("degrade", OnExceeded::Degrade)];
@@ -58,7 +62,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         policy: policy(&fields, problems),
         budget: budget(&fields, problems),
         sources: fields.texts("sources", problems),
-        prepare: fields.text("prepare", problems),
+        environment: environment(&fields, problems),
         protected: fields.texts("protected", problems),
         guards: guards(&fields, evidence, problems),
         checks: match demands::checks(&fields, problems) {
@@ -72,6 +76,41 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         ignore: fields.texts("ignore", problems),
         service,
         waypoints,
+    })
+}
+
+/// Reads `environment`: `none`, or what its dependencies are set up from.
+fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Option<EnvironmentSpec> {
+    let node = fields.get("environment", problems)?;
+    if !matches!(node.value, Value::Map(_)) {
+        let said = word(node, "`environment`", problems)?;
+        if said.text != "none" {
+            let hint = "write `environment: none`, or a mapping such as `environment: {setup: npm ci, inputs: [package-lock.json]}`";
+            problems.add(said.at, format!("`environment: {}` is no environment", quoted(said.text)), hint);
+        }
+        return Some(EnvironmentSpec::default());
+    }
+    let environment = Fields::open(node, "`environment`", ENVIRONMENT_KEYS, problems)?;
+    environment.demand(
+        "setup",
+        "say how dependencies are set up, such as `setup: npm ci`, or write `environment: none`",
+        problems,
+    );
+    let env = environment.get("env", problems).and_then(|node| {
+        let hint = "write variables by name, such as `env: {CI: \"true\"}`";
+        let env = Fields::free(node, "`env` of `environment`", hint, problems)?;
+        let values = env.entries().iter().filter_map(|(key, node)| {
+            let value = word(node, &format!("`{}` of `env`", key.name), problems)?;
+            Some((key.name.clone(), value.text.to_owned()))
+        });
+        Some(values.collect())
+    });
+    Some(EnvironmentSpec {
+        setup: environment.text("setup", problems),
+        inputs: environment.texts("inputs", problems),
+        names: environment.texts("names", problems),
+        path: environment.texts("path", problems),
+        env: env.unwrap_or_default(),
     })
 }
 

@@ -106,6 +106,10 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
             "if a program of the check is not found where it runs, install it or correct the command; a check that judges exits \
              with 0 to 125"
         }
+        Some(Reason::SetupFailed | Reason::SetupChanged) => {
+            "the command of `environment` does not come to its end with the lock files of the work: read its output"
+        }
+        Some(Reason::TreeChanged) => "have git ignore what the check writes, or give it `writes_tree: true`",
         Some(Reason::ExpectUnmatched) => "compare what the check printed with its `expect`",
         Some(Reason::NoJudge | Reason::JudgeWithoutEvidence) => {
             "give the criterion a check, or look at what the judge said"

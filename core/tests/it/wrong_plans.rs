@@ -88,7 +88,9 @@ fn what_is_required_and_missing_is_named() {
         (with("base:"), "7:1", "`base` has no value"),
         (with("base: ~"), "7:1", "`base` has no value"),
         (with("base: ''"), "7:7", "`base` is empty"),
-        (with("prepare: \"  \""), "7:10", "`prepare` is empty"),
+        (with("environment: full"), "7:14", "`environment: full` is no environment"),
+        (with("environment: {inputs: [a]}"), "7:14", "`environment` has no `setup`"),
+        (with("environment: {setup: \"  \", inputs: [a]}"), "7:22", "`setup` is empty"),
         (with("sources: [a, '']"), "7:14", "an item of `sources` is empty"),
     ]);
 }
@@ -263,7 +265,7 @@ fn a_nul_is_refused_in_every_text() {
     assert_refused(&[
         (with("covenant: \"a\\0b\""), "7:11", "`covenant` has a NUL in it"),
         (with("sources: [\"a\\0b\"]"), "7:11", "an item of `sources` has a NUL in it"),
-        (with("prepare: \"a\\0b\""), "7:10", "`prepare` has a NUL in it"),
+        (with("environment: {setup: \"a\\0b\", inputs: [a]}"), "7:22", "`setup` has a NUL in it"),
         (with("    title: \"a\\0b\""), "7:12", "`title` has a NUL in it"),
         (with("    scope: [\"a\\0b\"]"), "7:13", "an item of `scope` has a NUL in it"),
         (MINIMAL.replace("make test", "\"a\\0b\""), "6:27", "`check` has a NUL in it"),
@@ -278,7 +280,7 @@ fn a_command_that_no_system_would_start_is_refused() {
     let more = command((64 << 10) + 1);
     assert_refused(&[
         (MINIMAL.replace("make test", &more), "6:27", "`check` is longer than 64 KiB"),
-        (with(&format!("prepare: {more}")), "7:10", "`prepare` is longer than 64 KiB"),
+        (with(&format!("environment: {{inputs: [a], setup: {more}}}")), "7:35", "`setup` is longer than 64 KiB"),
         (with(&format!("guards: [{{id: g, check: {more}}}]")), "7:25", "`check` is longer than 64 KiB"),
     ]);
 }

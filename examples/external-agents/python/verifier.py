@@ -27,8 +27,11 @@ async def work(agent, turn):
             raise RuntimeError("the commit under review has another tree than the one to be judged")
         diff = await changed(folder, request["base"], request["commit"])
         shutil.rmtree(pathlib.Path(folder, ".git"))
-        if request["prepare"]:
-            await run(agent, request, folder, runs, None, {"command": request["prepare"], "timeout": 1_800_000})
+        # On the whole tree, each time: only who shares the result has to see to it that a setup sees its inputs alone.
+        if setup := request.get("environment", {}).get("setup"):
+            ran, _ = await run(agent, request, folder, runs, None, {"command": setup, "timeout": 1_800_000})
+            if ran["verdict"] != "pass":
+                raise RuntimeError("the environment cannot be set up: the turn goes back")
         criteria = [await judge(agent, request, folder, runs, one) for one in request["criteria"]]
         guards = [await judge(agent, request, folder, runs, one) for one in request["guards"]]
         # What a command `needs` would be looked for on the base. Here a missing program is red, which is never too little.
@@ -58,7 +61,10 @@ async def judge(agent, request, tree, runs, one):
 async def run(agent, request, folder, runs, criterion, check):
     """Runs a command in a clean environment, stores what it printed, and notes the run in the receipt."""
     with tempfile.TemporaryDirectory() as scratch:
-        environment = {"PATH": os.environ["PATH"], "HOME": scratch, "TMPDIR": scratch, "LANG": "C.UTF-8"}
+        given = request.get("environment", {})
+        path = [str(pathlib.Path(folder, own)) for own in given.get("path", [])]
+        environment = {**given.get("env", {}), "PATH": ":".join([*path, os.environ["PATH"]]), "HOME": scratch,
+                       "TMPDIR": scratch, "LANG": "C.UTF-8"}
         began = time.monotonic()
         code, output = await shell(check["command"], folder, check["timeout"] / 1000, environment)
     verdict, reason = read(code, output.decode(errors="replace"), check.get("expect"))

@@ -10,11 +10,15 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
+use holdpoint_protocol::{
+    ids::{FlightId, RoleId, WaypointId},
+    plan::EnvironmentSpec,
+};
 use holdpoint_sandbox::{
     Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, ShownTree, Standby,
     ToolchainPaths, toolchain_paths,
 };
+use holdpoint_workspace::{Mirror, ObjectId};
 
 use super::{
     Backend, BackendError, BackendResult, BackendTask, CheckedCommand,
@@ -31,6 +35,7 @@ use crate::{
     ask::AskLine,
     build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
+    environment::{Environments, SetUp, TreeMechanism, Underlay},
 };
 use holdpoint_core::budget::price::Price;
 use holdpoint_runtime::{
@@ -69,6 +74,8 @@ pub struct CommandSettings {
     pub home: PathBuf,
     /// Its conversations.
     pub sessions: Sessions,
+    /// Where environments are kept, which processes of a machine share.
+    pub environments_dir: PathBuf,
     /// What the program never reaches, besides what is configured: state folder and credentials.
     pub hidden: Vec<PathBuf>,
     /// The harness's own environment, of which some is passed on.
@@ -146,6 +153,14 @@ impl CommandBackend {
         let mut nothing = Command::shell(":", dir, profile);
         nothing.env.insert("PATH".to_owned(), "/usr/bin:/bin".to_owned());
         Ok(self.sandbox.run(&nothing, None).await?.properties)
+    }
+
+    /// The environments of this machine. Their setups see the toolchains and nothing else that is configured.
+    fn environments(&self) -> Environments {
+        let CommandSettings { environments_dir, hidden, own_env, .. } = &self.settings;
+        let mut environments = Environments::new(environments_dir.clone(), own_env);
+        environments.deny.clone_from(hidden);
+        environments
     }
 
     /// The rights of a program with these trees; one that `looks` only reads what is configured to be written.
@@ -263,10 +278,16 @@ impl CommandBackend {
             write.extend(sessions.map(Path::to_owned));
         }
         if task.looks { &mut read } else { &mut write }.push(task.clone.clone());
+        write.extend(task.underlay.as_ref().and_then(Underlay::write));
         let profile = self.profile(read, write, task.looks, self.limits(task.wall, task.output_bytes));
         let mut command = Command::shell(&self.command_line(task).0, &task.clone, profile);
-        let at = Path::new(PLACES).join(task.waypoint.as_str());
-        command.shown = vec![ShownTree { tree: task.clone.clone(), at, over: None }];
+        command.shown = task.underlay.as_ref().map_or_else(
+            || {
+                let at = Path::new(PLACES).join(task.waypoint.as_str());
+                vec![ShownTree { tree: task.clone.clone(), at, over: None }]
+            },
+            |underlay| underlay.shown(&task.clone),
+        );
         let sources = Sources {
             home: &home,
             own: &self.settings.own_env,
@@ -324,6 +345,28 @@ impl Backend for CommandBackend {
             duration: outcome.duration,
             tree_ended: outcome.tree_ended,
         })
+    }
+
+    async fn underlay(
+        &self,
+        spec: &EnvironmentSpec,
+        of: (&Mirror, &ObjectId),
+        dir: &Path,
+    ) -> Result<Option<Underlay>, BackendError> {
+        if spec.is_none() {
+            return Ok(None);
+        }
+        let overlay = self.sandbox.overlays_in(dir).await?;
+        let mechanism = if overlay { TreeMechanism::Overlay } else { TreeMechanism::Copy };
+        let mut underlay = Underlay { spec: spec.clone(), layer: None, mechanism, dir: dir.join("under") };
+        if spec.setup.is_some() {
+            match Box::pin(self.environments().of_tree(spec, (&self.sandbox, mechanism), of)).await {
+                Ok(SetUp::Ready(layer, _)) => underlay.layer = Some(layer),
+                Ok(SetUp::Failed(failed)) => tracing::warn!(why = failed.why, "an agent goes without its environment"),
+                Err(error) => tracing::warn!(error = %ErrorChain(&error), "an agent goes without its environment"),
+            }
+        }
+        Ok(Some(underlay))
     }
 
     async fn check(&self, task: &BackendTask, command: &str, wall: Duration) -> Result<CheckedCommand, BackendError> {

@@ -44,6 +44,9 @@ pub fn environment(task: &BackendTask, sources: &Sources<'_>) -> BTreeMap<String
     env.insert("LANG".to_owned(), own("LANG", LANG_DEFAULT));
     env.insert("HOME".to_owned(), sources.home.display().to_string());
     env.extend(tidy_variables(&task.scratch).map(|(name, value)| (name.to_owned(), value)));
+    if let Some(underlay) = &task.underlay {
+        env.extend(underlay.variables(&task.clone, &own("PATH", PATH_DEFAULT)));
+    }
     let passed = sources.pass_env.iter().filter_map(|name| Some((name.clone(), sources.own.get(name)?.clone())));
     env.extend(passed);
     env.extend(sources.env.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -92,6 +95,7 @@ mod tests {
             clone: "/t/clone".into(),
             looks: false,
             keeps: true,
+            underlay: None,
             settings: PathBuf::from("/turn/settings"),
             scratch: "/t/scratch".into(),
             turn_file: "/t/in/turn.json".into(),

@@ -3,7 +3,9 @@
 //! Git opens files with ignore rules and attributes to read them, and opening a pipe waits for a writer that never comes.
 
 use std::{
+    fs::DirEntry,
     io::{self, ErrorKind},
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -30,16 +32,19 @@ pub(super) fn stuck_ignore_file(clone: &Path) -> io::Result<Option<PathBuf>> {
             let is_git_dir = entry.file_name() == GIT_DIR && folder.as_os_str().is_empty();
             if kind.is_dir() && !is_git_dir {
                 folders.push(path);
-            } else if READ_BY_GIT.iter().any(|name| entry.file_name() == *name)
-                && !kind.is_file()
-                && !kind.is_symlink()
-                && !kind.is_dir()
-            {
+            } else if READ_BY_GIT.iter().any(|name| entry.file_name() == *name) && holds_up(&entry)? {
                 return Ok(Some(path));
             }
         }
     }
     Ok(None)
+}
+
+/// Whether opening it may wait for somebody. An overlay's mark of a file of the environment that was removed fails at once.
+fn holds_up(entry: &DirEntry) -> io::Result<bool> {
+    let kind = entry.file_type()?;
+    let is_mark = kind.is_char_device() && entry.metadata()?.rdev() == 0;
+    Ok(!kind.is_file() && !kind.is_symlink() && !kind.is_dir() && !is_mark)
 }
 
 #[cfg(test)]

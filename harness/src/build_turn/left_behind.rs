@@ -11,7 +11,10 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     turn::{Turn, TurnRequest},
 };
-use holdpoint_runtime::{mirror::to_wire, telemetry::ErrorChain};
+use holdpoint_runtime::{
+    mirror::{from_wire, to_wire},
+    telemetry::ErrorChain,
+};
 
 use super::{
     capture::{Capture, Files},
@@ -64,7 +67,7 @@ impl<B: Backend> BuildWorker<B> {
         let TurnRequest::Build(request) = &job.turn.request else { return Ok(()) };
         let mirror = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await;
         let mirror = mirror.map_err(|error| WorkError::new("fetch the repository", error))?;
-        let mirror = &self.workbench.ignoring(&mirror, request);
+        let mirror = &self.workbench.ignoring(&mirror, &from_wire(&request.start), request.ignore.clone());
         let bundle = clone.with_file_name(BUNDLE);
         let capture = Capture {
             turn: &job.turn,

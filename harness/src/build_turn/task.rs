@@ -53,6 +53,7 @@ pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result
         clone: folder.clone_dir(),
         looks,
         keeps,
+        underlay: None,
         scratch: folder.scratch(),
         settings: folder.settings(),
         turn_file,

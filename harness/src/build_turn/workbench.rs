@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::{Ended, room};
-use holdpoint_workspace::{AgentClone, IgnoreRules, Mirror, WorkspaceError};
+use holdpoint_workspace::{AgentClone, IgnoreRules, Mirror, ObjectId, WorkspaceError};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
@@ -216,7 +216,17 @@ impl<B: Backend> Workbench<B> {
         let expected = Expected::work(&turn.role, &turn.waypoint, criteria, &rules).demanding(&request.context.demands);
         let repository = Some(&repository);
         let course = Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: MARKER };
-        let mirror = &self.ignoring(mirror, request);
+        let mut ignored = request.ignore.clone();
+        let start = from_wire(&request.start);
+        task.underlay = self.backend.underlay(&request.environment, (mirror, &start), &folder.own()).await?;
+        if let Some(underlay) = &task.underlay {
+            let under = |source| BuildError::Write { path: underlay.dir.clone(), source };
+            let entries = mirror.list_tree(&start).await?;
+            let tracked = entries.iter().filter_map(|entry| entry.path.as_str()).collect();
+            ignored.extend(underlay.ignored(&tracked).map_err(under)?);
+            underlay.lay(&folder.clone_dir()).map_err(under)?;
+        }
+        let mirror = &self.ignoring(mirror, &start, ignored);
         let bundle = folder.own().join("handoff.bundle");
         let files = Files::Clone(&clone, folder.clone_dir());
         let capture = Capture { turn, request, agent, mirror, bundle, files };
@@ -253,9 +263,8 @@ impl<B: Backend> Workbench<B> {
 
     /// The repository whose captures leave out what is no work here. What earlier attempts handed off is, whatever this program leaves
     /// for itself.
-    pub(super) fn ignoring(&self, mirror: &Mirror, request: &BuildRequest) -> Mirror {
-        let rules = IgnoreRules { program: self.backend.ignored().to_vec(), flight: request.ignore.clone() };
-        mirror.ignoring(rules, &from_wire(&request.start))
+    pub(super) fn ignoring(&self, mirror: &Mirror, start: &ObjectId, flight: Vec<String>) -> Mirror {
+        mirror.ignoring(IgnoreRules { program: self.backend.ignored().to_vec(), flight }, start)
     }
 
     /// Where the turn starts: from the files of a delivery of it that was interrupted here, where there are any.
@@ -268,7 +277,7 @@ impl<B: Backend> Workbench<B> {
     ) -> Oid {
         let start = request.start.clone();
         let Some(left) = folder.left() else { return start };
-        let mirror = &self.ignoring(mirror, request);
+        let mirror = &self.ignoring(mirror, &from_wire(&request.start), request.ignore.clone());
         let bundle = folder.own().join("left.bundle");
         let left = Capture { turn, request, agent, mirror, bundle, files: Files::Copy(left) };
         match left.unfinished().await {

@@ -119,6 +119,7 @@ impl BuildWorker {
             program: program(config, &role)?.clone(),
             home: state_dir.join("homes").join(role.as_str()),
             sessions: Sessions::new(state_dir.join("sessions").join(role.as_str())),
+            environments_dir: absolute(&config.agent.environments_dir())?,
             hidden: hidden.map(|path| absolute(path)).collect::<Result<_, _>>()?,
             own_env,
         };

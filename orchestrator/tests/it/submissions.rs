@@ -66,11 +66,13 @@ async fn a_snapshot_that_is_not_stored_is_refused() {
 async fn a_plan_that_wants_a_network_is_refused_where_verifiers_have_none() {
     let mut world = World::of_a_fleet().await;
     world.start_orchestrator_without_network().await;
-    let wants = world.submission(&PLAN.replace("plan: p\n", "plan: p\nprepare: make fetch\n"), None).await;
+    let wants = world
+        .submission(&PLAN.replace("plan: p\n", "plan: p\nenvironment: {setup: make fetch, inputs: [Makefile]}\n"), None)
+        .await;
     let refused = world.call::<_, FlightView>(SUBMIT, &wants).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!(failure.code, 400);
-    assert!(failure.message.contains("prepare") && failure.message.contains("egress"), "{}", failure.message);
+    assert!(failure.message.contains("environment") && failure.message.contains("egress"), "{}", failure.message);
 
     let plain = world.submission(PLAN, None).await;
     let begun: FlightView = world.call(SUBMIT, &plain).await.unwrap();

@@ -9,7 +9,7 @@ use crate::{
     checkpoint::CheckpointCommand,
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
     ids::{AgentName, CriterionId, GateId, TurnId},
-    plan::{Criterion, EvidenceLevel, Guard},
+    plan::{Criterion, EnvironmentSpec, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
     workflow::GateBrief,
@@ -50,8 +50,9 @@ artifact! {
         /// The evidence that is expected, a line for each criterion and guard. Earlier versions did not say so.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<EvidenceExpected>,
-        /// Run once per tree before the checks.
-        prepare: Option<String>,
+        /// What the trees' dependencies are set up from.
+        #[serde(default, skip_serializing_if = "EnvironmentSpec::is_none")]
+        environment: EnvironmentSpec,
         /// The waypoint's scope, for the path rules.
         scope: Vec<String>,
         /// Globs of paths where tests may be added besides, also inside files that exist.
@@ -270,7 +271,7 @@ pub enum TreeTested {
 /// One run of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRun {
-    /// The criterion or guard; `None` for `prepare`.
+    /// The criterion or guard; `None` for the setup of its tree's environment.
     pub criterion: Option<CriterionId>,
     /// The shell command.
     pub command: String,

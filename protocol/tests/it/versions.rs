@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::samples;
 
 /// Values that carry what others wrote, maps by names, and enums written as a map of one key: an added field would be content there.
-const OPAQUE: [&str; 13] = [
+const OPAQUE: [&str; 14] = [
     "metadata", "data", "tests", "context", "artifact", "purpose", "trust", "headers", "details", "task", "warning",
-    "listed", "given",
+    "listed", "given", "env",
 ];
 
 /// Adds a field that no type knows to every object.

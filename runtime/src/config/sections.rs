@@ -87,6 +87,9 @@ pub struct AgentConfig {
     /// The folder of its mirrors, clones, agent homes and scratch. Agents with `nats.creds_dir` may share it: each works in the folder
     /// of its name in it. Else no other agent uses it.
     pub state_dir: PathBuf,
+    /// The folder of what projects depend on, set up once for each state of their lock files. All agents of a machine may share it.
+    /// Unset: `environments` in `state_dir`.
+    pub environments_dir: Option<PathBuf>,
     /// How long it may be silent before its turn is given to another. A heartbeat is sent at a third of it. The
     /// consumers of the broker are made with the same value.
     pub ack_wait: TimeSpan,
@@ -97,12 +100,21 @@ pub struct AgentConfig {
     pub drain: Option<TimeSpan>,
 }
 
+impl AgentConfig {
+    /// The folder of environments.
+    #[must_use]
+    pub fn environments_dir(&self) -> PathBuf {
+        self.environments_dir.clone().unwrap_or_else(|| self.state_dir.join("environments"))
+    }
+}
+
 impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             name: None,
             pool: streams::fleet_pool(),
             state_dir: default_state_dir().join("agent"),
+            environments_dir: None,
             ack_wait: TimeSpan::from_secs(30),
             question_patience: TimeSpan::from_secs(10 * 60),
             drain: None,

@@ -36,10 +36,10 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         the_console_shows_the_flight(&project, run.json()["flight"].as_str().unwrap());
 
         // A plan that wants a network is refused before anything is built.
-        world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
+        world.plan("plan: p\nenvironment: {setup: make fetch, inputs: [Makefile]}\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
         let refused = world.holdpoint(&args(&door, &["run", "../plan/plan.yaml", "--repo", "."]));
         refused.expect(2);
-        assert!(refused.stderr.contains("prepare") && refused.stderr.contains("egress"), "{refused}");
+        assert!(refused.stderr.contains("environment") && refused.stderr.contains("egress"), "{refused}");
 
         hardened(&project);
     }

@@ -18,6 +18,7 @@ mod corpus;
 mod crashes;
 mod dead;
 mod declared;
+mod dependencies;
 mod examples;
 mod exchange;
 mod external;

@@ -15,7 +15,7 @@ use crate::{heard, runs::Ran};
 /// as well; what others report there is the project's way.
 pub(super) fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
     let mut report = report_of_run(named, ran);
-    if !named.is_guard && !ran.unprepared {
+    if !named.is_guard && !ran.not_set_up {
         let by_report = named.check.red_first;
         let says = if by_report { ran.read.alone() } else { ran.read.showing() };
         (report.result.verdict, report.result.reason) = says;
@@ -37,8 +37,8 @@ pub(crate) const NO_TESTS: &str = "it ran no test, so it shows nothing";
 
 /// The report where one run decided.
 pub(super) fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
-    if ran.unprepared {
-        return report_of_prepare(named.id, ran);
+    if ran.not_set_up {
+        return report_of_setup(named.id, ran);
     }
     let note = match ran.run.reason {
         None => None,
@@ -49,7 +49,7 @@ pub(super) fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
         Some(CriterionReason::Timeout) => {
             Some(format!("the check did not end within {} s", named.check.timeout.duration().as_secs()))
         }
-        Some(_) if ran.lacks.is_some() => ran.lacks.map(str::to_owned),
+        Some(_) if ran.lacks.is_some() => ran.lacks.clone(),
         Some(_) if !ran.red_before.is_empty() => Some(format!(
             "the check was red in each of {} runs on the same tree: {}",
             ran.red_before.len() + 1,
@@ -74,18 +74,21 @@ pub(super) fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
     }
 }
 
-pub(crate) fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport {
+pub(crate) fn report_of_setup(id: &CriterionId, ran: &Ran) -> CriterionReport {
     CriterionReport {
         result: CriterionResult {
             id: id.clone(),
-            verdict: Verdict::Inconclusive,
-            reason: None,
+            verdict: ran.run.verdict,
+            reason: ran.run.reason,
             evidence: vec![ran.run.output],
         },
         command: Some(ran.run.command.clone()),
         exit_code: ran.run.exit_code,
         output_tail: ran.tail.clone(),
-        note: Some(format!("prepare failed, so the check was not run ({})", ran.lacks.unwrap_or(&ran.ending))),
+        note: Some(format!(
+            "the environment could not be set up, so the check was not run ({})",
+            ran.lacks.as_ref().unwrap_or(&ran.ending)
+        )),
     }
 }
 

@@ -30,17 +30,17 @@ pub(super) async fn listener(
     Ok(Some(listener.at_once(guard::cargo::at_once(command).max(guard::go::at_once(command)))))
 }
 
-/// Opens the way to what hears of a command's test runners, and has those of cargo, go and node start through it. What that takes
-/// is written into the folder `dir`.
+/// Opens the way to what hears of a command's test runners on a tree, and has those of cargo, go and node start through it. What that
+/// takes is written into the folder `dir`.
 pub(super) fn start_through(
     listener: &ObserverListener,
     text: &str,
     command: &mut Command,
-    dir: &Path,
+    (dir, tree): (&Path, &Path),
 ) -> Result<(), VerifyError> {
     listener.grant(command);
     if guard::cargo::may_test(text) {
-        guard::cargo::start_through(&listener.starts_with(), &command.dir, &mut command.env);
+        guard::cargo::start_through(&listener.starts_with(), tree, &mut command.env);
     }
     if guard::go::may_test(text) {
         let read = guard::go::start_through(&listener.starts_with(), &dir.join("go"), &mut command.env)?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdpoint_harness::environment::TreeMechanism;
 use holdpoint_protocol::{
     Digest,
     artifact::{CheckRun, ChecklistReceipt, Doubt, IgnoredMarker, PropertyEnforced},
@@ -66,6 +67,15 @@ impl Record {
         }
         if !outcome.tree_ended {
             self.left_running += 1;
+        }
+    }
+
+    /// Notes by what the changes of a run were kept apart from the tree.
+    pub(crate) fn kept_apart_by(&mut self, mechanism: TreeMechanism) {
+        let property =
+            PropertyEnforced { property: "tree_thrown_away".to_owned(), mechanism: Some(mechanism.name().to_owned()) };
+        if !self.properties.contains(&property) {
+            self.properties.push(property);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What one run of a check is given, and how it ended.
 
-use holdpoint_core::checks::JudgedRun;
+use holdpoint_core::{checks::JudgedRun, environment::Changed};
 use holdpoint_protocol::{
     Digest,
     artifact::{CheckRun, TreeTested},
@@ -52,9 +52,11 @@ pub(crate) struct Ran {
     /// How it ended, in words.
     pub(crate) ending: String,
     /// What its plan could give it that it lacked, in words.
-    pub(crate) lacks: Option<&'static str>,
-    /// It was not the check that ran but `prepare`, and it failed.
-    pub(crate) unprepared: bool,
+    pub(crate) lacks: Option<String>,
+    /// What it changed in its tree.
+    pub(crate) changed: Changed,
+    /// It was not the check that ran but the setup of the environment, and it failed.
+    pub(crate) not_set_up: bool,
     /// What runs of it on the same tree printed that were red before this one.
     pub(crate) red_before: Vec<Digest>,
 }

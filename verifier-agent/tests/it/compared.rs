@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     reason::CriterionReason as Reason,
 };
 
-use crate::support::{Rig, check, criterion, guard, of, only, tested};
+use crate::support::{Rig, check, criterion, environment, guard, of, only, tested};
 
 const PRODUCT: &str = "def add(a, b):\n    return a + b\n\ndef twice(a):\n    return 2 * a\n";
 const TESTS: &str = "import unittest
@@ -238,11 +238,11 @@ async fn only_tests_that_may_change_are_taken_as_handed_off() {
 }
 
 #[tokio::test]
-async fn base_that_cannot_be_prepared_is_said_to_be_uncompared() {
+async fn base_whose_environment_cannot_be_set_up_is_said_to_be_uncompared() {
     let rig = rig().await;
     let commit = rig.change(&[("ready", Some(""))]).await;
     let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
-    request.prepare = Some("test -e ready".to_owned());
+    request.environment = environment("test -e ready", &["ready"]);
     let findings = rig.verify(&request).await;
     assert_eq!(only(&findings), (Pass, None));
     assert!(findings.criteria[0].note.as_deref().unwrap().contains("not compared"));

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::config::Dialect;
 use holdpoint_verifier_agent::{Attempts, VerificationTerms, VerifierSettings};
 
-use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
+use crate::support::{Rig, check, criterion, environment, judged, of, only, with_judge};
 
 async fn asked(judge: &str) -> holdpoint_verifier_agent::Findings {
     let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
@@ -110,8 +110,8 @@ async fn a_judge_has_a_home_in_which_no_check_has_left_anything() {
     let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
     let plants = criterion("plants", check("mkdir \"$HOME/.claude\" && touch \"$HOME/.claude/settings.json\""));
     let mut request = rig.request(&rig.base, vec![plants, judged("words")]).await;
-    // With it, all checks of a tree share one home.
-    request.prepare = Some("touch \"$HOME/prepared\"".to_owned());
+    // With it, all checks of a tree have that in their home.
+    request.environment = environment("touch \"$HOME/prepared\"", &["a.txt"]);
     let findings = rig.verify(&request).await;
     assert_eq!([of(&findings.criteria[0]), of(&findings.criteria[1])], [(Pass, None); 2], "{:#?}", findings.criteria);
 }
@@ -179,7 +179,7 @@ async fn only_the_judge_can_ask() {
     let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, "exit 1")).await;
     let sees_no_line = "test -z \"$HOLDPOINT_TURN_SOCKET\" && ! command -v holdpoint-ask";
     let mut request = rig.request(&rig.base, vec![criterion("check", check(sees_no_line))]).await;
-    request.prepare = Some(sees_no_line.to_owned());
+    request.environment = environment(sees_no_line, &["a.txt"]);
     let findings = rig.verify(&request).await;
     assert_eq!(of(&findings.criteria[0]), (Pass, None), "{:#?}", findings.criteria);
 }

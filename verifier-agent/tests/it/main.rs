@@ -6,6 +6,7 @@ mod base_product;
 mod canaries;
 mod checkpoints;
 mod compared;
+mod environments;
 mod imports;
 mod judges;
 mod levels;

@@ -94,46 +94,6 @@ async fn check_has_a_loopback_and_no_other_network() {
 }
 
 #[tokio::test]
-async fn prepare_runs_once_a_tree_and_fills_what_checks_only_read() {
-    let rig = Rig::new(&[("a.txt", "a\n")]).await;
-    let criteria = vec![
-        criterion("prepared", check("test \"$(cat \"$CARGO_HOME/mark\")\" = 1 && test \"$(cat \"$HOME/mark\")\" = 1")),
-        criterion("cannot-poison", check("! echo 2 > \"$CARGO_HOME/mark\"")),
-        criterion("still", check("test \"$(cat \"$CARGO_HOME/mark\")\" = 1")),
-    ];
-    let mut request = rig.request(&rig.base, criteria).await;
-    request.prepare =
-        Some("mkdir -p \"$CARGO_HOME\" && echo 1 >> \"$CARGO_HOME/mark\" && echo 1 >> \"$HOME/mark\"".to_owned());
-    let findings = rig.verify(&request).await;
-    assert!(findings.criteria.iter().all(|r| r.result.verdict == Pass), "{:#?}", findings.criteria);
-    assert_eq!(findings.receipt.checks.iter().filter(|run| run.criterion.is_none()).count(), 1);
-}
-
-#[tokio::test]
-async fn failing_prepare_settles_nothing_and_shows_its_output() {
-    let rig = Rig::with(&[("a.txt", "a\n")], |settings| crate::support::with_judge(settings, "true")).await;
-    let criteria = vec![criterion("check", check("true")), crate::support::judged("words")];
-    let mut request = rig.request(&rig.base, criteria).await;
-    request.guards = vec![crate::support::guard("guard", check("true"))];
-    request.prepare = Some("echo no such registry; exit 1".to_owned());
-    let findings = rig.verify(&request).await;
-    for report in findings.criteria.iter().chain(&findings.guards) {
-        assert_eq!((report.result.verdict, report.output_tail.as_str()), (Inconclusive, "no such registry"));
-    }
-    assert_eq!(findings.receipt.checks.len(), 1);
-}
-
-#[tokio::test]
-async fn a_prepare_that_writes_into_the_tree_is_helped_as_a_check_is() {
-    let rig = Rig::new(&[("a.txt", "a\n")]).await;
-    let mut request = rig.request(&rig.base, vec![criterion("check", check("true"))]).await;
-    request.prepare = Some("mkdir node_modules".to_owned());
-    let findings = rig.verify(&request).await;
-    let note = findings.criteria[0].note.as_deref().unwrap_or_default();
-    assert!(note.starts_with("prepare failed") && note.contains("`writes_tree: true`"), "{note}");
-}
-
-#[tokio::test]
 async fn left_overs_of_a_crash_are_cleared_at_the_start() {
     let temp = tempfile::tempdir().unwrap();
     let old = temp.path().join("state/turns/old/trees");

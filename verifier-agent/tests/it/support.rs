@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_harness::ask::Nobody;
+use holdpoint_harness::{ask::Nobody, backend::command::own_environment, environment::Environments};
 use holdpoint_protocol::{
     Timestamp,
     artifact::{
@@ -15,14 +15,17 @@ use holdpoint_protocol::{
     },
     facts::Verdict,
     ids::{ArtifactId, CriterionId, RoleId, WaypointId},
-    plan::{Check, Criterion, EvidenceLevel, Guard},
+    plan::{Check, Criterion, EnvironmentSpec, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
     workflow::GateBrief,
 };
 use holdpoint_sandbox::Sandbox;
 use holdpoint_verifier_agent::{Findings, JudgeSettings, VerifierSettings, VerifierWorkbench};
-use holdpoint_workspace::{CommitMeta, Import, InputLimits, Mirror, ObjectFormat, ObjectId, SNAPSHOT_REF, UserRepo};
+use holdpoint_workspace::{
+    CommitMeta, EntryMode, FileAs, Import, InputLimits, Mirror, ObjectFormat, ObjectId, RepoPath, SNAPSHOT_REF,
+    UserRepo,
+};
 use tempfile::TempDir;
 
 /// The verifier's own executable is its shim.
@@ -87,6 +90,16 @@ impl Rig {
         self.commit(&self.base, dir.path()).await
     }
 
+    /// A commit on the base with a file that its ignore files name.
+    pub(crate) async fn add_ignored(&self, name: &str, bytes: &[u8]) -> ObjectId {
+        let oid = self.mirror.write_blob(bytes.to_vec()).await.unwrap();
+        let file = FileAs { mode: EntryMode::Executable, oid };
+        let path = RepoPath::new(name.as_bytes()).unwrap();
+        let base = self.mirror.tree_of(&self.base).await.unwrap();
+        let tree = self.mirror.compose_tree(&base, &[(path, Some(file))]).await.unwrap();
+        self.mirror.commit_on(&self.base, &tree, &meta()).await.unwrap()
+    }
+
     /// A commit on `parent`.
     pub(crate) async fn change_on(&self, parent: &ObjectId, files: &[(&str, Option<&str>)]) -> ObjectId {
         let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
@@ -102,13 +115,7 @@ impl Rig {
 
     async fn commit(&self, parent: &ObjectId, dir: &Path) -> ObjectId {
         let tree = self.mirror.capture(dir, parent).await.unwrap();
-        let meta = CommitMeta {
-            name: "Builder".to_owned(),
-            email: "b@localhost".to_owned(),
-            epoch_seconds: 1_700_000_000,
-            message: "trust me, all of it works\n".to_owned(),
-        };
-        self.mirror.commit_on(parent, &tree, &meta).await.unwrap()
+        self.mirror.commit_on(parent, &tree, &meta()).await.unwrap()
     }
 
     /// A request to judge a commit on the base.
@@ -133,7 +140,7 @@ impl Rig {
                 guards: Vec::new(),
                 checkpoints: Vec::new(),
                 evidence: Vec::new(),
-                prepare: None,
+                environment: EnvironmentSpec::default(),
                 scope: Vec::new(),
                 new_tests: Vec::new(),
                 changed_tests: Vec::new(),
@@ -172,9 +179,19 @@ impl Rig {
     }
 }
 
+fn meta() -> CommitMeta {
+    CommitMeta {
+        name: "Builder".to_owned(),
+        email: "b@localhost".to_owned(),
+        epoch_seconds: 1_700_000_000,
+        message: "trust me, all of it works\n".to_owned(),
+    }
+}
+
 pub(crate) fn settings(temp: &Path) -> VerifierSettings {
     VerifierSettings {
         state_dir: temp.join("state"),
+        environments: Environments::new(temp.join("environments"), &own_environment()),
         path: std::env::var("PATH").unwrap(),
         home: std::env::var_os("HOME").map(PathBuf::from).unwrap(),
         check_env: BTreeMap::new(),
@@ -266,4 +283,10 @@ pub(crate) fn wait_until_empty(dir: &Path) {
         assert!(Instant::now() < deadline, "{} is not emptied", dir.display());
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// An environment of a command that sees these files.
+pub(crate) fn environment(setup: &str, inputs: &[&str]) -> EnvironmentSpec {
+    let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+    EnvironmentSpec { setup: Some(setup.to_owned()), inputs, ..EnvironmentSpec::default() }
 }

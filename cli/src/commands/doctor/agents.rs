@@ -115,6 +115,7 @@ pub(in crate::commands) async fn version(config: &Config, preset: &Preset) -> Re
         program: configured(preset),
         home: dir.path().join("home"),
         sessions: Sessions::new(dir.path().join("sessions")),
+        environments_dir: dir.path().join("environments"),
         hidden: Vec::new(),
         own_env,
     };

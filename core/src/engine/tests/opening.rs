@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     artifact::{Disposition, Doubt, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::role,
-    plan::{Check, EvidenceLevel, Guard},
+    plan::{Check, EnvironmentSpec, EvidenceLevel, Guard},
     reason::ReasonCode,
     state::{Phase, Purpose, Status},
     time::Millis,
@@ -227,7 +227,11 @@ fn a_deadline_leaves_room_for_all_that_a_turn_may_do() {
     let minutes = |n: u64| Duration::from_secs(n * 60);
     assert_eq!(time(|_, fleet| fleet.queue_grace.0 = 60_000), plain + minutes(1));
     assert_eq!(time(|plan, _| plan.guards.push(guard())), plain + minutes(3));
-    assert!(time(|plan, _| plan.prepare = Some("cargo fetch".to_owned())) >= plain + minutes(30));
+    let set_up = time(|plan, _| {
+        plan.environment =
+            Some(EnvironmentSpec { setup: Some("cargo fetch".to_owned()), ..EnvironmentSpec::default() });
+    });
+    assert!(set_up >= plain + minutes(30));
     let judged = time(|plan, fleet| {
         plan.waypoints[0].criteria.push(criterion("readable", None));
         fleet.judge = true;

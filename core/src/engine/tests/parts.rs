@@ -81,7 +81,7 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
         policy: Policy::default(),
         budget: FlightBudget::default(),
         sources: Vec::new(),
-        prepare: None,
+        environment: None,
         protected: vec!["golden/**".to_owned()],
         guards: Vec::new(),
         checks: Vec::new(),

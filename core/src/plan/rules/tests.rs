@@ -1,7 +1,7 @@
 //! The rules on plans that never were a file: as they come with a request.
 
 use holdpoint_protocol::{
-    plan::{Answer, Check, Criterion, Mode},
+    plan::{Answer, Check, Criterion, EnvironmentSpec, Mode},
     time::Millis,
 };
 
@@ -31,6 +31,12 @@ fn wrong(change: impl FnOnce(&mut Plan)) -> Vec<String> {
 
 fn check(plan: &mut Plan) -> &mut Check {
     plan.waypoints[1].criteria[0].check.as_mut().unwrap()
+}
+
+fn environment(plan: &mut Plan) -> &mut EnvironmentSpec {
+    let spec =
+        EnvironmentSpec { setup: Some("x".to_owned()), inputs: vec!["lock".to_owned()], ..EnvironmentSpec::default() };
+    plan.environment.get_or_insert(spec)
 }
 
 /// A change of a plan, and the one problem that it makes: the path, and the beginning of the message.
@@ -81,7 +87,22 @@ fn every_bad_value_of_a_request_is_named_by_its_path() {
         (&|plan| plan.budget.wall = Some(Millis(0)), "budget/wall", "`wall: 0ms` is not a duration"),
         (&|plan| plan.answer_within = Some(Millis(u64::MAX)), "answer_within", "`answer_within: "),
         (&|plan| plan.sources = vec![" ".to_owned()], "sources/0", "an item of `sources` is empty"),
-        (&|plan| plan.prepare = Some("a\0b".to_owned()), "prepare", "`prepare` has a NUL"),
+        (&|plan| environment(plan).setup = Some("a\0b".to_owned()), "environment/setup", "`setup` has a NUL"),
+        (&|plan| environment(plan).inputs.clear(), "environment/inputs", "no `inputs`"),
+        (
+            &|plan| {
+                environment(plan).env.insert("HOME".to_owned(), "/".to_owned());
+            },
+            "environment/env",
+            "`env` cannot set `HOME`",
+        ),
+        (
+            &|plan| {
+                environment(plan).env.insert("a-b".to_owned(), "x".to_owned());
+            },
+            "environment/env",
+            "`env` cannot set `a-b`",
+        ),
         (&|plan| plan.protected = vec!["[".to_owned()], "protected/0", "`[` in `protected` is not a glob"),
         (&|plan| plan.guards[0].check.red_first = true, "guards/0/red_first", "a guard cannot be `red_first`"),
         (&|plan| plan.guards[0].check.mutants = Some(1), "guards/0/mutants", "a guard cannot have `mutants`"),

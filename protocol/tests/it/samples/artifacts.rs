@@ -83,7 +83,7 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
                 by: EvidenceSource::Check,
                 level: EvidenceLevel::Strict,
             }],
-            prepare: Some("cargo fetch --locked".to_owned()),
+            environment: environment(),
             scope: vec!["src/**".to_owned()],
             new_tests: vec!["tests/**".to_owned()],
             changed_tests: vec!["tests/it.rs::waits".to_owned()],

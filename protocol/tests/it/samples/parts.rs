@@ -20,8 +20,8 @@ use holdpoint_protocol::{
     journal::{Cause, Fleet, Sequence},
     org::Plane,
     plan::{
-        Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, HttpGiven, HttpService, Mode, Plan, Policy,
-        Priority, TurnBudget, Waypoint,
+        Answer, Check, Criterion, EnvironmentSpec, EvidenceLevel, FlightBudget, Guard, HttpGiven, HttpService, Mode,
+        Plan, Policy, Priority, TurnBudget, Waypoint,
     },
     proposal::{PlanProposal, ProposalBounds, ProposedWaypoint},
     reason::CriterionReason,
@@ -297,7 +297,7 @@ pub(super) fn plan() -> Plan {
             unmetered: Unmetered::Refuse,
         },
         sources: vec!["docs/product-spec.md".to_owned()],
-        prepare: Some("cargo fetch --locked".to_owned()),
+        environment: Some(environment()),
         protected: vec!["tests/golden/**".to_owned()],
         guards: guards(),
         checks: demands().checkpoints,
@@ -362,6 +362,16 @@ pub(super) fn fleet() -> Fleet {
         queue_grace: Millis(60_000),
         build_wall: Millis(1_800_000),
         dead_after: 5,
+    }
+}
+
+pub(super) fn environment() -> EnvironmentSpec {
+    EnvironmentSpec {
+        setup: Some("npm ci".to_owned()),
+        inputs: vec!["package.json".to_owned(), "package-lock.json".to_owned()],
+        names: vec!["src/lib.rs".to_owned()],
+        path: vec!["node_modules/.bin".to_owned()],
+        env: [("CI".to_owned(), "true".to_owned())].into(),
     }
 }
 

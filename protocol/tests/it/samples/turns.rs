@@ -62,6 +62,7 @@ pub(super) fn build_turn() -> Turn {
         protected: vec!["tests/golden/**".to_owned()],
         ignore: vec!["*.orig".to_owned()],
         sources: vec!["docs/product-spec.md".to_owned()],
+        environment: environment(),
         covenant: "AGENTS.md".to_owned(),
         base: oid('a'),
         start: oid('b'),

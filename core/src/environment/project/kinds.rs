@@ -1,0 +1,208 @@
+//! The kinds of projects that are known: by which files, how their dependencies are set up, and how they are tested.
+
+use super::{Files, Found};
+
+/// What a repository is.
+pub(super) fn all(files: &Files<'_>) -> Vec<Found> {
+    let rows: [fn(&Files<'_>) -> Option<Found>; 7] = [rust, go, javascript, python, maven, gradle, cmake];
+    rows.into_iter().filter_map(|row| row(files)).collect()
+}
+
+fn rust(files: &Files<'_>) -> Option<Found> {
+    files.has("Cargo.toml").then(|| Found {
+        kind: "a Cargo workspace",
+        lock: Some("Cargo.lock"),
+        // What is vendored is there.
+        setup: (files.says("Cargo.lock", "source = ") && !files.says(".cargo/config.toml", "vendored-sources"))
+            .then(|| "cargo fetch --locked".to_owned()),
+        inputs: &["**/Cargo.toml", "Cargo.lock", ".cargo/**", "rust-toolchain", "rust-toolchain.toml"],
+        // Without a target, and without those that it names, cargo refuses a manifest.
+        names: &[
+            "**/src/lib.rs",
+            "**/src/main.rs",
+            "**/src/bin/**",
+            "**/benches/*.rs",
+            "**/examples/**",
+            "**/build.rs",
+        ],
+        suite: Some("cargo test".to_owned()),
+        ..Found::default()
+    })
+}
+
+fn go(files: &Files<'_>) -> Option<Found> {
+    let module = files.first(&["go.mod", "go.work"])?;
+    let needs = files.has("go.sum") || module == "go.work";
+    Some(Found {
+        kind: "a Go module",
+        lock: Some("go.sum"),
+        setup: (needs && !files.has("vendor/modules.txt")).then(|| "go mod download".to_owned()),
+        inputs: &["**/go.mod", "**/go.sum", "go.work", "go.work.sum"],
+        suite: Some("go test ./...".to_owned()),
+        ..Found::default()
+    })
+}
+
+/// npm, pnpm, yarn and bun. Scripts of the project itself, such as `prepare`, want its sources, which a setup does not see.
+fn javascript(files: &Files<'_>) -> Option<Found> {
+    const PACKAGE: &str = "package.json";
+    let runs = ["\"preinstall\"", "\"install\"", "\"postinstall\"", "\"prepare\""];
+    let has_scripts = runs.iter().any(|script| files.says(PACKAGE, script));
+    let tested = files.says(PACKAGE, "\"test\"");
+    if !files.has(PACKAGE) {
+        return None;
+    }
+    let common = Found { path: &["node_modules/.bin"], env: &[("CI", "true")], ..Found::default() };
+    let with = |plain: &str, without: &str| Some(if has_scripts { without } else { plain }.to_owned());
+    let found = if files.has("pnpm-lock.yaml") {
+        Found {
+            kind: "a pnpm package",
+            lock: Some("pnpm-lock.yaml"),
+            setup: with(
+                "pnpm install --frozen-lockfile",
+                "pnpm install --frozen-lockfile --ignore-scripts && pnpm rebuild",
+            ),
+            inputs: &[
+                "**/package.json",
+                "pnpm-lock.yaml",
+                "pnpm-workspace.yaml",
+                ".npmrc",
+                ".pnpmfile.cjs",
+                "patches/**",
+            ],
+            suite: tested.then(|| "pnpm test".to_owned()),
+            ..common
+        }
+    } else if files.has("yarn.lock") {
+        let is_modern = files.has(".yarnrc.yml");
+        Found {
+            kind: "a yarn package",
+            lock: Some("yarn.lock"),
+            setup: if is_modern {
+                Some("yarn install --immutable".to_owned())
+            } else {
+                with("yarn install --frozen-lockfile", "yarn install --frozen-lockfile --ignore-scripts")
+            },
+            inputs: &["**/package.json", "yarn.lock", ".yarnrc", ".yarnrc.yml", ".yarn/**", ".npmrc", "patches/**"],
+            suite: tested.then(|| "yarn test".to_owned()),
+            ..common
+        }
+    } else if let Some(lock) = files.first(&["bun.lock", "bun.lockb"]) {
+        Found {
+            kind: "a Bun package",
+            lock: Some(if lock == "bun.lock" { "bun.lock" } else { "bun.lockb" }),
+            setup: with("bun install --frozen-lockfile", "bun install --frozen-lockfile --ignore-scripts"),
+            inputs: &["**/package.json", "bun.lock", "bun.lockb", "bunfig.toml", ".npmrc", "patches/**"],
+            suite: Some(if tested { "bun run test" } else { "bun test" }.to_owned()),
+            ..common
+        }
+    } else {
+        let lock = files.first(&["package-lock.json", "npm-shrinkwrap.json"]);
+        let needs = lock.is_some_and(|lock| files.says(lock, "node_modules/"));
+        let quiet = "npm ci --no-audit --no-fund";
+        Found {
+            kind: "an npm package",
+            lock: Some("package-lock.json"),
+            setup: with(quiet, &format!("{quiet} --ignore-scripts && npm rebuild")).filter(|_| needs),
+            inputs: &["**/package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc", "patches/**"],
+            suite: tested.then(|| "npm test".to_owned()),
+            ..common
+        }
+    };
+    (found.setup.is_some() || found.suite.is_some()).then_some(found)
+}
+
+/// uv, or a virtual environment with pip. The project itself is installed as a link to its sources, which a build makes that wants
+/// their names.
+fn python(files: &Files<'_>) -> Option<Found> {
+    let says_pytest = |name: &str| files.says(name, "pytest");
+    let uses_pytest = files.first(&["pytest.ini", "conftest.py", "tests/conftest.py"]).is_some()
+        || ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
+            .iter()
+            .any(|n| says_pytest(n));
+    let runner = if uses_pytest { "-m pytest -q" } else { "-m unittest" };
+    if files.has("uv.lock") {
+        return Some(Found {
+            kind: "a Python project with uv",
+            lock: Some("uv.lock"),
+            setup: Some("uv sync --frozen || uv sync --frozen --no-install-workspace".to_owned()),
+            inputs: &["**/pyproject.toml", "uv.lock", "uv.toml", ".python-version", "**/setup.cfg"],
+            names: &["src/*/__init__.py", "*/__init__.py", "packages/*/src/*/__init__.py", "README*", "LICENSE*"],
+            path: &[".venv/bin"],
+            // The checkout has the project's sources in place of those that were built.
+            env: &[("UV_NO_SYNC", "1")],
+            suite: Some(if uses_pytest { "uv run pytest -q" } else { "uv run python -m unittest" }.to_owned()),
+        });
+    }
+    let suite = Some(format!("python3 {runner}"));
+    let kind = if uses_pytest { "Python with pytest" } else { "Python with unittest" };
+    let names_packages = |name: &&&str| {
+        let text = (files.read)(name).filter(|_| files.has(name)).unwrap_or_default();
+        text.lines().map(str::trim).any(|line| line.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    };
+    let lists: Vec<&str> =
+        ["requirements.txt", "requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt"]
+            .iter()
+            .filter(names_packages)
+            .copied()
+            .collect();
+    if lists.first() == Some(&"requirements.txt") {
+        let lists: String = lists.iter().map(|list| format!(" -r {list}")).collect();
+        return Some(Found {
+            kind,
+            lock: Some("requirements.txt"),
+            setup: Some(format!("python3 -m venv --system-site-packages .venv && .venv/bin/pip install -q{lists}")),
+            inputs: &["*requirements*.txt", "requirements/**", "constraints*.txt"],
+            path: &[".venv/bin"],
+            suite,
+            ..Found::default()
+        });
+    }
+    let is_test_module = |path: &&str| !path.contains('/') && path.starts_with("test") && path.ends_with(".py");
+    let is_python = uses_pytest
+        || files.first(&["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"]).is_some()
+        || files.paths.iter().any(is_test_module);
+    is_python.then(|| Found { kind, suite, ..Found::default() })
+}
+
+/// Surefire fetches the provider of a project's tests only once there is one: so one is made, in a copy that goes with the setup.
+fn maven(files: &Files<'_>) -> Option<Found> {
+    if !files.has("pom.xml") {
+        return None;
+    }
+    let mvn = if files.has("mvnw") { "sh ./mvnw" } else { "mvn" };
+    let stub = "find . -name pom.xml | while IFS= read -r pom; do d=${pom%pom.xml}src/test/java; mkdir -p \"$d\"; \
+                echo 'class StubTest {}' > \"$d/StubTest.java\"; done";
+    Some(Found {
+        kind: "a Maven project",
+        lock: Some("pom.xml"),
+        setup: Some(format!(
+            "cp -R . \"$TMPDIR/stub\" && (cd \"$TMPDIR/stub\" && {stub}; {mvn} -B -q dependency:go-offline && {mvn} -B -q test)"
+        )),
+        inputs: &["**/pom.xml", ".mvn/**", "mvnw"],
+        suite: Some(format!("{mvn} -B test")),
+        ..Found::default()
+    })
+}
+
+fn gradle(files: &Files<'_>) -> Option<Found> {
+    let build = files.first(&["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"])?;
+    let gradle = if files.has("gradlew") { "sh ./gradlew --no-daemon" } else { "gradle --no-daemon" };
+    Some(Found {
+        kind: "a Gradle project",
+        lock: Some(if build.ends_with(".kts") { "build.gradle.kts" } else { "build.gradle" }),
+        setup: Some(format!("cp -R . \"$TMPDIR/stub\" && (cd \"$TMPDIR/stub\" && {gradle} -q dependencies test)")),
+        inputs: &["**/*.gradle", "**/*.gradle.kts", "gradle/**", "gradle.properties", "**/gradle.lockfile", "gradlew"],
+        suite: Some(format!("{gradle} test")),
+        ..Found::default()
+    })
+}
+
+fn cmake(files: &Files<'_>) -> Option<Found> {
+    let build = "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure";
+    files.has("CMakeLists.txt").then(|| Found {
+        kind: "a CMake project",
+        suite: Some(build.to_owned()),
+        ..Found::default()
+    })
+}

@@ -1,0 +1,135 @@
+use super::*;
+
+fn project(files: &[(&str, &str)]) -> Project {
+    let paths = files.iter().map(|(path, _)| *path).collect();
+    let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+    Project::of(&paths, &read)
+}
+
+#[test]
+fn projects_are_set_up_and_tested_as_their_files_say() {
+    let npm = "{\"packages\": {\"node_modules/a\": {}}}";
+    let tested = "{\"scripts\": {\"test\": \"jest\"}}";
+    let prepared = "{\"scripts\": {\"test\": \"jest\", \"prepare\": \"husky\"}}";
+    for (files, setup, suite) in [
+        (vec![("Cargo.toml", ""), ("Cargo.lock", "source = \"r\"")], Some("cargo fetch --locked"), Some("cargo test")),
+        (vec![("Cargo.toml", ""), ("Cargo.lock", "")], None, Some("cargo test")),
+        (vec![("go.mod", ""), ("go.sum", "x")], Some("go mod download"), Some("go test ./...")),
+        (vec![("go.mod", ""), ("go.sum", "x"), ("vendor/modules.txt", "")], None, Some("go test ./...")),
+        (vec![("go.mod", "")], None, Some("go test ./...")),
+        (
+            vec![("package.json", tested), ("package-lock.json", npm)],
+            Some("npm ci --no-audit --no-fund"),
+            Some("npm test"),
+        ),
+        (
+            vec![("package.json", prepared), ("package-lock.json", npm)],
+            Some("npm ci --no-audit --no-fund --ignore-scripts && npm rebuild"),
+            Some("npm test"),
+        ),
+        (vec![("package.json", tested), ("package-lock.json", "{}")], None, Some("npm test")),
+        (vec![("package.json", "{}")], None, None),
+        (
+            vec![("package.json", tested), ("pnpm-lock.yaml", "")],
+            Some("pnpm install --frozen-lockfile"),
+            Some("pnpm test"),
+        ),
+        (vec![("package.json", tested), ("yarn.lock", "")], Some("yarn install --frozen-lockfile"), Some("yarn test")),
+        (
+            vec![("package.json", tested), ("yarn.lock", ""), (".yarnrc.yml", "")],
+            Some("yarn install --immutable"),
+            Some("yarn test"),
+        ),
+        (
+            vec![("pyproject.toml", "pytest"), ("uv.lock", "")],
+            Some("uv sync --frozen || uv sync --frozen --no-install-workspace"),
+            Some("uv run pytest -q"),
+        ),
+        (
+            vec![("requirements.txt", "# pinned\nflask==3"), ("requirements-dev.txt", "pytest"), ("app.py", "")],
+            Some(
+                "python3 -m venv --system-site-packages .venv && .venv/bin/pip install -q -r requirements.txt -r requirements-dev.txt",
+            ),
+            Some("python3 -m pytest -q"),
+        ),
+        (vec![("requirements.txt", "# nothing\n"), ("test_a.py", "")], None, Some("python3 -m unittest")),
+        (vec![("pyproject.toml", "[tool.pytest.ini_options]")], None, Some("python3 -m pytest -q")),
+        (
+            vec![("CMakeLists.txt", "")],
+            None,
+            Some("cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"),
+        ),
+        (vec![("README.md", "")], None, None),
+    ] {
+        let found = project(&files);
+        assert_eq!(found.environment.setup.as_deref(), setup, "{files:?}");
+        assert_eq!(found.suite.as_deref(), suite, "{files:?}");
+        assert_eq!(found.environment.is_none(), setup.is_none(), "without a setup nothing of it is left: {files:?}");
+    }
+}
+
+#[test]
+fn a_setup_of_the_java_kinds_leaves_nothing_in_the_tree() {
+    for (files, program) in [
+        (vec![("pom.xml", "")], "mvn -B"),
+        (vec![("pom.xml", ""), ("mvnw", "")], "sh ./mvnw -B"),
+        (vec![("build.gradle.kts", ""), ("gradlew", "")], "sh ./gradlew --no-daemon"),
+    ] {
+        let found = project(&files);
+        let setup = found.environment.setup.unwrap();
+        assert!(setup.starts_with("cp -R . \"$TMPDIR/stub\" && (cd ") && setup.contains(program), "{setup}");
+        assert!(found.suite.is_some_and(|suite| suite.starts_with(program)));
+    }
+}
+
+#[test]
+fn a_repository_of_several_kinds_has_all_of_their_dependencies() {
+    let found = project(&[
+        ("pyproject.toml", "pytest"),
+        ("uv.lock", ""),
+        ("package.json", "{\"test\": 1}"),
+        ("pnpm-lock.yaml", ""),
+    ]);
+    assert_eq!(found.kind.as_deref(), Some("a pnpm package and a Python project with uv"));
+    assert_eq!(found.locks, ["pnpm-lock.yaml", "uv.lock"]);
+    let spec = found.environment;
+    assert!(
+        spec.setup.is_some_and(|setup| setup.starts_with("(pnpm install") && setup.contains(") && (uv sync --frozen"))
+    );
+    assert_eq!(spec.path, ["node_modules/.bin", ".venv/bin"]);
+    assert_eq!((spec.env["CI"].as_str(), spec.env["UV_NO_SYNC"].as_str()), ("true", "1"));
+    assert_eq!(found.suite.as_deref(), Some("pnpm test && uv run pytest -q"));
+}
+
+#[test]
+fn the_scope_is_where_sources_and_tests_are() {
+    for (files, scope) in [
+        (vec!["src/a.js", "test/a.test.js", "docs/x.md", "package.json"], vec!["src/**", "test/**"]),
+        (vec!["go.mod", "main.go", "stock/stock.go", "stock/testdata/g"], vec!["*.go", "stock/**"]),
+        (vec!["setup.py", "client.py", "dates/__init__.py", "docs/conf.md"], vec!["*.py", "dates/**"]),
+        (vec!["README.md"], vec![]),
+    ] {
+        let files: Vec<(&str, &str)> = files.into_iter().map(|file| (file, "")).collect();
+        let mut found = project(&files).scope;
+        found.sort();
+        assert_eq!(found, scope, "{files:?}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_gets_its_remedy() {
+    for (printed, says) in [
+        ("sh: 1: pnpm: not found\n", "not found: pnpm; npm install --global pnpm"),
+        ("x\nsh: line 1: uv: command not found\n", "not found: uv; pip install uv"),
+        ("sh: 1: jest: not found\nnpm error", "not found: jest; it is a dependency of the project"),
+        ("sh: 1: frobnicate: not found", "not found: frobnicate; install it"),
+    ] {
+        assert!(
+            missing_program(printed).is_some_and(|said| said.starts_with(says)),
+            "{printed}: {:?}",
+            missing_program(printed)
+        );
+    }
+    assert_eq!(missing_program("AssertionError: not found\nsh: 1: x: Permission denied"), None);
+    assert_eq!(missing_program("ok"), None);
+}
