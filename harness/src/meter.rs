@@ -163,7 +163,7 @@ pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
         cost_micro_usd: cost_micro_usd.or(least),
         estimated: *estimated,
         tool_calls: tool_calls.or(least),
-        incomplete: !said.finished,
+        incomplete: !said.finished && least.is_none(),
     }
 }
 
@@ -239,6 +239,14 @@ mod tests {
         refused.saw(OutputStream::Stdout, include_bytes!("../fixtures/claude-login-refused.jsonl"));
         refused.over().await;
         assert!(!refused.is_reached(), "no limit is");
+        let said =
+            crate::dialect::read(Dialect::Claude, include_bytes!("../fixtures/claude-login-refused.jsonl"), None);
+        let used = metered(&said, Duration::ZERO, 0);
+        assert_eq!(
+            (used.tokens, used.cost_micro_usd, used.incomplete),
+            (Some(0), Some(0), false),
+            "nothing was used up"
+        );
         let timed = RunMeter::new((Dialect::Plain, None), None, Limits { wall_ms: Some(1_000), ..Limits::default() });
         timed.over().await;
         assert!(timed.is_reached());

@@ -61,12 +61,12 @@ pub(super) fn ended_with(output: &[u8], said: &mut Said) {
     let output = last_lines(output);
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
-    // Words may stand on both sides of a line's end.
-    let all = last.join(" ");
-    let says = |line: &str| kind_of(&line.to_ascii_lowercase()).filter(|kind| *kind != RefusalKind::Lasting);
-    let found = last.iter().rev().copied().chain([all.as_str()]).find_map(|line| Some((says(line)?, line)));
-    let Some((kind, line)) = found else { return };
-    said.set_error(line);
+    let says = |text: &str| kind_of(&text.to_ascii_lowercase()).filter(|kind| *kind != RefusalKind::Lasting);
+    let line = last.iter().enumerate().find_map(|(at, line)| Some((at, says(line)?)));
+    // Words may stand on both sides of a line's end: then no line alone has them.
+    let Some((from, kind)) = line.or_else(|| Some((0, says(&last.join(" "))?))) else { return };
+    let text = last.get(from..).unwrap_or_default().join(" ");
+    said.set_error(&text);
     said.refused = Some(ProviderRefusal { kind, status: None, until: None });
 }
 

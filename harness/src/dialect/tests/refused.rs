@@ -91,14 +91,15 @@ fn every_agent_says_in_its_dialect_that_its_login_is_refused_or_that_it_has_none
              The API provider is not able to authenticate you. Check your API key.\n\n"
                 .to_owned(),
             "Warning: Input is not a terminal (fd=0).\n",
-            "The API provider is not able to authenticate you. Check your API key.",
+            "litellm.AuthenticationError: AuthenticationError: OpenAIException - invalid api key The API provider is not able to \
+             authenticate you. Check your API key.",
         ),
         (
             "mini",
             Dialect::Plain,
             "User:\nMake it.\n".to_owned(),
             "AuthenticationError: litellm.AuthenticationError: AuthenticationError:\nOpenAIException - invalid api key\n",
-            "OpenAIException - invalid api key",
+            "AuthenticationError: litellm.AuthenticationError: AuthenticationError: OpenAIException - invalid api key",
         ),
         (
             "a program that ends before its first event",
@@ -170,7 +171,11 @@ fn what_a_plain_program_says_of_logins_and_numbers_is_no_refusal() {
     }
     let cut = read(Dialect::Plain, b"OpenAIException - invalid api\nkey\n", None).and_printed(b"");
     assert_eq!(cut.why(), "OpenAIException - invalid api key", "a line ends in the middle of it");
-    let limited = read(Dialect::Plain, b"litellm.RateLimitError: RateLimitError: too many requests\n", None);
+    let limited = read(
+        Dialect::Plain,
+        b"litellm.RateLimitError: too many requests\nTry again later or check your quotas.\n",
+        None,
+    );
     assert_eq!(limited.and_printed(b"").refused.map(|refusal| refusal.kind), Some(RefusalKind::Passing));
     // An agent that spoke is not judged by what else is on standard error.
     let said = claude(recorded!("claude-done")).and_printed(b"invalid api key\n");
