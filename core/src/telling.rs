@@ -15,6 +15,8 @@ pub const SELF_CHECKED: &str = "self-checked";
 
 /// Lines behind the first one that says what is wrong: most tools put the place and the values there.
 const CONTEXT: usize = 3;
+/// Lines before it, behind one that names the failure.
+const PLACE: usize = 2;
 
 /// What keeps work from going on, in a line for people; nothing of what waits for a person's decision and nothing else.
 #[must_use]
@@ -133,7 +135,11 @@ pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
     };
     let context = *first..lines.len().min(first + 1 + CONTEXT);
     let mut chosen = BTreeSet::new();
-    for at in lines.len().checked_sub(1).into_iter().chain(context).chain(explained.iter().chain(&named).copied()) {
+    // Python names the test first, then the place, and says what is wrong at the end.
+    let named_before = named.iter().rfind(|at| *at < first).map_or(*first, |at| *at);
+    let before = [*first, named_before].into_iter().chain((named_before..*first).rev().take(PLACE));
+    let others = explained.iter().chain(&named).copied();
+    for at in lines.len().checked_sub(1).into_iter().chain(before).chain(context).chain(others) {
         if chosen.len() < max {
             chosen.insert(at);
         }
@@ -303,6 +309,10 @@ mod tests {
             ("thread 'x' panicked at src/lib.rs:5:5:\nassertion failed\n  left: 1\n right: 2", "  left: 1"),
             ("--- FAIL: TestX (0.00s)\n    x_test.go:5: got 2", "    x_test.go:5: got 2"),
             ("not ok 3 - adds", "not ok 3 - adds"),
+            (
+                "FAIL: test_x (t.T)\nTraceback:\n  File \"t.py\", line 3\n    self.x()\nAssertionError: 3 != 1",
+                "  File \"t.py\", line 3",
+            ),
             ("sh: 1: pytest: not found", "sh: 1: pytest: not found"),
             ("ModuleNotFoundError: No module named 'x'", "ModuleNotFoundError: No module named 'x'"),
         ] {
