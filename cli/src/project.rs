@@ -13,8 +13,10 @@ use crate::{bounded, failure::Failure};
 
 /// The most bytes of a project's file that are looked at: lock files can be large.
 const FILE_BYTES_MAX: usize = 32 << 20;
-/// Names that are looked at in a folder and the folders in it.
+/// Names that are looked at in each folder.
 const NAMES_MAX: usize = 10_000;
+/// Folders below each other that are looked into.
+const DEPTH_MAX: usize = 3;
 /// Folders in which nothing is a project's own.
 const PASSED_OVER: [&str; 5] = ["node_modules", "target", "build", "dist", "venv"];
 
@@ -33,7 +35,7 @@ pub(crate) async fn of_base(repo: &UserRepo, base: &ObjectId) -> Result<Project,
     Ok(Project::of(&paths, &|path| texts.get(path).cloned()))
 }
 
-/// What the files of a folder and of the folders in it say.
+/// What the files of a folder and of those in it say.
 pub(crate) fn of_folder(root: &Path) -> Project {
     let (mut paths, mut folders) = (BTreeSet::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -42,7 +44,7 @@ pub(crate) fn of_folder(root: &Path) -> Project {
             let path = folder.join(&name);
             if kind.is_ok_and(|kind| kind.is_dir()) {
                 let is_own = !PASSED_OVER.contains(&name.as_str()) && (!name.starts_with('.') || name == ".cargo");
-                if is_own && folder.as_os_str().is_empty() {
+                if is_own && folder.components().count() < DEPTH_MAX {
                     folders.push(path);
                 }
             } else {

@@ -73,27 +73,30 @@ pub(crate) struct Stand {
     pub(crate) shown: Vec<ShownTree>,
     /// Empty folders that overlays need.
     pub(crate) work: Vec<PathBuf>,
+    /// It reads the checkout itself, and writes nothing there: a judge.
+    pub(crate) looks: bool,
     mechanism: TreeMechanism,
 }
 
 impl Stand {
-    /// A run on a tree in a folder of its own, or with a `home` that outlives it.
+    /// A run on a tree in a folder of its own. One with a `home` that outlives it only looks at the tree.
     pub(crate) fn in_folder(scratch: &Path, place: &Place, home: Option<PathBuf>, mechanism: TreeMechanism) -> Self {
-        let is_kept = home.is_some();
+        let looks = home.is_some();
         let real = RunFolders {
-            dir: scratch.join("tree"),
+            dir: if looks { place.tree.clone() } else { scratch.join("tree") },
             home: home.unwrap_or_else(|| scratch.join("home")),
             tmp: scratch.join("tmp"),
             build: place.build.clone(),
         };
         if mechanism == TreeMechanism::Copy {
-            return Self { seen: real.clone(), real, shown: Vec::new(), work: Vec::new(), mechanism };
+            return Self { seen: real.clone(), real, shown: Vec::new(), work: Vec::new(), looks, mechanism };
         }
         let [dir, home, tmp, build] = [WORK, HOME, TMP, BUILD].map(PathBuf::from);
         let seen = RunFolders { dir, home, tmp, build };
         let layers: Vec<PathBuf> =
             std::iter::once(place.tree.clone()).chain(place.layer.iter().map(Layer::work)).collect();
-        let homes: Vec<PathBuf> = place.layer.iter().filter(|_| !is_kept).map(Layer::home).collect();
+        let homes: Vec<PathBuf> = place.layer.iter().filter(|_| !looks).map(Layer::home).collect();
+        let layers = if looks { Vec::new() } else { layers };
         let mut work = Vec::new();
         let mut over = |name: &str, trees: Vec<PathBuf>| {
             let folder = scratch.join(name);
@@ -105,7 +108,7 @@ impl Stand {
         let overs = [over("tree.work", layers), over("home.work", homes), None, None];
         let pairs = real.each().into_iter().zip(seen.each()).zip(overs);
         let shown = pairs.map(|((tree, at), over)| ShownTree { tree: tree.clone(), at: at.clone(), over }).collect();
-        Self { real, seen, shown, work, mechanism }
+        Self { real, seen, shown, work, looks, mechanism }
     }
 }
 
@@ -159,7 +162,11 @@ pub(crate) fn profile(
         // Programs of the environment name each other by where they were set up.
         read.extend(place.layer.iter().flat_map(|layer| [layer.work(), layer.home()]));
     }
-    let write = stand.real.each().map(Clone::clone).into();
+    let mut write: Vec<PathBuf> = stand.real.each().map(Clone::clone).into();
+    if stand.looks {
+        write.retain(|folder| *folder != stand.real.dir);
+        read.push(stand.real.dir.clone());
+    }
     let mut deny = toolchains.deny;
     deny.extend(settings.deny_paths.iter().cloned());
     deny.push(settings.state_dir.clone());
@@ -262,6 +269,7 @@ mod tests {
         assert!(plain.shown[1..].iter().all(|shown| shown.over.is_none()), "without a layer the rest is empty");
         assert_eq!(plain.work, [Path::new("/state/turns/t/runs/1/tree.work")]);
         let kept = Stand::in_folder(Path::new("/r"), &place, Some("/kept/judge".into()), TreeMechanism::Overlay);
+        assert!(kept.looks && kept.shown[0].tree == place.tree && kept.shown[0].over.is_none());
         assert_eq!(
             (kept.shown[1].tree.as_path(), kept.shown[1].at.as_path()),
             (Path::new("/kept/judge"), Path::new("/hold/home"))

@@ -23,6 +23,9 @@ impl Runs<'_> {
         for folder in [&stand.real.home, &stand.real.tmp].into_iter().chain(&stand.work) {
             make_dir(folder)?;
         }
+        if stand.looks {
+            return Ok(0);
+        }
         if self.mechanism == TreeMechanism::Overlay {
             make_dir(&stand.real.dir)?;
             return Ok(0);
@@ -48,6 +51,9 @@ impl Runs<'_> {
         place: &Place,
         tree: &Oid,
     ) -> Result<Changed, VerifyError> {
+        if stand.looks {
+            return Ok(Changed::default());
+        }
         let entries = self.mirror.list_tree(&from_wire(tree)).await?;
         let tracked: BTreeSet<&str> = entries.iter().filter_map(|entry| entry.path.as_str()).collect();
         let dir = &stand.real.dir;

@@ -88,7 +88,7 @@ fn every_bad_value_of_a_request_is_named_by_its_path() {
         (&|plan| plan.answer_within = Some(Millis(u64::MAX)), "answer_within", "`answer_within: "),
         (&|plan| plan.sources = vec![" ".to_owned()], "sources/0", "an item of `sources` is empty"),
         (&|plan| environment(plan).setup = Some("a\0b".to_owned()), "environment/setup", "`setup` has a NUL"),
-        (&|plan| environment(plan).inputs.clear(), "environment/inputs", "no `inputs`"),
+        (&|plan| environment(plan).inputs.clear(), "environment/inputs", "`environment` has a `setup` and no `inputs`"),
         (
             &|plan| {
                 environment(plan).env.insert("HOME".to_owned(), "/".to_owned());
