@@ -1,6 +1,6 @@
 //! Environments: what a project depends on, set up once for each state of its lock files and laid under the trees that agents and checks work in.
 //!
-//! [`Selection`] says what a setup sees, [`key`] under which name its result is kept, [`Changed`] what a run changed in a tree that it may
+//! [`Selection`] says what a setup sees, [`key`] under which name its result is kept, [`TreeChanges`] what a run changed in a tree that it may
 //! write and that is thrown away. [`Project`] says how a repository is set up and tested, by its files.
 
 mod changed;
@@ -8,10 +8,10 @@ mod key;
 mod project;
 mod selection;
 
-pub use changed::{Changed, NEW_PATHS_MAX, Touched};
-pub use key::{Host, HostFile, SeenFile, key};
+pub use changed::{NEW_PATHS_MAX, Touched, TreeChanges};
+pub use key::{HostFile, SeenFile, SetupHost, key};
 pub use project::{Project, missing_program};
-pub use selection::{Seen, Selection};
+pub use selection::{SeenAs, Selection};
 
 /// Where setup, agents and checks find the tree.
 pub const WORK: &str = "/hold/work";

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use holdpoint_core::{checks::JudgedRun, environment::Changed};
+use holdpoint_core::{checks::JudgedRun, environment::TreeChanges};
 use holdpoint_protocol::{
     artifact::CheckRun,
     facts::{Oid, Verdict},
@@ -27,7 +27,7 @@ pub(crate) struct Key {
 pub(crate) struct BaseRun {
     pub(crate) run: CheckRun,
     pub(crate) read: JudgedRun,
-    pub(crate) changed: Changed,
+    pub(crate) changed: TreeChanges,
     pub(crate) evidence: Evidence,
     /// Its names of tests are those that another run has as well.
     pub(crate) is_steady: bool,

@@ -18,7 +18,7 @@ use std::{
 
 use holdpoint_core::{
     checks::JudgedRun,
-    environment::Changed,
+    environment::TreeChanges,
     runners::{Observed, ReportTexts},
     telling::{self, PlannedCommand},
 };
@@ -108,7 +108,7 @@ struct Left {
     /// What a check reported in files.
     reports: ReportTexts,
     /// What it changed in its tree.
-    changed: Changed,
+    changed: TreeChanges,
 }
 
 impl Left {

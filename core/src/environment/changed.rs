@@ -21,7 +21,7 @@ pub struct Touched {
 
 /// What a run changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct TreeChanges {
     /// Files that git tracks.
     pub tracked: BTreeSet<String>,
     /// Files of the environment.
@@ -30,7 +30,7 @@ pub struct Changed {
     pub new: BTreeSet<String>,
 }
 
-impl Changed {
+impl TreeChanges {
     /// Sorts what was touched. `is_dependency` knows the files of the environment, `is_ignored` what git ignores by the rules of the
     /// base.
     pub fn of<'a>(
@@ -127,10 +127,10 @@ mod tests {
         paths.iter().map(|path| (*path).to_owned()).collect()
     }
 
-    fn changed(paths: &[(&str, bool)]) -> Changed {
+    fn changed(paths: &[(&str, bool)]) -> TreeChanges {
         let tracked = BTreeSet::from(["src/a.js", "src/b/c.js", "src-b/d.js", "test/t.js"]);
         let is_dependency = |path: &str| matches!(path, "node_modules" | "node_modules/x" | "node_modules/x/i.js");
-        Changed::of(&touched(paths), &tracked, is_dependency, |path| {
+        TreeChanges::of(&touched(paths), &tracked, is_dependency, |path| {
             path.starts_with("build/") || path.contains("node_modules/")
         })
     }

@@ -30,7 +30,7 @@ pub struct HostFile {
 
 /// What a setup has of its machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Host {
+pub struct SetupHost {
     /// Its processor and system.
     pub platform: String,
     /// Programs that set things up, and the loader of its C library.
@@ -41,7 +41,7 @@ pub struct Host {
 
 /// The name under which the result of a setup is kept that stands at `place` and sees these files. Their order says nothing.
 #[must_use]
-pub fn key(spec: &EnvironmentSpec, place: &str, files: &[SeenFile], host: &Host) -> Digest {
+pub fn key(spec: &EnvironmentSpec, place: &str, files: &[SeenFile], host: &SetupHost) -> Digest {
     let mut files: Vec<&SeenFile> = files.iter().collect();
     files.sort();
     let mut programs: Vec<&HostFile> = host.files.iter().collect();
@@ -59,9 +59,9 @@ mod tests {
         SeenFile { path: path.to_owned(), content: content.map(|blob| ("100644".to_owned(), blob.to_owned())) }
     }
 
-    fn host() -> Host {
+    fn host() -> SetupHost {
         let npm = HostFile { path: "/usr/bin/npm".to_owned(), bytes: 1, modified_ms: 2 };
-        Host { platform: "x86_64-linux".to_owned(), files: vec![npm], variables: BTreeMap::new() }
+        SetupHost { platform: "x86_64-linux".to_owned(), files: vec![npm], variables: BTreeMap::new() }
     }
 
     #[test]
@@ -73,13 +73,13 @@ mod tests {
         assert_eq!(key(&spec, "/hold/work", &reversed, &host()), plain);
         let globs = EnvironmentSpec { inputs: vec!["*.json".to_owned()], ..spec.clone() };
         assert_eq!(key(&globs, "/hold/work", &files, &host()), plain, "what globs select is in the files");
-        let other = |spec: &EnvironmentSpec, files: &[SeenFile], host: &Host| key(spec, "/hold/work", files, host);
+        let other = |spec: &EnvironmentSpec, files: &[SeenFile], host: &SetupHost| key(spec, "/hold/work", files, host);
         let env = EnvironmentSpec { env: [("CI".to_owned(), "true".to_owned())].into(), ..spec.clone() };
         let path = EnvironmentSpec { path: vec!["bin".to_owned()], ..spec.clone() };
         let command = EnvironmentSpec { setup: Some("npm install".to_owned()), ..spec.clone() };
         let mut replaced = host();
         replaced.files[0].modified_ms = 3;
-        let told = Host { variables: [("A".to_owned(), "b".to_owned())].into(), ..host() };
+        let told = SetupHost { variables: [("A".to_owned(), "b".to_owned())].into(), ..host() };
         let all = [
             key(&spec, "/elsewhere", &files, &host()),
             other(&env, &files, &host()),

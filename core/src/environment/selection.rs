@@ -6,7 +6,7 @@ use crate::paths::Glob;
 
 /// What is seen of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum SeenAs {
     /// All of it.
     Whole,
     /// Its name: it is there, and empty.
@@ -30,9 +30,9 @@ impl Selection {
 
     /// What a setup sees of the file; `None`: nothing.
     #[must_use]
-    pub fn seen(&self, path: &str) -> Option<Seen> {
+    pub fn seen(&self, path: &str) -> Option<SeenAs> {
         let of = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(path));
-        if of(&self.inputs) { Some(Seen::Whole) } else { of(&self.names).then_some(Seen::Name) }
+        if of(&self.inputs) { Some(SeenAs::Whole) } else { of(&self.names).then_some(SeenAs::Name) }
     }
 }
 
@@ -50,11 +50,11 @@ mod tests {
         };
         let selection = Selection::of(&spec);
         for (path, seen) in [
-            ("Cargo.toml", Some(Seen::Whole)),
-            ("crates/a/Cargo.toml", Some(Seen::Whole)),
-            ("Cargo.lock", Some(Seen::Whole)),
-            ("src/lib.rs", Some(Seen::Name)),
-            ("crates/a/src/lib.rs", Some(Seen::Name)),
+            ("Cargo.toml", Some(SeenAs::Whole)),
+            ("crates/a/Cargo.toml", Some(SeenAs::Whole)),
+            ("Cargo.lock", Some(SeenAs::Whole)),
+            ("src/lib.rs", Some(SeenAs::Name)),
+            ("crates/a/src/lib.rs", Some(SeenAs::Name)),
             ("src/other.rs", None),
         ] {
             assert_eq!(selection.seen(path), seen, "{path}");

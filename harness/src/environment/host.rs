@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::Path};
 
-use holdpoint_core::environment::{Host, HostFile};
+use holdpoint_core::environment::{HostFile, SetupHost};
 
 /// Programs that set dependencies up or decide what fits: another version makes another environment.
 const PROGRAMS: [&str; 22] = [
@@ -19,10 +19,10 @@ const LOADERS: [&str; 4] = [
 
 /// The machine, as far as programs in this `PATH` see it.
 #[must_use]
-pub fn host(path: &str, variables: &BTreeMap<String, String>) -> Host {
+pub fn host(path: &str, variables: &BTreeMap<String, String>) -> SetupHost {
     let found = |name: &&str| std::env::split_paths(path).map(|dir| dir.join(name)).find_map(|file| identity(&file));
     let loaders = LOADERS.iter().filter_map(|loader| identity(Path::new(loader)));
-    Host {
+    SetupHost {
         platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         files: PROGRAMS.iter().filter_map(found).chain(loaders).collect(),
         variables: variables.clone(),

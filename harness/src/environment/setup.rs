@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::environment::{HOME, Seen, SeenFile, Selection, WORK, key};
+use holdpoint_core::environment::{HOME, SeenAs, SeenFile, Selection, WORK, key};
 use holdpoint_protocol::{Digest, plan::EnvironmentSpec};
 use holdpoint_sandbox::{
     Command, Ended, Network, Profile, RunLimits, RunOutcome, Sandbox, ShownTree, tidy_variables, toolchain_paths,
@@ -269,7 +269,7 @@ fn seen<'a>(
     entries.iter().filter(|entry| entry.mode != EntryMode::Gitlink).filter_map(move |entry| {
         let path = entry.path.as_str()?;
         let whole = || (entry.mode.octal().to_owned(), entry.oid.as_str().to_owned());
-        let content = (selection.seen(path)? == Seen::Whole).then(whole);
+        let content = (selection.seen(path)? == SeenAs::Whole).then(whole);
         Some((SeenFile { path: path.to_owned(), content }, entry))
     })
 }

@@ -1,6 +1,6 @@
 //! What one run of a check is given, and how it ended.
 
-use holdpoint_core::{checks::JudgedRun, environment::Changed};
+use holdpoint_core::{checks::JudgedRun, environment::TreeChanges};
 use holdpoint_protocol::{
     Digest,
     artifact::{CheckRun, TreeTested},
@@ -54,7 +54,7 @@ pub(crate) struct Ran {
     /// What its plan could give it that it lacked, in words.
     pub(crate) lacks: Option<String>,
     /// What it changed in its tree.
-    pub(crate) changed: Changed,
+    pub(crate) changed: TreeChanges,
     /// It was not the check that ran but the setup of the environment, and it failed.
     pub(crate) not_set_up: bool,
     /// What runs of it on the same tree printed that were red before this one.

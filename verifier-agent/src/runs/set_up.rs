@@ -2,7 +2,7 @@
 
 use holdpoint_core::{
     checks::{CheckEnd, JudgedRun},
-    environment::Changed,
+    environment::TreeChanges,
     paths::VIOLATIONS_MAX,
     telling::{self, PlannedCommand},
 };
@@ -103,7 +103,7 @@ impl Runs<'_> {
             read: JudgedRun::read(self.spec.setup.as_deref().unwrap_or_default(), end, None, &printed, true),
             tail: evidence::last_lines(&printed),
             ending,
-            changed: Changed::default(),
+            changed: TreeChanges::default(),
             lacks,
             not_set_up: true,
             red_before: Vec::new(),

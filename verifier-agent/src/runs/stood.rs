@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use holdpoint_core::environment::Changed;
+use holdpoint_core::environment::TreeChanges;
 use holdpoint_harness::environment::{TreeMechanism, copy_below, touched};
 use holdpoint_protocol::facts::Oid;
 use holdpoint_runtime::{blocking::blocking, mirror::from_wire};
@@ -50,9 +50,9 @@ impl Runs<'_> {
         stood: Stood,
         place: &Place,
         tree: &Oid,
-    ) -> Result<Changed, VerifyError> {
+    ) -> Result<TreeChanges, VerifyError> {
         if stand.looks {
-            return Ok(Changed::default());
+            return Ok(TreeChanges::default());
         }
         let entries = self.mirror.list_tree(&from_wire(tree)).await?;
         let tracked: BTreeSet<&str> = entries.iter().filter_map(|entry| entry.path.as_str()).collect();
@@ -69,7 +69,7 @@ impl Runs<'_> {
         };
         let touched = touched.map_err(VerifyError::io("look through", dir))?;
         if touched.is_empty() {
-            return Ok(Changed::default());
+            return Ok(TreeChanges::default());
         }
         let in_place =
             |path: &str| places.iter().any(|place| path.strip_prefix(place).is_some_and(|rest| rest.starts_with('/')));
@@ -78,6 +78,6 @@ impl Runs<'_> {
             touched.iter().map(|touched| touched.path.as_str()).filter(unknown).map(str::to_owned).collect();
         let ignored = self.mirror.ignored_by(&from_wire(self.base_tree), &new).await?;
         let is_dependency = |path: &str| layer.is_some_and(|layer| layer.work().join(path).symlink_metadata().is_ok());
-        Ok(Changed::of(&touched, &tracked, is_dependency, |path| in_place(path) || ignored.contains(path)))
+        Ok(TreeChanges::of(&touched, &tracked, is_dependency, |path| in_place(path) || ignored.contains(path)))
     }
 }
