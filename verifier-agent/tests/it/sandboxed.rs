@@ -17,8 +17,11 @@ async fn check_cannot_change_what_it_judges() {
     for command in
         ["echo x > a.txt", "echo x > new.txt", "rm a.txt", "chmod 777 a.txt", "mv dir moved", "touch -d @0 a.txt"]
     {
-        let report = rig.check_base(check(command)).await;
-        assert_eq!(report.result.verdict, Fail, "{command}: {}", report.output_tail);
+        let as_it_was =
+            "test \"$(cat a.txt dir/b.txt)\" = \"$(printf 'a\\nb')\" && ! test -e new.txt && ! test -x a.txt";
+        let criteria = vec![criterion("writes", check(command)), criterion("then", check(as_it_was))];
+        let findings = rig.verify(&rig.request(&rig.base, criteria).await).await;
+        assert!(findings.criteria.iter().all(|r| r.result.verdict == Pass), "{command}: {:#?}", findings.criteria);
     }
 }
 
@@ -67,8 +70,7 @@ async fn check_reads_neither_the_state_folder_nor_the_users_repository() {
         let path = rig.temp.path().join(place);
         let command = format!("ls -A {0} 2>/dev/null | grep . || cat {0}", path.display());
         let report = rig.check_base(check(&command)).await;
-        let seen = if place == "state" { report.output_tail == "turns" } else { report.result.verdict == Fail };
-        assert!(seen, "{place}: {}", report.output_tail);
+        assert_eq!(report.result.verdict, Fail, "{place}: {}", report.output_tail);
     }
 }
 
