@@ -250,7 +250,7 @@ fn a_plan_and_declarations_with_a_byte_order_mark_are_read() {
 fn a_red_guard_that_lacks_what_it_may_ask_for_is_helped() {
     let lab = Lab::new();
     for (check, hint) in [
-        ("no-such-program --version", "not found: no-such-program; install it"),
+        ("cd . && no-such-program --version", "not found: no-such-program; install it"),
         ("python3 -c \"import socket; socket.create_connection(('example.org', 80))\"", "`network: true`"),
     ] {
         let guard = format!("{PLAN}guards:\n  - id: lint\n    check: |\n      {check}\n");
