@@ -213,8 +213,8 @@ pub struct Runs<'a> {
     pub only_added: bool,
     /// Whether the check had to be red on the base: failures that are reported there excuse none.
     pub red_first: bool,
-    /// Whether it is a guard's: that need not show anything new, so it may run no test.
-    pub is_guard: bool,
+    /// Whether it may run no test: a guard and a checkpoint need not show anything new.
+    pub may_run_none: bool,
     /// What the change takes from tests that are in product files.
     pub softened: &'a Softened,
 }
@@ -327,7 +327,7 @@ fn judge_own(runs: Runs<'_>) -> CriterionJudgement {
         return CriterionJudgement { in_text: true, ..CriterionJudgement::failed(reason, lost) };
     }
     if let (Verdict::Fail, Some(reason)) = runs.first.showing()
-        && !runs.is_guard
+        && !runs.may_run_none
     {
         return CriterionJudgement::failed(reason, BTreeSet::new());
     }

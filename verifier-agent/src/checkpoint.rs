@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use crate::{
-    criterion::{Named, Subject, judged, once, probed},
+    criterion::{AskedBy, Named, Subject, judged, once, probed},
     error::VerifyError,
     runs::Runs,
     tree_changed,
@@ -32,7 +32,7 @@ pub(crate) async fn settled(
     asked: &CheckpointAsked,
 ) -> Result<CheckpointReport, VerifyError> {
     let CheckpointAsked { gate, id, command: CheckpointCommand { check, needs } } = asked;
-    let named = Named { id, check, is_guard: false };
+    let named = Named { id, check, by: AskedBy::Checkpoint };
     for need in needs {
         if let Some(report) = missing(runs, subject, named, need).await? {
             return Ok(CheckpointReport { gate: gate.clone(), report });
@@ -66,7 +66,7 @@ async fn missing(
         mutants: None,
     };
     // A guard's green of an earlier turn stands.
-    let report = probed(runs, subject, Named { check: &probe, is_guard: true, ..named }).await?;
+    let report = probed(runs, subject, Named { check: &probe, by: AskedBy::Guard, ..named }).await?;
     // Where the environment could not be set up nothing is known of it, and the command will say the same.
     let no_setup = [Some(CriterionReason::SetupFailed), Some(CriterionReason::SetupChanged)];
     let is_missing = report.result.verdict != Verdict::Pass && !no_setup.contains(&report.result.reason);

@@ -45,13 +45,23 @@ pub(crate) struct Subject<'a> {
     pub(crate) about: About<'a>,
 }
 
-/// A named check: of a criterion or a guard.
+/// What asks for a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskedBy {
+    /// A criterion: it has to show something.
+    Criterion,
+    /// A guard: green on every base.
+    Guard,
+    /// A checkpoint of a gate.
+    Checkpoint,
+}
+
+/// A named check.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) id: &'a CriterionId,
     pub(crate) check: &'a Check,
-    /// It is a guard's: green on every base.
-    pub(crate) is_guard: bool,
+    pub(crate) by: AskedBy,
 }
 
 impl<'a> Named<'a> {
@@ -169,8 +179,8 @@ async fn compared(
     let uncounted = base.as_ref().is_some_and(|base| base.not_set_up);
     *base = base.take().filter(|base| !base.not_set_up);
     let (on_base, put_back) = (base.as_ref().map(|ran| &ran.read), composed.map(|ran| &ran.read));
-    let nothing_there =
-        !named.is_guard && checks::only_new_tests(&first.read, on_base, put_back, changes.tests_only_added());
+    let nothing_there = named.by != AskedBy::Guard
+        && checks::only_new_tests(&first.read, on_base, put_back, changes.tests_only_added());
     let judge = |base: Option<&JudgedRun>| {
         checks::judge_criterion(checks::Runs {
             first: &first.read,
@@ -179,7 +189,7 @@ async fn compared(
             named: changes.named(),
             only_added: changes.tests_only_added(),
             red_first: named.check.red_first,
-            is_guard: named.is_guard,
+            may_run_none: named.by != AskedBy::Criterion,
             softened: &changes.softened,
         })
         .allowing(&changes.changed_names)
@@ -255,7 +265,7 @@ pub(crate) async fn base_run(
 
 /// The run of a guard on the base from an earlier turn, where it was green: one that was red may have met what is not so now.
 fn green_base(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Option<Ran> {
-    let known = subject.base_runs.get(&key(subject, named)).filter(|_| named.is_guard)?;
+    let known = subject.base_runs.get(&key(subject, named)).filter(|_| named.by == AskedBy::Guard)?;
     (known.run.verdict == Verdict::Pass).then(|| recalled(runs, named, known))
 }
 

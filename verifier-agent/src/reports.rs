@@ -26,6 +26,10 @@ const DEPTH_MAX: usize = 10;
 /// Folders that hold reports, below those that build tools write to.
 const FOLDERS: [(&str, &str); 3] =
     [("target", "surefire-reports"), ("target", "failsafe-reports"), ("build", "test-results")];
+/// The folder of those that are asked for, and in it those of each runner.
+const FOLDER: &str = "holdpoint-reports";
+const GOOGLE: &str = "google";
+const PYTEST: &str = "pytest";
 /// Names the folder that GoogleTest writes to.
 const OF_GOOGLE: &str = "GTEST_OUTPUT";
 /// Has options of pytest.
@@ -39,40 +43,28 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Has pytest and GoogleTest's programs write into a folder, which the run has to be able to write to.
-    pub(crate) fn asked_for(folder: &Path, env: &mut BTreeMap<String, String>) -> Result<Self, VerifyError> {
-        make_dir(folder)?;
+    /// Has pytest and GoogleTest's programs write below the run's folder for temporary files: as it is here, and as they find it.
+    pub(crate) fn asked_for(tmp: &Path, seen: &Path, env: &mut BTreeMap<String, String>) -> Result<Self, VerifyError> {
+        let folder = tmp.join(FOLDER);
+        make_dir(&folder)?;
         // By the clock that files have: the system's is ahead of it by up to a tick.
-        let begun = fs::metadata(folder).and_then(|data| data.modified());
-        let begun = begun.map_err(VerifyError::io("look at", folder))?;
-        let reports = Self { folder: folder.to_owned(), begun };
-        env.insert(OF_GOOGLE.to_owned(), format!("xml:{}/", reports.google().display()));
+        let begun = fs::metadata(&folder).and_then(|data| data.modified());
+        let begun = begun.map_err(VerifyError::io("look at", &folder))?;
+        let seen = seen.join(FOLDER);
+        env.insert(OF_GOOGLE.to_owned(), format!("xml:{}/", seen.join(GOOGLE).display()));
         // Of several runs of pytest the last one's stays.
-        let option = format!("--junitxml='{}'", reports.pytest().join("pytest.xml").display());
+        let option = format!("--junitxml='{}'", seen.join(PYTEST).join("pytest.xml").display());
         let before = env.remove(OF_PYTEST).map(|before| before + " ").unwrap_or_default();
         env.insert(OF_PYTEST.to_owned(), before + &option);
-        Ok(reports)
-    }
-
-    /// Where the run writes to.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn google(&self) -> PathBuf {
-        self.folder.join("google")
-    }
-
-    fn pytest(&self) -> PathBuf {
-        self.folder.join("pytest")
+        Ok(Self { folder, begun })
     }
 
     /// What a run on the tree in `dir` left. Its programs have ended.
     pub(crate) fn read(&self, dir: &Path) -> ReportTexts {
         let mut search = Search { begun: self.begun, entries: 0, texts: Vec::new() };
-        search.folder(&self.google(), 1, true);
+        search.folder(&self.folder.join(GOOGLE), 1, true);
         let google = std::mem::take(&mut search.texts);
-        search.folder(&self.pytest(), 1, true);
+        search.folder(&self.folder.join(PYTEST), 1, true);
         let pytest = std::mem::take(&mut search.texts);
         search.folder(dir, DEPTH_MAX, false);
         let all = [(Runner::GoogleTest, google), (Runner::Pytest, pytest), (Runner::Junit, search.texts)];
@@ -156,9 +148,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let tree = temp.path().join("tree");
         let mut env = BTreeMap::from([(OF_PYTEST.to_owned(), "-q".to_owned())]);
-        let reports = Reports::asked_for(&temp.path().join("reports"), &mut env).unwrap();
-        assert_eq!(env[OF_GOOGLE], format!("xml:{}/google/", reports.folder().display()));
-        assert_eq!(env[OF_PYTEST], format!("-q --junitxml='{}/pytest/pytest.xml'", reports.folder().display()));
+        let reports = Reports::asked_for(temp.path(), Path::new("/hold/tmp"), &mut env).unwrap();
+        assert_eq!(env[OF_GOOGLE], "xml:/hold/tmp/holdpoint-reports/google/");
+        assert_eq!(env[OF_PYTEST], "-q --junitxml='/hold/tmp/holdpoint-reports/pytest/pytest.xml'");
         for path in [
             "target/surefire-reports/TEST-a.B.xml",
             "sub/target/failsafe-reports/TEST-a.B.xml",
@@ -171,8 +163,8 @@ mod tests {
         std::os::unix::fs::symlink(tree.join("other/TEST-a.B.xml"), tree.join("target/surefire-reports/link.xml"))
             .unwrap();
         put(&tree.join("target/surefire-reports/TEST-old.xml"), reports.begun);
-        put(&reports.google().join("t.xml"), reports.begun + SECOND);
-        put(&reports.pytest().join("pytest.xml"), reports.begun + SECOND);
+        put(&reports.folder.join("google/t.xml"), reports.begun + SECOND);
+        put(&reports.folder.join("pytest/pytest.xml"), reports.begun + SECOND);
         let found = reports.read(&tree);
         let number = |runner| found.get(&runner).map_or(0, Vec::len);
         assert_eq!([Runner::Junit, Runner::GoogleTest, Runner::Pytest].map(number), [3, 1, 1]);

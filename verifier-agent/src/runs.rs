@@ -354,9 +354,7 @@ impl<'a> Runs<'a> {
             if guard::node::may_test(self.recipe(program.command)) {
                 profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
             }
-            let asked_for = Reports::asked_for(&scratch.join("reports"), &mut env)?;
-            profile.write.push(asked_for.folder().to_owned());
-            reports = Some(asked_for);
+            reports = Some(Reports::asked_for(&stand.real.tmp, &stand.seen.tmp, &mut env)?);
         }
         let mut command = Command::shell(program.command, &stand.real.dir, profile);
         command.shown.clone_from(&stand.shown);

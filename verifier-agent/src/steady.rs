@@ -12,7 +12,7 @@ use regex::Regex;
 
 use crate::{
     base_runs::BaseRun,
-    criterion::{Named, Subject, expect_of, key},
+    criterion::{AskedBy, Named, Subject, expect_of, key},
     error::VerifyError,
     runs::{Ran, Runs, Tree},
 };
@@ -28,7 +28,7 @@ pub(crate) async fn run(
     let mut ran = runs.check(named.on(expect, tree)).await?;
     let mut ends = vec![ran.read.outcome];
     let mut red = Vec::new();
-    while named.is_guard && !ran.not_set_up && checks::is_run_again(&ends) && has_time(runs, named, &ran) {
+    while named.by == AskedBy::Guard && !ran.not_set_up && checks::is_run_again(&ends) && has_time(runs, named, &ran) {
         red.push(ran.run.output);
         ran = runs.check(named.on(expect, tree)).await?;
         ends.push(ran.read.outcome);

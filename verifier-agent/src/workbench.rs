@@ -32,7 +32,7 @@ use crate::{
     case,
     changes::{self, Changes},
     checkpoint,
-    criterion::{Judged, NAMES_SHOWN, NO_TESTS, Named, Subject, judged, not_run, plain},
+    criterion::{AskedBy, Judged, NAMES_SHOWN, NO_TESTS, Named, Subject, judged, not_run, plain},
     error::VerifyError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
@@ -269,7 +269,7 @@ impl VerifierWorkbench {
         }
         for guard in &request.guards {
             told("guard", &guard.id);
-            let named = Named { id: &guard.id, check: &guard.check, is_guard: true };
+            let named = Named { id: &guard.id, check: &guard.check, by: AskedBy::Guard };
             let report = check(&mut runs, &subject, request.purpose, named, &mut verdicts.doubts).await?;
             verdicts.guards.push(report);
         }
@@ -294,7 +294,7 @@ impl VerifierWorkbench {
     ) -> Result<(), VerifyError> {
         let report = match &criterion.check {
             Some(command) => {
-                let named = Named { id: &criterion.id, check: command, is_guard: false };
+                let named = Named { id: &criterion.id, check: command, by: AskedBy::Criterion };
                 check(runs, subject, purpose, named, &mut verdicts.doubts).await?
             }
             None if let Some(given) = subject.about.judged.iter().find(|given| given.criterion == criterion.id) => {
@@ -365,7 +365,7 @@ async fn check(
     let mut judged = judged(runs, subject, named).await?;
     Box::pin(tree_changed::tried(runs, subject, named, &mut judged)).await?;
     doubts.extend(renamed(subject, named, &judged));
-    if named.is_guard {
+    if named.by == AskedBy::Guard {
         let shows_nothing = judged.report.result.verdict == Verdict::Pass && judged.first.read.ran_no_test();
         let text = format!("guard {}: {NO_TESTS}", named.id);
         doubts.extend(shows_nothing.then_some(Doubt { blocking: false, text }));

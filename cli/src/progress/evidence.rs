@@ -1,7 +1,7 @@
 //! Why a criterion is red: what the report says of it, and the lines of its check's output that say most.
 
 use holdpoint_bus::blobs;
-use holdpoint_core::{shown, telling};
+use holdpoint_core::{environment::WORK, shown, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, VerificationReport},
@@ -21,8 +21,9 @@ const COMMAND: &str = "$ ";
 const ENDED: &str = "ended: ";
 const OUTPUT: &str = "--- standard ";
 
-/// Where checkouts are, in the folder of a turn.
-const TREES: &str = "/trees/";
+/// Where copies of trees are, in the folder of a turn, behind the number of a run. With overlays all trees are at one path.
+const RUNS: &str = "/runs/";
+const COPY: &str = "/tree/";
 /// What begins the note of a report that has nothing to say but how the check ended.
 const PLAIN_END: &str = "the check ended with: ";
 
@@ -86,10 +87,11 @@ fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> 
 
 /// A line with the paths of files of the tree as they are in the repository: where it was checked out says nothing.
 fn below_the_tree(line: &str) -> String {
-    let (mut rest, mut short) = (line, String::new());
-    while let Some((before, behind)) = rest.split_once(TREES) {
-        let is_tree = |name: &str| name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let Some((_, file)) = behind.split_once('/').filter(|(name, _)| is_tree(name)) else { break };
+    let line = line.replace(&format!("{WORK}/"), "");
+    let (mut rest, mut short) = (line.as_str(), String::new());
+    while let Some((before, behind)) = rest.split_once(RUNS) {
+        let is_run = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
+        let Some((_, file)) = behind.split_once(COPY).filter(|(number, _)| is_run(number)) else { break };
         let begins = before.rfind(|c: char| " \t\"'(=".contains(c)).map_or(0, |at| at + 1);
         short.push_str(before.get(..begins).unwrap_or_default());
         rest = file;
@@ -116,10 +118,11 @@ mod tests {
 
     #[test]
     fn a_file_of_the_tree_is_named_as_in_the_repository() {
-        let tree = "a".repeat(40);
-        let line = format!("File \"/state/turns/x/trees/{tree}/tests/a.py\", line 7, in /other/trees/b");
-        assert_eq!(below_the_tree(&line), "File \"tests/a.py\", line 7, in /other/trees/b");
-        assert_eq!(below_the_tree(&format!("/s/trees/{tree}/a.rs:1: /s/trees/{tree}/b.rs")), "a.rs:1: b.rs");
+        for tree in ["/hold/work", "/state/turns/x/runs/12/tree"] {
+            let line = format!("File \"{tree}/tests/a.py\", line 7, in /other/runs/b");
+            assert_eq!(below_the_tree(&line), "File \"tests/a.py\", line 7, in /other/runs/b");
+            assert_eq!(below_the_tree(&format!("{tree}/a.rs:1: {tree}/b.rs")), "a.rs:1: b.rs");
+        }
     }
 
     #[test]

@@ -60,7 +60,12 @@ mod tests {
     const NONE: &str = "testing: warning: no tests to run\nPASS\nok  \texample.com/stock\t0.002s [no tests to run]\n";
     const SOME: &str = "=== RUN   TestFind\n--- PASS: TestFind (0.00s)\nPASS\nok  \texample.com/stock\t0.003s\n";
 
-    fn judged(first: &JudgedRun, base: &JudgedRun, composed: Option<&JudgedRun>, is_guard: bool) -> CriterionJudgement {
+    fn judged(
+        first: &JudgedRun,
+        base: &JudgedRun,
+        composed: Option<&JudgedRun>,
+        may_run_none: bool,
+    ) -> CriterionJudgement {
         let softened = crate::written::Softened::default();
         judge_criterion(Runs {
             first,
@@ -69,7 +74,7 @@ mod tests {
             named: TestsNamed::None,
             only_added: false,
             red_first: false,
-            is_guard,
+            may_run_none,
             softened: &softened,
         })
     }

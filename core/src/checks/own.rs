@@ -69,7 +69,7 @@ mod tests {
             named,
             only_added,
             red_first,
-            is_guard: false,
+            may_run_none: false,
             softened: &softened,
         };
         let judgement = judge_criterion(runs);

@@ -108,7 +108,7 @@ mod tests {
             named: TestsNamed::None,
             only_added: false,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened: &crate::written::Softened::default(),
         })
     }

@@ -89,7 +89,7 @@ fn judge(
         named,
         only_added: false,
         red_first: false,
-        is_guard: false,
+        may_run_none: false,
         softened: &NONE,
     });
     ((judgement.verdict, judgement.reason), judgement.difference)
@@ -144,7 +144,7 @@ fn a_test_replaced_by_another_is_missed_by_its_name() {
             named,
             only_added: false,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened: &NONE,
         })
     };
@@ -175,7 +175,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
             named,
             only_added: false,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened: &NONE,
         })
     };
@@ -196,7 +196,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
-        is_guard: false,
+        may_run_none: false,
         softened: &NONE,
     });
     assert_eq!(moved.verdict, Pass);
@@ -229,7 +229,7 @@ fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the
                 named: TestsNamed::All,
                 only_added: false,
                 red_first: false,
-                is_guard: false,
+                may_run_none: false,
                 softened: &NONE
             })
             .ended_early
@@ -250,7 +250,7 @@ fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
-        is_guard: false,
+        may_run_none: false,
         softened: &NONE,
     };
     let judgement = judge_criterion(runs);

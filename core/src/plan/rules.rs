@@ -133,7 +133,7 @@ fn environment(at: At<'_>, spec: &EnvironmentSpec, found: &mut PlanProblems) {
             let is_given = GIVEN.contains(&name.as_str()) || name.starts_with("HOLDPOINT_");
             if name.is_empty() || !name.chars().all(is_name) || is_given {
                 let hint = "names have letters, digits and `_`, and the harness's own are not set here; folders go into `path`";
-                found.add(env, format!("`env` cannot set {}", quoted(name)), hint);
+                found.add(env, format!("`env` cannot set `{}`", quoted(name)), hint);
             }
             if !value.is_empty() {
                 found.text(env, "a value of `env`", value, SENTENCE_BYTES_MAX);

@@ -8,14 +8,14 @@ use holdpoint_protocol::{
     reason::CriterionReason,
 };
 
-use super::Named;
+use super::{AskedBy, Named};
 use crate::{heard, runs::Ran};
 
 /// The report where one run decided, compared with nothing. A check that has to be red on the base is so by its report
 /// as well; what others report there is the project's way.
 pub(super) fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
     let mut report = report_of_run(named, ran);
-    if !named.is_guard && !ran.not_set_up {
+    if named.by == AskedBy::Criterion && !ran.not_set_up {
         let by_report = named.check.red_first;
         let says = if by_report { ran.read.alone() } else { ran.read.showing() };
         (report.result.verdict, report.result.reason) = says;

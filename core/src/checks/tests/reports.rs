@@ -43,7 +43,7 @@ fn failures_that_a_green_base_reports_as_well_are_the_projects_way() {
         named: TestsNamed::None,
         only_added: false,
         red_first: true,
-        is_guard: false,
+        may_run_none: false,
         softened: &NONE,
     };
     assert_eq!(judge_criterion(runs).reason, Some(Reason::ReportRed));
@@ -69,7 +69,7 @@ fn what_a_base_that_was_not_collected_skips_is_not_known() {
             named,
             only_added,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened: &NONE,
         })
         .reason
@@ -111,7 +111,7 @@ fn only_tests_of_the_base_can_be_skipped_too_many() {
             named,
             only_added,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened: &NONE,
         })
         .reason
@@ -164,7 +164,7 @@ fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
             named: TestsNamed::None,
             only_added: false,
             red_first: false,
-            is_guard: false,
+            may_run_none: false,
             softened,
         };
         assert_eq!(judge_criterion(runs).reason, expected, "{softened:?} {first:?} {base:?}");
