@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 10;
 const FOLDERS: [(&str, &str); 3] =
     [("target", "surefire-reports"), ("target", "failsafe-reports"), ("build", "test-results")];
 /// The folder of those that are asked for, and in it those of each runner.
-const FOLDER: &str = "holdpoint-reports";
+const FOLDER: &str = "reports";
 const GOOGLE: &str = "google";
 const PYTEST: &str = "pytest";
 /// Names the folder that GoogleTest writes to.
@@ -149,8 +149,8 @@ mod tests {
         let tree = temp.path().join("tree");
         let mut env = BTreeMap::from([(OF_PYTEST.to_owned(), "-q".to_owned())]);
         let reports = Reports::asked_for(temp.path(), Path::new("/hold/tmp"), &mut env).unwrap();
-        assert_eq!(env[OF_GOOGLE], "xml:/hold/tmp/holdpoint-reports/google/");
-        assert_eq!(env[OF_PYTEST], "-q --junitxml='/hold/tmp/holdpoint-reports/pytest/pytest.xml'");
+        assert_eq!(env[OF_GOOGLE], "xml:/hold/tmp/reports/google/");
+        assert_eq!(env[OF_PYTEST], "-q --junitxml='/hold/tmp/reports/pytest/pytest.xml'");
         for path in [
             "target/surefire-reports/TEST-a.B.xml",
             "sub/target/failsafe-reports/TEST-a.B.xml",
