@@ -17,7 +17,7 @@ use std::{
 };
 
 use holdpoint_core::{
-    checks::JudgedRun,
+    checks::{CheckOutcome, JudgedRun},
     environment::TreeChanges,
     runners::{Observed, ReportTexts},
     telling::{self, PlannedCommand},
@@ -426,9 +426,22 @@ impl<'a> Runs<'a> {
         read: JudgedRun,
     ) -> Ran {
         let Left { outcome, tail, changed, .. } = left;
-        let (verdict, reason) = read.outcome;
         let heard = read.observed.as_ref().map(Observed::lines).unwrap_or_default();
-        let evidence = Evidence::of_run(command, tree.oid, tree.broken, &outcome, &heard);
+        let run = self.recorded((criterion, command), tree, &outcome, &heard, read.outcome);
+        let ending = evidence::ending(outcome.ended);
+        Ran { run, read, tail, ending, changed, lacks: None, not_set_up: false, red_before: Vec::new() }
+    }
+
+    /// The run of a command, with its evidence in the record.
+    fn recorded(
+        &mut self,
+        (criterion, command): (Option<&CriterionId>, &str),
+        tree: Tree<'_>,
+        outcome: &RunOutcome,
+        heard: &[String],
+        (verdict, reason): CheckOutcome,
+    ) -> CheckRun {
+        let evidence = Evidence::of_run(command, tree.oid, tree.broken, outcome, heard);
         let run = CheckRun {
             criterion: criterion.cloned(),
             command: command.to_owned(),
@@ -444,7 +457,6 @@ impl<'a> Runs<'a> {
             reason,
         };
         self.record.ran(run.clone(), evidence);
-        let ending = evidence::ending(outcome.ended);
-        Ran { run, read, tail, ending, changed, lacks: None, not_set_up: false, red_before: Vec::new() }
+        run
     }
 }

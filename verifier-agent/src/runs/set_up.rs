@@ -1,7 +1,7 @@
 //! The environment of a tree, before anything runs on it.
 
 use holdpoint_core::{
-    checks::{CheckEnd, JudgedRun},
+    checks::{CheckEnd, CheckOutcome, JudgedRun},
     environment::TreeChanges,
     paths::VIOLATIONS_MAX,
     telling::{self, PlannedCommand},
@@ -11,7 +11,6 @@ use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
     facts::{Verdict, Violation, ViolationKind},
     reason::CriterionReason,
-    time::Millis,
 };
 use holdpoint_runtime::{
     mirror::from_wire,
@@ -21,10 +20,7 @@ use holdpoint_sandbox::{Ended, RunOutcome};
 use tracing::{Instrument as _, field, info_span};
 
 use super::{Ran, Runs, Tree, ended::tested, exit_code};
-use crate::{
-    error::VerifyError,
-    evidence::{self, Evidence},
-};
+use crate::{error::VerifyError, evidence};
 
 impl Runs<'_> {
     /// The environment of a tree, or how its setup failed. A tree whose setup fails where that of the base does not is at fault itself.
@@ -111,29 +107,9 @@ impl Runs<'_> {
     }
 
     /// Puts the run of a setup into the record.
-    fn setup_noted(
-        &mut self,
-        tree: Tree<'_>,
-        outcome: &RunOutcome,
-        (verdict, reason): (Verdict, Option<CriterionReason>),
-    ) -> CheckRun {
+    fn setup_noted(&mut self, tree: Tree<'_>, outcome: &RunOutcome, read: CheckOutcome) -> CheckRun {
         let command = self.spec.setup.clone().unwrap_or_default();
-        let evidence = Evidence::of_run(&command, tree.oid, tree.broken, outcome, &[]);
-        let run = CheckRun {
-            criterion: None,
-            command,
-            tested: tree.tested,
-            tree: tree.oid.clone(),
-            exit_code: exit_code(outcome.ended),
-            signal: if let Ended::Signalled(signal) = outcome.ended { Some(signal) } else { None },
-            duration: Millis::from(outcome.duration),
-            after: Some(Millis::from(self.began.elapsed().saturating_sub(outcome.duration))),
-            output: evidence.digest,
-            output_bytes: evidence.bytes.len() as u64,
-            verdict,
-            reason,
-        };
-        self.record.ran(run.clone(), evidence);
+        let run = self.recorded((None, &command), tree, outcome, &[], read);
         self.record.enforced(outcome);
         run
     }
