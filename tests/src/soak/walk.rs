@@ -105,7 +105,7 @@ fn word(outcome: &Result<Duration, String>) -> String {
     }
 }
 
-/// The matrix as it is in `ARCHITECTURE.md`: seconds until the flight was accepted, before / after the step.
+/// The matrix as it is in `docs/failures.md`: seconds until the flight was accepted, before / after the step.
 fn table(done: &[(Cell, Result<Duration, String>)]) -> String {
     let mut rows = Outcomes::new();
     for (cell, outcome) in done {

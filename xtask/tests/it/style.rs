@@ -21,6 +21,8 @@ const TRANSLATED: [&str; 12] = [
 ];
 /// The page that says which words they are.
 const STYLE: &str = "docs/style.md";
+/// Words of the page that everybody reads first.
+const ARCHITECTURE_WORDS_MAX: usize = 3_000;
 /// How the names of files end whose comments are checked, and the marks that begin a comment there.
 const COMMENTED: [(&[&str], &[&str]); 3] = [
     (&[".rs", ".js", ".cjs"], &["///", "//!", "//"]),
@@ -65,6 +67,13 @@ fn comments_are_free_of_words_that_read_as_translated() -> anyhow::Result<()> {
         }
     }
     assert!(wrong.is_empty(), "say it as docs/style.md does: {wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn the_architecture_is_read_in_one_sitting() -> anyhow::Result<()> {
+    let words = files::read("ARCHITECTURE.md")?.split_whitespace().filter(|word| *word != "|").count();
+    assert!(words <= ARCHITECTURE_WORDS_MAX, "{words} words: measurements and diaries go to a page of their own");
     Ok(())
 }
 
