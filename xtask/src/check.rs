@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -10,53 +11,51 @@ use anyhow::Context as _;
 use crate::images::{self, Build, Engine};
 use crate::layout::Layout;
 use crate::process;
-use crate::tools::{self, SERVER_VARIABLE};
+use crate::tools::{self, SERVER_VARIABLE, Tools};
 
 /// The package whose tests run whole flights.
 const FLIGHTS: &str = "holdpoint-tests";
 
-/// Runs all checks and stops at the first that fails.
+/// Runs all checks and stops at the first that fails. What waits for the network and the disk runs next to what computes.
 pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     let start = Instant::now();
-    let tools = tools::prepare_for_tests(layout)?;
-    let cargo = |arguments: &[&str]| {
-        let mut command = process::cargo(&layout.root, arguments);
-        command.env(SERVER_VARIABLE, &tools.nats_server);
-        command
-    };
-    let mut times = Vec::new();
-    let mut step = |name: &'static str, mut command: Command, remedy: &str| -> anyhow::Result<()> {
-        println!("\n== {name}");
-        let time = process::run(&mut command, remedy).with_context(|| format!("{name} failed"))?;
-        println!("== {name}: {}", seconds(time));
-        times.push((name, time));
-        Ok(())
-    };
-
-    step("format", cargo(&["fmt", "--all", "--check"]), "Run `cargo fmt --all`.")?;
-    // Behind `--`: as RUSTFLAGS it would throw away everything that `cargo build` has compiled.
-    step("lints", cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]), "")?;
-    // Tests of whole flights start the programs, and cargo builds those for no test of another package. Built without the
-    // tests, half of everything would be built twice: what only tests depend on asks for more features.
-    step("build", cargo(&["build", "--workspace", "--bins", "--tests", "--locked"]), "")?;
-    let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    documentation.env("RUSTDOCFLAGS", "-Dwarnings");
-    step("documentation", documentation, "")?;
-    step("documentation tests", cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"]), "")?;
-    if !fast {
-        images(layout)?;
+    let mut steps = Steps::default();
+    let cargo = |arguments: &[&str]| process::cargo(&layout.root, arguments);
+    let (tools, engine) = thread::scope(|scope| {
+        let needed = scope.spawn(|| needed(layout, fast));
+        steps.run("format", &mut cargo(&["fmt", "--all", "--check"]), "Run `cargo fmt --all`.")?;
+        // Behind `--`: as RUSTFLAGS it would throw away everything that `cargo build` has compiled.
+        let lints = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+        steps.run("lints", &mut cargo(&lints), "")?;
+        // Tests of whole flights start the programs, and cargo builds those for no test of another package. Built without the
+        // tests, half of everything would be built twice: what only tests depend on asks for more features.
+        steps.run("build", &mut cargo(&["build", "--workspace", "--bins", "--tests", "--locked"]), "")?;
+        joined(needed)
+    })?;
+    if engine.is_some() {
+        images::program(layout, Build::Debug)?;
     }
+    thread::scope(|scope| {
+        let images = engine.as_ref().map(|engine| scope.spawn(|| images::assemble(layout, engine, Build::Debug)));
+        let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+        documentation.env("RUSTDOCFLAGS", "-Dwarnings");
+        steps.run("documentation", &mut documentation, "")?;
+        let examples = ["test", "--workspace", "--doc", "--locked", "--quiet"];
+        steps.run("documentation tests", cargo(&examples).env(SERVER_VARIABLE, &tools.nats_server), "")?;
+        images.map_or(Ok(()), joined).context("images failed")
+    })?;
     let filter: &[&str] = if fast { &["--exclude", FLIGHTS] } else { &[] };
     let runner: &[&str] =
         if tools.nextest.is_some() { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
     let mut tests = cargo(&[runner, &["--workspace", "--locked"], filter].concat());
+    tests.env(SERVER_VARIABLE, &tools.nats_server);
     if let Some(folder) = &tools.nextest {
         tests.env("PATH", path_with(folder)?);
     }
-    step("tests", tests, "")?;
+    steps.run("tests", &mut tests, "")?;
 
     println!();
-    for (name, time) in times {
+    for (name, time) in steps.times {
         println!("{:>8}  {name}", seconds(time));
     }
     let left_out = if fast { " (without the flights: --fast)" } else { "" };
@@ -64,19 +63,41 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The images that the tests of containers run. Without an engine those tests cannot run, and say so once more.
-fn images(layout: &Layout) -> anyhow::Result<()> {
-    println!("\n== images");
-    let Some(engine) = Engine::find(layout)? else {
-        println!(
+/// The steps that were run, with their times.
+#[derive(Default)]
+struct Steps {
+    times: Vec<(&'static str, Duration)>,
+}
+
+impl Steps {
+    fn run(&mut self, name: &'static str, command: &mut Command, remedy: &str) -> anyhow::Result<()> {
+        println!("\n== {name}");
+        let time = process::run(command, remedy).with_context(|| format!("{name} failed"))?;
+        println!("== {name}: {}", seconds(time));
+        self.times.push((name, time));
+        Ok(())
+    }
+}
+
+/// What tests need of other people's programs, and an engine with what our images are built on. Without one the tests of
+/// containers cannot run, and say so once more.
+fn needed(layout: &Layout, fast: bool) -> anyhow::Result<(Tools, Option<Engine>)> {
+    let tools = tools::prepare_for_tests(layout)?;
+    if fast {
+        return Ok((tools, None));
+    }
+    let engine = Engine::find(layout)?;
+    match &engine {
+        Some(engine) => images::bases(layout, engine, &tools).context("images failed")?,
+        None => println!(
             "*** NO DOCKER ENGINE ANSWERS: the fleet in containers is not tested (with CI=true that is a failure) ***"
-        );
-        return Ok(());
-    };
-    let start = Instant::now();
-    images::make(layout, &engine, Build::Debug).context("images failed")?;
-    println!("== images: {}", seconds(start.elapsed()));
-    Ok(())
+        ),
+    }
+    Ok((tools, engine))
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, anyhow::Result<T>>) -> anyhow::Result<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The `PATH` of this process with one more folder, which comes last.

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 
 use crate::layout::Layout;
 use crate::process;
-use crate::tools;
+use crate::tools::{self, Tools};
 
 pub(crate) use engine::Engine;
 
@@ -70,7 +70,9 @@ pub(crate) fn run(layout: &Layout, build: Build) -> anyhow::Result<()> {
     let engine = Engine::find(layout)?.context(
         "no Docker engine answers: start it, or let DOCKER_HOST name one (`docker version` has to show a server)",
     )?;
-    make(layout, &engine, build)?;
+    bases(layout, &engine, &tools::prepare(layout)?)?;
+    program(layout, build)?;
+    assemble(layout, &engine, build)?;
     if build == Build::Release {
         upstream::traces(layout, &engine)?;
         println!("\n`docker compose up` starts the fleet; docs/deploy.md says what can be changed.");
@@ -78,18 +80,13 @@ pub(crate) fn run(layout: &Layout, build: Build) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds all images on an engine that is there.
-pub(crate) fn make(layout: &Layout, engine: &Engine, build: Build) -> anyhow::Result<()> {
-    let tools = tools::prepare(layout)?;
-    let names = upstream::Names::read(layout)?;
-    upstream::base(layout, engine, &names.base)?;
-    upstream::nats(layout, engine, &names.nats, &tools.nats_server)?;
-
-    let context = layout.target.join("images").join(build.tag());
-    program(layout, build, &context)?;
+/// Puts the images together, of a program that [`program`] has made and on images that are there.
+pub(crate) fn assemble(layout: &Layout, engine: &Engine, build: Build) -> anyhow::Result<()> {
+    let context = context(layout, build);
     for file in DEPLOYED {
         copy(&layout.root.join(file), &context.join(file))?;
     }
+    let names = upstream::Names::read(layout)?;
     for target in TARGETS {
         let image = format!("{FAMILY}/{target}:{}", build.tag());
         println!("image        {image}");
@@ -98,14 +95,27 @@ pub(crate) fn make(layout: &Layout, engine: &Engine, build: Build) -> anyhow::Re
     Ok(())
 }
 
+/// Finds or makes the images below ours.
+pub(crate) fn bases(layout: &Layout, engine: &Engine, tools: &Tools) -> anyhow::Result<()> {
+    let names = upstream::Names::read(layout)?;
+    upstream::base(layout, engine, &names.base)?;
+    upstream::nats(layout, engine, &names.nats, &tools.nats_server)
+}
+
+/// Where an image's files are gathered.
+fn context(layout: &Layout, build: Build) -> PathBuf {
+    layout.target.join("images").join(build.tag())
+}
+
 /// Puts the program into the build context, without its debug information.
-fn program(layout: &Layout, build: Build, context: &Path) -> anyhow::Result<()> {
+pub(crate) fn program(layout: &Layout, build: Build) -> anyhow::Result<()> {
+    let context = context(layout, build);
     println!("\n== the program, built on this machine");
     process::run(&mut process::cargo(&layout.root, build.arguments()), "")?;
     let kept = context.join("prebuilt/holdpoint");
     copy(&build.program(layout), &kept)?;
     let kept_text = kept.to_string_lossy();
-    if !process::succeeds(&mut process::command("strip", &["--strip-debug", &kept_text], context)) {
+    if !process::succeeds(&mut process::command("strip", &["--strip-debug", &kept_text], &context)) {
         println!("note: there is no `strip` (Debian: apt-get install binutils), so the images are larger than need be");
     }
     Ok(())
