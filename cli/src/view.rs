@@ -116,7 +116,7 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
         text,
         "flight {} is {}{paused}",
         view.flight,
-        if interrupted { INTERRUPTED } else { flight_status(view.status) }
+        if interrupted { INTERRUPTED } else { view.status.as_str() }
     );
     for (depth, waypoint) in tree {
         let (mark, id, rest) = (mark(waypoint.status), waypoint.id.as_str(), width - depth);
@@ -162,7 +162,7 @@ pub(crate) fn list(flights: &[FlightLine], is_interrupted: impl Fn(&FlightLine) 
         let status = match line.status {
             FlightStatus::Running | FlightStatus::Waiting if line.paused => "paused",
             FlightStatus::Running if is_interrupted(line) => INTERRUPTED,
-            status => flight_status(status),
+            status => status.as_str(),
         };
         format!("{:<width$}  {status:<11}  {}", line.flight.as_str(), seconds(line.submitted_at))
     };
@@ -189,7 +189,7 @@ fn scores(waypoint: &WaypointView) -> impl Iterator<Item = String> {
 
 /// Everything that a waypoint has come to, in one line.
 fn summary(waypoint: &WaypointView) -> String {
-    let mut parts = vec![status(waypoint.status).to_owned()];
+    let mut parts = vec![waypoint.status.to_string()];
     if !waypoint.branches.is_empty() {
         parts.push(branches(waypoint));
     } else if let Some(turn) = &waypoint.turn {
@@ -264,29 +264,6 @@ pub(crate) fn mark(status: Status) -> &'static str {
         Status::Waiting => "?",
         Status::Running => "…",
         Status::Pending => "·",
-    }
-}
-
-/// The word of the contract.
-pub(crate) fn status(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "pending",
-        Status::Running => "running",
-        Status::Waiting => "waiting",
-        Status::Complete => "complete",
-        Status::Blocked => "blocked",
-        Status::Failed => "failed",
-        Status::Cancelled => "cancelled",
-    }
-}
-
-/// The word of the contract.
-pub(crate) fn flight_status(status: FlightStatus) -> &'static str {
-    match status {
-        FlightStatus::Running => "running",
-        FlightStatus::Waiting => "waiting",
-        FlightStatus::Accepted => "accepted",
-        FlightStatus::Incomplete => "incomplete",
     }
 }
 

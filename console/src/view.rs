@@ -78,7 +78,7 @@ impl View {
             ["submit"] => Self::Submit,
             ["evidence", hex] => Self::Evidence(Digest::from_hex(hex).ok()?),
             ["flight", flight] => {
-                let status = value("status").and_then(|word| STATUSES.into_iter().find(|s| word_of(*s) == word));
+                let status = value("status").and_then(|word| STATUSES.into_iter().find(|s| s.as_str() == word));
                 let show = match value("show").unwrap_or_default() {
                     "graph" => Show::Graph,
                     "board" => Show::Board,
@@ -155,24 +155,11 @@ impl fmt::Display for View {
                     Show::Landed => f.write_str("?show=landed"),
                     Show::List(page, None) => write!(f, "?show=list&page={page}"),
                     Show::List(page, Some(status)) => {
-                        write!(f, "?show=list&page={page}&status={}", word_of(*status))
+                        write!(f, "?show=list&page={page}&status={status}")
                     }
                 }
             }
         }
-    }
-}
-
-/// The word of a status.
-pub(crate) fn word_of(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "pending",
-        Status::Running => "running",
-        Status::Waiting => "waiting",
-        Status::Complete => "complete",
-        Status::Blocked => "blocked",
-        Status::Failed => "failed",
-        Status::Cancelled => "cancelled",
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     ids::{CriterionId, GateId},
     plan::Check,
     proposal::{PlanProposal, ProposalBounds},
+    words::words,
 };
 
 /// Checkpoints of one gate, at most.
@@ -228,27 +229,15 @@ pub enum EstablishedBy {
     Statement,
 }
 
-/// What came of a checkpoint (DOC-4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckpointStatus {
-    /// It holds.
-    Pass,
-    /// It does not hold.
-    Fail,
-    /// Nobody tried.
-    Skip,
-}
-
-impl CheckpointStatus {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Skip => "skip",
-        }
+words! {
+    /// What came of a checkpoint (DOC-4).
+    CheckpointStatus {
+        /// It holds.
+        Pass = "pass",
+        /// It does not hold.
+        Fail = "fail",
+        /// Nobody tried.
+        Skip = "skip",
     }
 }
 

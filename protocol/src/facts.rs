@@ -9,6 +9,7 @@ use crate::{
     digest::Digest,
     ids::{CriterionId, RoleId},
     reason::CriterionReason,
+    words::words,
 };
 
 /// The name of a git object: 40 or 64 lower-case hex digits.
@@ -87,27 +88,15 @@ pub struct BundleRef {
     pub index: Option<BlobRef>,
 }
 
-/// What a verifier says of one criterion (FLY-10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Shown.
-    Pass,
-    /// Refuted.
-    Fail,
-    /// Neither.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
-        }
+words! {
+    /// What a verifier says of one criterion (FLY-10).
+    Verdict {
+        /// Shown.
+        Pass = "pass",
+        /// Refuted.
+        Fail = "fail",
+        /// Neither.
+        Inconclusive = "inconclusive",
     }
 }
 
@@ -198,27 +187,18 @@ pub enum LeftOutKind {
     Dropping,
 }
 
-/// Whose harness works under a key. The key's credentials say so, which the fleet's authority signed; what its holder
-/// signs never does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Harness {
-    /// Holdpoint's own.
-    Holdpoint,
-    /// Any other, or the key does not say.
-    Foreign,
+words! {
+    /// Whose harness works under a key. The key's credentials say so, which the fleet's authority signed; what its holder
+    /// signs never does.
+    Harness {
+        /// Holdpoint's own.
+        Holdpoint = "holdpoint",
+        /// Any other, or the key does not say.
+        Foreign = "foreign",
+    }
 }
 
 impl Harness {
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Holdpoint => "holdpoint",
-            Self::Foreign => "foreign",
-        }
-    }
-
     /// Whether it is not Holdpoint's own.
     #[must_use]
     pub fn is_foreign(self) -> bool {

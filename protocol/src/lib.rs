@@ -38,6 +38,7 @@ pub mod turn;
 pub mod unsound;
 pub mod version;
 pub mod view;
+mod words;
 pub mod workflow;
 
 pub use digest::Digest;

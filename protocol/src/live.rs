@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Timestamp, ids::TurnId};
+use crate::{Timestamp, ids::TurnId, words::words};
 
 /// The longest text of a line, in characters.
 pub const TEXT_CHARS_MAX: usize = 400;
@@ -27,27 +27,15 @@ pub struct LiveLine {
     pub left_out: u32,
 }
 
-/// What a line is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LiveKind {
-    /// A line of the agent's words.
-    Said,
-    /// A tool call: the tool's name and the beginning of what it is called with.
-    Tool,
-    /// What the harness does.
-    Doing,
-}
-
-impl LiveKind {
-    /// Its word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Said => "said",
-            Self::Tool => "tool",
-            Self::Doing => "doing",
-        }
+words! {
+    /// What a line is.
+    LiveKind {
+        /// A line of the agent's words.
+        Said = "said",
+        /// A tool call: the tool's name and the beginning of what it is called with.
+        Tool = "tool",
+        /// What the harness does.
+        Doing = "doing",
     }
 }
 

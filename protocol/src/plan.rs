@@ -19,6 +19,7 @@ use crate::{
     checkpoint::CheckpointSpec,
     ids::{CriterionId, WaypointId},
     time::Millis,
+    words::words,
 };
 
 /// A plan: waypoints and the rules they are flown under (contract, "Plan file").
@@ -238,34 +239,19 @@ pub struct Answer {
     pub rationale: Option<String>,
 }
 
-/// The order in which agents take turns (SDLC-10).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    /// Taken before all others.
-    Critical,
-    /// Taken before medium.
-    High,
-    /// The default.
-    #[default]
-    Medium,
-    /// Taken last.
-    Low,
-}
-
-impl Priority {
-    /// All of them, first taken first.
-    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
-
-    /// The word in files and subjects.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
+words! {
+    /// The order in which agents take turns (SDLC-10).
+    #[derive(Default)]
+    Priority {
+        /// Taken before all others.
+        Critical = "critical",
+        /// Taken before medium.
+        High = "high",
+        /// The default.
+        #[default]
+        Medium = "medium",
+        /// Taken last.
+        Low = "low",
     }
 }
 

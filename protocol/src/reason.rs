@@ -1,38 +1,8 @@
 //! Closed lists of codes: why a decision was taken, why a criterion is not green.
 
-use std::fmt;
+use crate::words::words;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $text)] $variant,)*
-        }
-
-        impl $name {
-            /// Every code, in the contract's order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The code as it is written.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
-
-codes! {
+words! {
     /// Why a decision was taken (contract, "A closed list of `reason_code`").
     ReasonCode {
         /// Every criterion passed.
@@ -122,7 +92,7 @@ codes! {
     }
 }
 
-codes! {
+words! {
     /// What kind of obstacle keeps work from going on, in the words of who completes a gate as blocked (FLY-29a, DOC-7).
     BlockReason {
         /// Only a person can decide it.
@@ -141,7 +111,7 @@ impl Default for BlockReason {
     }
 }
 
-codes! {
+words! {
     /// Why a criterion's verdict is not a plain pass (contract, "Criterion `reason`").
     CriterionReason {
         /// Exit 1 to 125.

@@ -1,69 +1,69 @@
 //! Why a handoff is refused, and what its sender can do about it: a closed list, so that programs can act on it.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a handoff. Later versions may add to these: a program that meets an unknown one goes by the
-/// action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RefusalCode {
-    /// The subject is none that a turn named, or its partition is not the flight's.
-    BadSubject,
-    /// The subject names a flight or waypoint that does not exist.
-    NoSuchWaypoint,
-    /// `Content-Type` is neither JSON nor MessagePack.
-    ContentType,
-    /// The payload is larger than is read.
-    TooLarge,
-    /// The payload is not JSON (or MessagePack) at all.
-    Unreadable,
-    /// The payload is not of the shape of its kind.
-    WrongShape,
-    /// The payload's `schema_version` is not one that is read.
-    Version,
-    /// The subject's last token is no kind of handoff.
-    UnknownKind,
-    /// There is no `Hp-Signature`.
-    Unsigned,
-    /// `Hp-Signature` does not fit subject, payload and the agent's key.
-    WrongSignature,
-    /// `Hp-Jwt` is not believed: another role's, expired, revoked, or not signed by this fleet.
-    JwtRefused,
-    /// The payload names another agent than the JWT.
-    WrongAgent,
-    /// No plan of this turn came before its final handoff.
-    PlanMissing,
-    /// The turn was answered, superseded or cancelled, or never was.
-    TurnNotOpen,
-    /// The turn belongs to another role.
-    WrongRole,
-    /// The turn wants another kind of handoff.
-    WrongKind,
-    /// The handoff is about something else than what was asked.
-    RequestMismatch,
-    /// A verdict names evidence that is not stored.
-    EvidenceMissing,
-    /// The bundle that a build artifact names is not stored.
-    WorkMissing,
-    /// A completion that says too little, or what its gate does not take: `details` teaches how it goes.
-    CompletionInvalid,
-    /// The maker of the work does not complete a later gate of it.
-    OwnWork,
-    /// An agent votes once in a fork.
-    AlreadyVoted,
-    /// The flight's org chart binds the role to agents whom it names, and its sender is none of them.
-    NotListed,
-    /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
-    WorkRefused,
-    /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
-    NeverStored,
-    /// Its sender handed off again on the same waypoint before it could be taken: the newest counts.
-    Superseded,
-    /// Its sender handed off more often than an agent may.
-    TooMany,
+use crate::words::words;
+
+words! {
+    /// What is wrong with a handoff. Later versions may add to these: a program that meets an unknown one goes by the
+    /// action.
+    RefusalCode {
+        /// The subject is none that a turn named, or its partition is not the flight's.
+        BadSubject = "bad_subject",
+        /// There is no `Hp-Signature`.
+        Unsigned = "unsigned",
+        /// `Content-Type` is neither JSON nor MessagePack.
+        ContentType = "content_type",
+        /// The payload is larger than is read.
+        TooLarge = "too_large",
+        /// The payload is not JSON (or MessagePack) at all.
+        Unreadable = "unreadable",
+        /// The payload's `schema_version` is not one that is read.
+        Version = "version",
+        /// `Hp-Jwt` is not believed: another role's, expired, revoked, or not signed by this fleet.
+        JwtRefused = "jwt_refused",
+        /// The payload names another agent than the JWT.
+        WrongAgent = "wrong_agent",
+        /// `Hp-Signature` does not fit subject, payload and the agent's key.
+        WrongSignature = "wrong_signature",
+        /// Its sender handed off more often than an agent may.
+        TooMany = "too_many",
+        /// Its sender handed off again on the same waypoint before it could be taken: the newest counts.
+        Superseded = "superseded",
+        /// The subject names a flight or waypoint that does not exist.
+        NoSuchWaypoint = "no_such_waypoint",
+        /// The payload is not of the shape of its kind.
+        WrongShape = "wrong_shape",
+        /// The subject's last token is no kind of handoff.
+        UnknownKind = "unknown_kind",
+        /// No plan of this turn came before its final handoff.
+        PlanMissing = "plan_missing",
+        /// The turn was answered, superseded or cancelled, or never was.
+        TurnNotOpen = "turn_not_open",
+        /// The turn belongs to another role.
+        WrongRole = "wrong_role",
+        /// The flight's org chart binds the role to agents whom it names, and its sender is none of them.
+        NotListed = "not_listed",
+        /// The turn wants another kind of handoff.
+        WrongKind = "wrong_kind",
+        /// The handoff is about something else than what was asked.
+        RequestMismatch = "request_mismatch",
+        /// A completion that says too little, or what its gate does not take: `details` teaches how it goes.
+        CompletionInvalid = "completion_invalid",
+        /// The maker of the work does not complete a later gate of it.
+        OwnWork = "own_work",
+        /// An agent votes once in a fork.
+        AlreadyVoted = "already_voted",
+        /// A verdict names evidence that is not stored.
+        EvidenceMissing = "evidence_missing",
+        /// The bundle that a build artifact names is not stored.
+        WorkMissing = "work_missing",
+        /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
+        NeverStored = "never_stored",
+        /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
+        WorkRefused = "work_refused",
+    }
 }
 
 /// What the sender does after a refusal.
@@ -79,71 +79,6 @@ pub enum RefusalAction {
 }
 
 impl RefusalCode {
-    /// All of them, in the order in which a handoff is looked at.
-    pub const ALL: [Self; 27] = [
-        Self::BadSubject,
-        Self::Unsigned,
-        Self::ContentType,
-        Self::TooLarge,
-        Self::Unreadable,
-        Self::Version,
-        Self::JwtRefused,
-        Self::WrongAgent,
-        Self::WrongSignature,
-        Self::TooMany,
-        Self::Superseded,
-        Self::NoSuchWaypoint,
-        Self::WrongShape,
-        Self::UnknownKind,
-        Self::PlanMissing,
-        Self::TurnNotOpen,
-        Self::WrongRole,
-        Self::NotListed,
-        Self::WrongKind,
-        Self::RequestMismatch,
-        Self::CompletionInvalid,
-        Self::OwnWork,
-        Self::AlreadyVoted,
-        Self::EvidenceMissing,
-        Self::WorkMissing,
-        Self::NeverStored,
-        Self::WorkRefused,
-    ];
-
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BadSubject => "bad_subject",
-            Self::NoSuchWaypoint => "no_such_waypoint",
-            Self::ContentType => "content_type",
-            Self::TooLarge => "too_large",
-            Self::Unreadable => "unreadable",
-            Self::WrongShape => "wrong_shape",
-            Self::Version => "version",
-            Self::UnknownKind => "unknown_kind",
-            Self::Unsigned => "unsigned",
-            Self::WrongSignature => "wrong_signature",
-            Self::JwtRefused => "jwt_refused",
-            Self::WrongAgent => "wrong_agent",
-            Self::PlanMissing => "plan_missing",
-            Self::TurnNotOpen => "turn_not_open",
-            Self::WrongRole => "wrong_role",
-            Self::WrongKind => "wrong_kind",
-            Self::RequestMismatch => "request_mismatch",
-            Self::EvidenceMissing => "evidence_missing",
-            Self::WorkMissing => "work_missing",
-            Self::CompletionInvalid => "completion_invalid",
-            Self::OwnWork => "own_work",
-            Self::AlreadyVoted => "already_voted",
-            Self::NotListed => "not_listed",
-            Self::WorkRefused => "work_refused",
-            Self::NeverStored => "never_stored",
-            Self::Superseded => "superseded",
-            Self::TooMany => "too_many",
-        }
-    }
-
     /// What the sender does.
     #[must_use]
     pub fn action(self) -> RefusalAction {
@@ -230,12 +165,6 @@ impl RefusalCode {
                 "nothing to do: your newer handoff counts in its place; hand off once for each delivery"
             }
         }
-    }
-}
-
-impl fmt::Display for RefusalCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

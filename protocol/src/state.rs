@@ -19,6 +19,7 @@ use crate::{
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
     journal::Cause,
     reason::{BlockReason, ReasonCode},
+    words::words,
 };
 
 pub use delegated::Delegated;
@@ -26,24 +27,24 @@ pub use fork::{Branch, BranchStanding, OpenFork, Vote};
 pub use open::{JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
 pub use visits::{EarlierVisits, GateEntries, GateVisit};
 
-/// The public status of a waypoint (contract, "With `--json`").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not begun, or its dependencies are not complete.
-    Pending,
-    /// A turn is open, or its accepted work waits to land.
-    Running,
-    /// For an answer or an approval.
-    Waiting,
-    /// Accepted and landed.
-    Complete,
-    /// For a person's intervention.
-    Blocked,
-    /// Its attempts or budget are used up.
-    Failed,
-    /// A person ended it.
-    Cancelled,
+words! {
+    /// The public status of a waypoint (contract, "With `--json`").
+    Status {
+        /// Not begun, or its dependencies are not complete.
+        Pending = "pending",
+        /// A turn is open, or its accepted work waits to land.
+        Running = "running",
+        /// For an answer or an approval.
+        Waiting = "waiting",
+        /// Accepted and landed.
+        Complete = "complete",
+        /// For a person's intervention.
+        Blocked = "blocked",
+        /// Its attempts or budget are used up.
+        Failed = "failed",
+        /// A person ended it.
+        Cancelled = "cancelled",
+    }
 }
 
 impl Status {
@@ -214,18 +215,18 @@ pub struct Alone {
     pub report: crate::Digest,
 }
 
-/// What a gate's turn came to (GATE-7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// On to the next gate.
-    Complete,
-    /// Back to the first gate.
-    NeedsReview,
-    /// Hold for a person.
-    Blocked,
-    /// The engine passed over it.
-    Skip,
+words! {
+    /// What a gate's turn came to (GATE-7).
+    Outcome {
+        /// On to the next gate.
+        Complete = "complete",
+        /// Back to the first gate.
+        NeedsReview = "needs_review",
+        /// Hold for a person.
+        Blocked = "blocked",
+        /// The engine passed over it.
+        Skip = "skip",
+    }
 }
 
 /// How the last decision went.

@@ -14,21 +14,22 @@ use crate::{
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     reason::{BlockReason, ReasonCode},
     state::{Outcome, Purpose, Status},
+    words::words,
     workflow::{RecordedWorkflow, WorkflowSpec},
 };
 
-/// How a flight stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FlightStatus {
-    /// Something can move on by itself.
-    Running,
-    /// Only an answer or an approval can move it on.
-    Waiting,
-    /// All waypoints are complete.
-    Accepted,
-    /// Nothing but a person's intervention can move it on, and not all are complete.
-    Incomplete,
+words! {
+    /// How a flight stands.
+    FlightStatus {
+        /// Something can move on by itself.
+        Running = "running",
+        /// Only an answer or an approval can move it on.
+        Waiting = "waiting",
+        /// All waypoints are complete.
+        Accepted = "accepted",
+        /// Nothing but a person's intervention can move it on, and not all are complete.
+        Incomplete = "incomplete",
+    }
 }
 
 /// A flight as users see it. The API answers with a page of it: all fields but the lists are on each page, `landings`,

@@ -110,8 +110,11 @@ async fn a_program_is_ended_when_its_time_or_output_is_used_up() {
 #[tokio::test]
 async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
     let shop = Shop::new().await;
-    let budget = TurnBudget { wall: Some(Millis(1_500)), output: Some(1 << 16), ..TurnBudget::default() };
-    let turn = shop.turn_with(|request| request.budget = budget);
+    let turn = |wall| {
+        let budget = TurnBudget { wall: Some(Millis(wall)), output: Some(1 << 16), ..TurnBudget::default() };
+        shop.turn_with(|request| request.budget = budget)
+    };
+    let (short, ample) = (turn(1_500), turn(120_000));
     for (end, reason) in [
         ("exit 3", ReasonCode::AgentFailed),
         ("exit 137", ReasonCode::AgentFailed),
@@ -122,12 +125,13 @@ async fn a_turn_that_fails_leaves_its_files_whatever_ended_its_program() {
         ("test -d tree || git worktree add -q tree; echo x > tree/x", ReasonCode::HandoffInvalid),
     ] {
         let workbench = shop.workbench(&format!("echo two > a.txt; echo new > new.txt; {end}")).await;
-        let built = workbench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let turn = if reason == ReasonCode::AgentTimeout { &short } else { &ample };
+        let built = workbench.run(turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
         assert_eq!(failure(&built).reason, reason, "{end}: {}", failure(&built).detail);
         assert_eq!(shop.text(left(&built), "a.txt").await.as_deref(), Some("two\n"), "{end}");
         assert_eq!(shop.text(left(&built), "new.txt").await.as_deref(), Some("new\n"), "{end}");
     }
-    let built = shop.workbench("exit 3").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let built = shop.workbench("exit 3").await.run(&ample, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert!(matches!(built.outcome, BuildTurnOutcome::Failed(_, None, _)), "it changed nothing");
 }
 

@@ -83,7 +83,7 @@ fn over(waypoint: &WaypointView, follows: bool) -> Option<String> {
         Status::Pending | Status::Running | Status::Waiting => false,
     };
     let what = if ended { "is over" } else { "has no open turn at the moment; --follow waits for the next one" };
-    (!open && (ended || !follows)).then(|| format!("{} ({}) {what}", waypoint.id, view::status(waypoint.status)))
+    (!open && (ended || !follows)).then(|| format!("{} ({}) {what}", waypoint.id, waypoint.status))
 }
 
 fn not_stored(flight: &FlightId, waypoint: &WaypointId) -> String {

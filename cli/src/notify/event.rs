@@ -3,7 +3,7 @@
 
 use holdpoint_protocol::{
     Timestamp,
-    api::{InboxItem, InboxKind},
+    api::InboxItem,
     ids::{AgentName, FlightId, GateId, RoleId, WaypointId},
     view::FlightStatus,
 };
@@ -102,13 +102,13 @@ impl Event {
     pub(crate) fn key(&self) -> String {
         match self {
             Self::Waits(item, _) => {
-                format!("{}/waits/{}/{}/{}", item.flight, item.waypoint, word(item.kind), item.reference)
+                format!("{}/waits/{}/{}/{}", item.flight, item.waypoint, item.kind, item.reference)
             }
             Self::ConditionFailed(failed) => {
                 format!("{}/condition/{}/{}", failed.flight, failed.reference, failed.gate)
             }
             Self::OfferedAgain(again) => format!("{}/timeout/{}/{}", again.flight, again.reference, again.gate),
-            Self::FlightOver { flight, status } => format!("{flight}/over/{}", crate::view::flight_status(*status)),
+            Self::FlightOver { flight, status } => format!("{flight}/over/{status}"),
         }
     }
 }
@@ -123,21 +123,9 @@ pub(super) fn ended_flight(key: &str) -> Option<&str> {
     key.split_once("/over/").map(|(flight, _)| flight)
 }
 
-fn word(kind: InboxKind) -> &'static str {
-    match kind {
-        InboxKind::Question => "question",
-        InboxKind::Help => "help",
-        InboxKind::Approval => "approval",
-        InboxKind::Turn => "turn",
-        InboxKind::Taken => "taken",
-        InboxKind::Held => "held",
-        InboxKind::Failed => "failed",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::reason::ReasonCode;
+    use holdpoint_protocol::{api::InboxKind, reason::ReasonCode};
 
     use super::*;
     use crate::people::words::tests::question;

@@ -4,7 +4,7 @@
 use holdpoint_core::{shown, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, InboxKind, Standing},
-    artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
+    artifact::{Artifact as _, BuildArtifact, Verb, VerificationReport},
     facts::{LeftOut, LeftOutKind},
     ids::{AgentName, FlightId, WaypointId},
     state::{Purpose, Status},
@@ -18,7 +18,7 @@ use crate::{
     notify::{ConditionFailed, Event, OfferedAgain},
     people::key,
     typed::{in_text, typed, typed_as},
-    view::{flight_status, seconds, status},
+    view::seconds,
 };
 
 /// Lines of a question that are shown; `--json` has all of it.
@@ -55,8 +55,7 @@ pub(crate) fn item(item: &InboxItem) -> String {
     let gate = gate.as_ref().map(|gate| format!(", in {gate}")).unwrap_or_default();
     let reason = reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let checked = if item.self_checked { format!(", {}", telling::SELF_CHECKED) } else { String::new() };
-    let head =
-        format!("{}{reason}  {waypoint}  of {flight}{gate}, since {}{checked}", kind(item.kind), seconds(*since));
+    let head = format!("{}{reason}  {waypoint}  of {flight}{gate}, since {}{checked}", item.kind, seconds(*since));
     let details = details(item).into_iter().map(|line| format!("\n    {line}"));
     std::iter::once(head).chain(details).collect()
 }
@@ -65,7 +64,7 @@ pub(crate) fn item(item: &InboxItem) -> String {
 pub(crate) fn notice(event: &Event) -> String {
     match event {
         Event::Waits(waiting, _) => item(waiting),
-        Event::FlightOver { flight, status } => format!("over  {flight}: {}", flight_status(*status)),
+        Event::FlightOver { flight, status } => format!("over  {flight}: {status}"),
         Event::ConditionFailed(failed) => {
             let ConditionFailed { flight, waypoint, gate, at, error, .. } = failed.as_ref();
             let (error, at) = (shown::line(error), seconds(*at));
@@ -97,7 +96,7 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     lines.extend(item.options.iter().map(|option| format!("- {}", shown::line(option))));
     if let Some(confidence) = item.confidence {
         let round = item.round.map(|round| format!(", question {round}")).unwrap_or_default();
-        lines.push(format!("confidence of its best guess: {}{round}", sure(confidence)));
+        lines.push(format!("confidence of its best guess: {confidence}{round}"));
     }
     if let Some(until) = item.waits_until {
         lines.push(format!("its program waits for the answer until {}", seconds(until)));
@@ -207,26 +206,6 @@ pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> S
     format!("{}{more}", typed(&format!("holdpoint {word} {what}")))
 }
 
-fn kind(kind: InboxKind) -> &'static str {
-    match kind {
-        InboxKind::Question => "question",
-        InboxKind::Help => "help",
-        InboxKind::Approval => "approval",
-        InboxKind::Turn => "turn",
-        InboxKind::Taken => "taken",
-        InboxKind::Held => "held",
-        InboxKind::Failed => "failed",
-    }
-}
-
-fn sure(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
-    }
-}
-
 /// What an act did and what follows: `answered; w1 builds again`.
 pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>) -> String {
     let did = match verb {
@@ -250,7 +229,7 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
         None if view.paused => {
             format!("no turn of {} opens until `{}`", view.flight, typed(&format!("holdpoint resume {}", view.flight)))
         }
-        None => format!("{} is {}", view.flight, flight_status(view.status)),
+        None => format!("{} is {}", view.flight, view.status),
     };
     let paused = if view.paused && waypoint.is_some() { ", once the flight is resumed" } else { "" };
     format!("{did}; {follows}{paused}")
@@ -269,7 +248,7 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
             waypoint.gate.as_ref().map_or_else(|| "goes on".to_owned(), |gate| format!("goes on at gate {gate}"))
         }
         Some(Purpose::Advise) => "waits for advice".to_owned(),
-        None => format!("is {}", status(waypoint.status)),
+        None => format!("is {}", waypoint.status),
     }
 }
 
@@ -277,6 +256,7 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
 pub(crate) mod tests {
     use holdpoint_protocol::{
         Timestamp,
+        artifact::Confidence,
         checkpoint::GateDemands,
         reason::{BlockReason, ReasonCode},
     };

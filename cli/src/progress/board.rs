@@ -12,7 +12,7 @@ use crate::{
     next::clock,
     people::words,
     typed::typed,
-    view::{asks_in_turn, mark, open_turns, progress, status},
+    view::{asks_in_turn, mark, open_turns, progress},
 };
 
 /// Lines of waypoints that are shown.
@@ -105,9 +105,9 @@ fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize
         (None, Status::Running) => (Tone::Works, branches(waypoint)),
         (None, other) if is_wrong(other) => {
             let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
-            (Tone::Wrong, format!("{}{reason}", status(other)))
+            (Tone::Wrong, format!("{other}{reason}"))
         }
-        (None, other) => (Tone::Rests, status(other).to_owned()),
+        (None, other) => (Tone::Rests, other.to_string()),
     };
     if let Some(said) = said {
         text = format!("{text}  · {}", shown::line(&said));

@@ -18,7 +18,7 @@ use holdpoint_protocol::{
 pub(super) use past::Gap;
 
 use crate::typed::in_text;
-use crate::view::{asks_in_turn, open_turns, short, status};
+use crate::view::{asks_in_turn, open_turns, short};
 
 /// A turn without an agent is news only after this long: usually its agent is known at the next look.
 const PATIENCE_MS: u128 = 3_000;
@@ -218,7 +218,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
         },
         Status::Waiting | Status::Blocked | Status::Failed | Status::Cancelled => {
             let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", in_text(&shown::line(text))));
-            format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
+            format!("{}{}", waypoint.status, remedy.unwrap_or_default())
         }
     };
     let waits = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);

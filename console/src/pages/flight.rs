@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     account::FlightAccount,
-    view::{STATUSES, Show, View, word_of},
+    view::{STATUSES, Show, View},
 };
 
 /// Waypoints of a page of the list.
@@ -142,7 +142,7 @@ fn list(frame: &Frame, view: &FlightView, account: &FlightAccount, page: usize, 
             a href=(href(0, None)) aria-current=[only.is_none().then_some("true")] { "all " (view.waypoints.len()) }
             @for each in STATUSES {
                 @let many = view.waypoints.iter().filter(|waypoint| waypoint.status == each).count();
-                @if many > 0 { a href=(href(0, Some(each))) aria-current=[(only == Some(each)).then_some("true")] { (word_of(each)) " " (many) } }
+                @if many > 0 { a href=(href(0, Some(each))) aria-current=[(only == Some(each)).then_some("true")] { (each) " " (many) } }
             }
         }
         div.scroll tabindex="0" role="region" aria-label="Waypoints" {

@@ -14,7 +14,7 @@ use super::{
     frame::Frame,
     parts::{beginning, count, mark},
 };
-use crate::view::{View, word_of};
+use crate::view::View;
 
 /// Waypoints that are drawn: more are no picture any more.
 pub(crate) const NODES_MAX: usize = 150;
@@ -112,7 +112,7 @@ fn edges(depends_on: &BTreeMap<WaypointId, Vec<WaypointId>>, places: &BTreeMap<W
 }
 
 fn node(frame: &Frame, flight: &FlightId, waypoint: &WaypointView, place: Place) -> Markup {
-    let word = word_of(waypoint.status);
+    let word = waypoint.status.as_str();
     let (x, y) = (place.x(), place.y());
     let mut says = word.to_owned();
     if let Some(gate) = waypoint.gate.as_ref().filter(|_| waypoint.status != Status::Complete) {

@@ -3,7 +3,7 @@
 use holdpoint_core::telling;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
-    artifact::{Confidence, Verb},
+    artifact::Verb,
     workflow::GateContext,
 };
 use maud::{Markup, html};
@@ -64,7 +64,7 @@ fn with(frame: &Frame, others: &[&InboxItem]) -> Markup {
 
 /// One thing that waits, of which `others` wait for the same.
 pub(crate) fn item(frame: &Frame, item: &InboxItem, others: &[&InboxItem], links: bool) -> Markup {
-    let kind = kind(item.kind);
+    let kind = item.kind;
     html! {
         article class={ "item k-" (kind) } id={ "item-" (item.flight) "-" (item.waypoint) } {
             h2 {
@@ -81,7 +81,7 @@ pub(crate) fn item(frame: &Frame, item: &InboxItem, others: &[&InboxItem], links
             @if let Some(context) = &item.decision_context { h3 { "Because" } blockquote { pre.words { (lines(context)) } } }
             @if !item.to.is_empty() { p { "For " @for (at, name) in item.to.iter().enumerate() { @if at > 0 { ", " } (name) } } }
             (context(&item.context))
-            @if let Some(confidence) = item.confidence { p.sub { "Confidence of its best guess: " (sure(confidence)) @if let Some(round) = item.round { ", question " (round) } } }
+            @if let Some(confidence) = item.confidence { p.sub { "Confidence of its best guess: " (confidence) @if let Some(round) = item.round { ", question " (round) } } }
             @if let Some(until) = item.waits_until { p.sub { "Its program waits for the answer until " (time(until)) "." } }
             @if matches!(item.kind, InboxKind::Held | InboxKind::Failed) {
                 @if let Some(remediation) = &item.remediation { p { (word(remediation)) } }
@@ -111,25 +111,5 @@ fn context(said: &GateContext) -> Markup {
         @if !said.expectations.is_empty() { h3 { "What the gate expects" } ul { @for line in &said.expectations { li { (word(line)) } } } }
         @if !said.tips.is_empty() { h3 { "Tips" } ul { @for line in &said.tips { li { (word(line)) } } } }
         @for (what, text) in help { @if let Some(text) = text { p.sub { (what) ": " (word(text)) } } }
-    }
-}
-
-fn kind(kind: InboxKind) -> &'static str {
-    match kind {
-        InboxKind::Question => "question",
-        InboxKind::Help => "help",
-        InboxKind::Approval => "approval",
-        InboxKind::Turn => "turn",
-        InboxKind::Taken => "taken",
-        InboxKind::Held => "held",
-        InboxKind::Failed => "failed",
-    }
-}
-
-fn sure(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
     }
 }

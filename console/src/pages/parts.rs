@@ -11,8 +11,6 @@ use holdpoint_protocol::{
 };
 use maud::{Markup, html};
 
-use crate::view::word_of;
-
 /// Text of others as a part of a line: what a reader could not see is written out. Maud escapes it.
 pub(crate) fn word(text: &str) -> Cow<'_, str> {
     shown::line(text)
@@ -63,7 +61,7 @@ pub(crate) fn span(span: Duration) -> String {
 
 /// How a waypoint stands: a mark and a word, so that colour is not all there is.
 pub(crate) fn status(status: Status) -> Markup {
-    let word = word_of(status);
+    let word = status.as_str();
     html! { span class={ "state s-" (word) } { span aria-hidden="true" { (mark(status)) } " " (word) } }
 }
 

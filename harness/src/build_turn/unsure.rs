@@ -21,7 +21,7 @@ pub fn is_unsure(confidence: Option<Confidence>, ask_below: Option<Confidence>) 
 #[must_use]
 pub fn doubt(confidence: Confidence, said: &str) -> ValidQuestion {
     ValidQuestion {
-        question: format!("The confidence in this answer is {}. Is the work on the right way?", word(confidence)),
+        question: format!("The confidence in this answer is {confidence}. Is the work on the right way?"),
         decision_context: said.get(..said.floor_char_boundary(CONTEXT_BYTES_MAX)).unwrap_or_default().to_owned(),
         confidence,
         options: OPTIONS.map(str::to_owned).to_vec(),
@@ -34,14 +34,6 @@ fn rank(confidence: Confidence) -> u8 {
         Confidence::Low => 0,
         Confidence::Medium => 1,
         Confidence::High => 2,
-    }
-}
-
-fn word(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
     }
 }
 

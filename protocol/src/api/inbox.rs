@@ -9,6 +9,7 @@ use crate::{
     facts::Oid,
     ids::{AgentName, FlightId, GateId, WaypointId},
     reason::{BlockReason, ReasonCode},
+    words::words,
     workflow::GateContext,
 };
 
@@ -51,24 +52,24 @@ pub struct InboxPlace {
     pub waypoint: WaypointId,
 }
 
-/// What kind of thing waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum InboxKind {
-    /// An agent's question.
-    Question,
-    /// An agent's call for help.
-    Help,
-    /// A gate for people.
-    Approval,
-    /// A turn that makes work and is for people: one of them takes it.
-    Turn,
-    /// A turn that a person took over.
-    Taken,
-    /// Blocked or dead work.
-    Held,
-    /// Work whose attempts or budget are used up.
-    Failed,
+words! {
+    /// What kind of thing waits.
+    InboxKind {
+        /// An agent's question.
+        Question = "question",
+        /// An agent's call for help.
+        Help = "help",
+        /// A gate for people.
+        Approval = "approval",
+        /// A turn that makes work and is for people: one of them takes it.
+        Turn = "turn",
+        /// A turn that a person took over.
+        Taken = "taken",
+        /// Blocked or dead work.
+        Held = "held",
+        /// Work whose attempts or budget are used up.
+        Failed = "failed",
+    }
 }
 
 /// One thing that waits for people. Fields that do not apply are `null` or empty.

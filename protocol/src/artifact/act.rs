@@ -15,6 +15,7 @@ use crate::{
     facts::{BundleRef, Oid, Verdict},
     ids::{AgentName, ArtifactId, CriterionId, GateId},
     state::Outcome,
+    words::words,
     workflow::WorkflowSpec,
 };
 
@@ -326,38 +327,22 @@ impl Verb {
     }
 }
 
-/// Why an act changes nothing (contract, "A refused act with `--json`").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActCode {
-    /// Another act was taken first, or what was looked at is not open any more.
-    AnswerLate,
-    /// There is nothing that such an act could be about.
-    NothingOpen,
-    /// This person may not do it.
-    NotAllowed,
-    /// Only a person may do it, and the key is not a person's.
-    HumanRequired,
-    /// The gate cannot send work back.
-    RejectNotAllowed,
-    /// The waypoint or flight is over.
-    Over,
-    /// The act itself cannot be taken: an unknown option, a missing note.
-    Invalid,
-}
-
-impl ActCode {
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AnswerLate => "answer_late",
-            Self::NothingOpen => "nothing_open",
-            Self::NotAllowed => "not_allowed",
-            Self::HumanRequired => "human_required",
-            Self::RejectNotAllowed => "reject_not_allowed",
-            Self::Over => "over",
-            Self::Invalid => "invalid",
-        }
+words! {
+    /// Why an act changes nothing (contract, "A refused act with `--json`").
+    ActCode {
+        /// Another act was taken first, or what was looked at is not open any more.
+        AnswerLate = "answer_late",
+        /// There is nothing that such an act could be about.
+        NothingOpen = "nothing_open",
+        /// This person may not do it.
+        NotAllowed = "not_allowed",
+        /// Only a person may do it, and the key is not a person's.
+        HumanRequired = "human_required",
+        /// The gate cannot send work back.
+        RejectNotAllowed = "reject_not_allowed",
+        /// The waypoint or flight is over.
+        Over = "over",
+        /// The act itself cannot be taken: an unknown option, a missing note.
+        Invalid = "invalid",
     }
 }

@@ -10,18 +10,19 @@ use crate::{
     facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
     reason::BlockReason,
+    words::words,
 };
 
-/// How sure the asker is of its own best guess.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Confidence {
-    /// A guess.
-    Low,
-    /// Likely.
-    Medium,
-    /// Nearly certain.
-    High,
+words! {
+    /// How sure the asker is of its own best guess.
+    Confidence {
+        /// A guess.
+        Low = "low",
+        /// Likely.
+        Medium = "medium",
+        /// Nearly certain.
+        High = "high",
+    }
 }
 
 artifact! {
@@ -203,27 +204,15 @@ pub struct IgnoredMarker {
     pub line: String,
 }
 
-/// Why a marker says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IgnoredBecause {
-    /// It stands in a code fence.
-    Fence,
-    /// It repeats the program's prompt.
-    Echo,
-    /// It names another waypoint.
-    OtherWaypoint,
-}
-
-impl IgnoredBecause {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fence => "fence",
-            Self::Echo => "echo",
-            Self::OtherWaypoint => "other_waypoint",
-        }
+words! {
+    /// Why a marker says nothing.
+    IgnoredBecause {
+        /// It stands in a code fence.
+        Fence = "fence",
+        /// It repeats the program's prompt.
+        Echo = "echo",
+        /// It names another waypoint.
+        OtherWaypoint = "other_waypoint",
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     Digest, Timestamp,
     artifact::artifact,
     ids::{AgentName, CriterionId, TurnId},
+    words::words,
 };
 
 artifact! {
@@ -57,42 +58,25 @@ pub struct ExchangeError {
     pub output: Option<Digest>,
 }
 
-/// What is wrong with a program's result (RETRY-2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExchangeErrorKind {
-    /// It is no JSON, or no valid marker.
-    Malformed,
-    /// Required fields are missing, or have another type.
-    MissingField,
-    /// It is valid and wrong: another waypoint, an unknown criterion, a pass without evidence.
-    Semantic,
-    /// It is valid, and a checkpoint of its gate does not hold.
-    NotReady,
-    /// It was cut off, or says itself that it is not done.
-    Partial,
-    /// The program did not come to its end.
-    Stuck,
-    /// The program ended with another exit code than 0, by a signal or at a limit.
-    Crashed,
-    /// The program's conversation is full.
-    ContextWindow,
-}
-
-impl ExchangeErrorKind {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::MissingField => "missing_field",
-            Self::Semantic => "semantic",
-            Self::NotReady => "not_ready",
-            Self::Partial => "partial",
-            Self::Stuck => "stuck",
-            Self::Crashed => "crashed",
-            Self::ContextWindow => "context_window",
-        }
+words! {
+    /// What is wrong with a program's result (RETRY-2).
+    ExchangeErrorKind {
+        /// It is no JSON, or no valid marker.
+        Malformed = "malformed",
+        /// Required fields are missing, or have another type.
+        MissingField = "missing_field",
+        /// It is valid and wrong: another waypoint, an unknown criterion, a pass without evidence.
+        Semantic = "semantic",
+        /// It is valid, and a checkpoint of its gate does not hold.
+        NotReady = "not_ready",
+        /// It was cut off, or says itself that it is not done.
+        Partial = "partial",
+        /// The program did not come to its end.
+        Stuck = "stuck",
+        /// The program ended with another exit code than 0, by a signal or at a limit.
+        Crashed = "crashed",
+        /// The program's conversation is full.
+        ContextWindow = "context_window",
     }
 }
 
@@ -113,26 +97,14 @@ pub struct ExchangeAttempt {
     pub error: Option<ExchangeError>,
 }
 
-/// How an exchange ended that failed at least once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExchangeStatus {
-    /// A later try was good.
-    Recovered,
-    /// The retries are used up, or the same error came twice running: the turn fails, and the orchestrator decides.
-    Escalated,
-    /// The program ended badly: there is nothing to retry in this turn.
-    Fatal,
-}
-
-impl ExchangeStatus {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Recovered => "recovered",
-            Self::Escalated => "escalated",
-            Self::Fatal => "fatal",
-        }
+words! {
+    /// How an exchange ended that failed at least once.
+    ExchangeStatus {
+        /// A later try was good.
+        Recovered = "recovered",
+        /// The retries are used up, or the same error came twice running: the turn fails, and the orchestrator decides.
+        Escalated = "escalated",
+        /// The program ended badly: there is nothing to retry in this turn.
+        Fatal = "fatal",
     }
 }

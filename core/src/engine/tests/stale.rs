@@ -124,7 +124,7 @@ fn a_program_cannot_fail_for_a_reason_that_is_the_orchestrators_to_give() {
     ];
     for reason in ReasonCode::ALL {
         let mut fixture = Fixture::opened(|_, _| {});
-        let taken = fixture.build("w", failure(*reason));
+        let taken = fixture.build("w", failure(reason));
         assert_eq!(matches!(taken, Taken::Appended(_)), allowed.contains(&reason.as_str()), "{reason}");
     }
 }
