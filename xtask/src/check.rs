@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check, cheapest first, in one order for people and CI.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -49,9 +49,7 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
         if tools.nextest.is_some() { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
     let mut tests = cargo(&[runner, &["--workspace", "--locked"], filter].concat());
     tests.env(SERVER_VARIABLE, &tools.nats_server);
-    if let Some(folder) = &tools.nextest {
-        tests.env("PATH", path_with(folder)?);
-    }
+    tests.env("PATH", path(python(layout), tools.nextest)?);
     steps.run("tests", &mut tests, "")?;
 
     println!();
@@ -100,11 +98,18 @@ fn joined<T>(thread: ScopedJoinHandle<'_, anyhow::Result<T>>) -> anyhow::Result<
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The `PATH` of this process with one more folder, which comes last.
-fn path_with(folder: &Path) -> anyhow::Result<OsString> {
+/// The `PATH` of this process with one more folder before and behind it.
+fn path(first: Option<PathBuf>, last: Option<PathBuf>) -> anyhow::Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain([folder.to_owned()]);
-    std::env::join_paths(folders).with_context(|| format!("{} cannot stand on PATH", folder.display()))
+    let folders = first.into_iter().chain(std::env::split_paths(&path)).chain(last);
+    std::env::join_paths(folders).context("a folder of a tool cannot stand on PATH")
+}
+
+/// Where the interpreter itself is. What pyenv has in its place starts twenty programs each time, and tests call it hundreds of times.
+fn python(layout: &Layout) -> Option<PathBuf> {
+    let mut command = process::command("python3", &["-c", "import sys; print(sys.executable)"], &layout.root);
+    let said = process::output(&mut command, "").ok()?;
+    Path::new(said.trim()).parent().map(Path::to_owned)
 }
 
 fn seconds(time: Duration) -> String {
