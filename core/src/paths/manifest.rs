@@ -1,11 +1,12 @@
-//! Manifests: `Cargo.toml`, `package.json` and `pyproject.toml` may change in what they say about dependencies and the
+//! Manifests: `Cargo.toml`, `package.json`, `pyproject.toml` and `pom.xml` may change in what they say about dependencies and the
 //! package, and are steering in what they say about tests, scripts and tools. So are the entry points of an installed
 //! Python package (`entry_points.txt` in a `*.dist-info` or `*.egg-info`): runners load plug-ins by them, from every
 //! folder on Python's path.
 //!
 //! Done by taking the free parts out of both versions and comparing the rest: an unknown key is steering.
 
-use serde_json::{Map, Value};
+use roxmltree::{Document, Node};
+use serde_json::{Map, Value, json};
 
 use super::{file_name, test_path::in_test_folder};
 use crate::bom;
@@ -112,10 +113,27 @@ const POETRY_FREE: &[&str] = &[
 const UV_FREE: &[&str] =
     &["sources", "dev-dependencies", "constraint-dependencies", "override-dependencies", "index", "package"];
 
+/// What of Maven's `<project>` is free. Not `properties`, which plug-ins read, nor `build`, `profiles`, `parent` and `modules`.
+const POM_FREE: &[&str] = &[
+    "artifactId",
+    "dependencies",
+    "dependencyManagement",
+    "description",
+    "developers",
+    "inceptionYear",
+    "licenses",
+    "modelVersion",
+    "name",
+    "organization",
+    "scm",
+    "url",
+    "version",
+];
+
 /// Whether a path is a manifest, whose changes [`manifest_change_is_steering`] judges.
 #[must_use]
 pub fn is_manifest(path: &str) -> bool {
-    matches!(file_name(path), "Cargo.toml" | "package.json" | "pyproject.toml") || is_entry_points(path)
+    matches!(file_name(path), "Cargo.toml" | "package.json" | "pyproject.toml" | "pom.xml") || is_entry_points(path)
 }
 
 /// Whether a path is the metadata of an installed Python package. One that is a link may lead to any folder, so it is
@@ -149,6 +167,11 @@ pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&
             remove(&mut new, NPM_FREE);
             base != new
         }
+        "pom.xml" => {
+            remove(&mut base, POM_FREE);
+            remove(&mut new, POM_FREE);
+            base != new
+        }
         "entry_points.txt" => {
             remove(&mut base, COMMANDS);
             remove(&mut new, COMMANDS);
@@ -170,8 +193,31 @@ fn side(path: &str, text: Option<&str>) -> Option<Table> {
         None => Some(Table::new()),
         Some(text) if path.ends_with(".json") => serde_json::from_str(text).ok(),
         Some(text) if path.ends_with(".txt") => Some(entry_points(text)),
+        Some(text) if path.ends_with(".xml") => project_of_maven(text),
         Some(text) => toml::from_str(text).ok(),
     }
+}
+
+/// The parts of Maven's `<project>`, each with all that is in it, by their names.
+fn project_of_maven(text: &str) -> Option<Table> {
+    let document = Document::parse(text).ok()?;
+    let mut parts = Table::new();
+    for part in document.root_element().children().filter(Node::is_element) {
+        let said = parts.entry(part.tag_name().name()).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(said) = said {
+            said.push(element(part));
+        }
+    }
+    Some(parts)
+}
+
+/// An element with what is in it, without comments and layout.
+fn element(node: Node<'_, '_>) -> Value {
+    let attributes: Vec<String> = node.attributes().map(|one| format!("{}={}", one.name(), one.value())).collect();
+    let texts = node.children().filter(Node::is_text).filter_map(|text| text.text());
+    let text: String = texts.map(str::trim).collect();
+    let inside: Vec<Value> = node.children().filter(Node::is_element).map(element).collect();
+    json!([node.tag_name().name(), attributes, text, inside])
 }
 
 /// The groups of entry points. Text before the first group is no entry point.
@@ -271,6 +317,7 @@ mod tests {
     fn manifests_are_free_in_dependencies_and_package_and_steering_in_the_rest() {
         let cargo = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\n";
         let npm = r#"{"name": "a", "scripts": {"test": "jest"}, "dependencies": {}}"#;
+        let pom = "<project><version>1</version><properties/><dependencies/><build><plugin><skip>false</skip></plugin></build></project>";
         let python = "[project]\nname = \"a\"\n[tool.pytest.ini_options]\naddopts = \"-v\"\n";
         let table: &[(&str, &str, &str, bool)] = &[
             ("Cargo.toml", cargo, &cargo.replace("0.1.0", "0.2.0"), false),
@@ -304,6 +351,21 @@ mod tests {
             ("pyproject.toml", python, &python.replace("-v", "-k nothing"), true),
             ("pyproject.toml", python, "[project]\nname = \"a\"\n", true),
             ("pyproject.toml", python, &format!("{python}[project.entry-points.pytest11]\nx = \"y\"\n"), true),
+            (
+                "pom.xml",
+                pom,
+                &pom.replace("<dependencies/>", "<dependencies><dependency>x</dependency></dependencies>"),
+                false,
+            ),
+            ("core/pom.xml", pom, &pom.replace("<version>1", "<!-- new --> <version>2"), false),
+            (
+                "pom.xml",
+                pom,
+                &pom.replace("<properties/>", "<properties><skipTests>true</skipTests></properties>"),
+                true,
+            ),
+            ("pom.xml", pom, &pom.replace("<skip>false", "<skip>true"), true),
+            ("pom.xml", pom, "<project>", true),
             (
                 "src/a-1.dist-info/entry_points.txt",
                 "[console_scripts]\na = a:main\n",

@@ -139,13 +139,13 @@ const NAMES: &[&str] = &[
     ".golangci.yaml",
     ".golangci.toml",
     // Java and Kotlin.
-    "pom.xml",
     "build.xml",
     "build.gradle",
     "build.gradle.kts",
     "settings.gradle",
     "settings.gradle.kts",
     "gradle.properties",
+    "junit-platform.properties",
     "gradle-wrapper.properties",
     "gradlew",
     "mvnw",
@@ -174,6 +174,9 @@ const NAMES: &[&str] = &[
     "global.json",
     ".runsettings",
 ];
+
+/// Beginnings of the names of services that JUnit and TestNG load from the classpath, product and tests alike.
+const JUNIT_SERVICES: &[&str] = &["org.junit.", "org.testng."];
 
 /// Beginnings of file names that are steering: configuration with several endings.
 const NAME_STARTS: &[&str] = &[
@@ -218,6 +221,7 @@ pub fn is_steering(path: &str) -> bool {
         || NAME_ENDS.iter().any(|end| name.ends_with(end))
         || (folders.is_empty() && OWN_ROOT.contains(&name))
         || shadows_runner(path)
+        || (folders.ends_with("META-INF/services") && JUNIT_SERVICES.iter().any(|start| name.starts_with(start)))
 }
 
 /// Whether the folders of a path (without its file name) are those of skill packs, or one of them is a steering folder.

@@ -161,6 +161,8 @@ fn steering_files_are_known_by_name() {
         "unittest.py",
         "pytest/__init__.py",
         "coverage.cpython-311-x86_64-linux-gnu.so",
+        "src/main/resources/junit-platform.properties",
+        "src/main/resources/META-INF/services/org.junit.jupiter.api.extension.Extension",
     ] {
         assert!(is_steering(path), "{path}");
         assert_eq!(broken(&rules(&[], &[]), path), Some(ViolationKind::Steering), "{path}");
