@@ -25,6 +25,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of all layers on a machine, but for those in use.
 const STORE_BYTES_MAX: u64 = 20 << 30;
+/// How long a layer stays that nobody uses.
+const UNUSED_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Bytes and entries of one layer.
 pub const LAYER_BYTES_MAX: u64 = 8 << 30;
 const LAYER_ENTRIES_MAX: u64 = 1_000_000;
@@ -156,12 +158,12 @@ impl LayerStore {
         is_made(&self.dir.join(key.hex()))
     }
 
-    /// Removes the least recently used layers that nobody uses, until all fit.
+    /// Removes layers that nobody used for long, and of others the least recently used, until all fit.
     pub(super) fn make_room(&self) -> io::Result<()> {
-        self.make_room_within(STORE_BYTES_MAX)
+        self.make_room_within(STORE_BYTES_MAX, UNUSED_MAX)
     }
 
-    fn make_room_within(&self, most: u64) -> io::Result<()> {
+    fn make_room_within(&self, most: u64, unused: Duration) -> io::Result<()> {
         let mut layers = Vec::new();
         for entry in fs::read_dir(&self.dir)?.flatten() {
             let made = entry.path().join(MADE);
@@ -172,8 +174,10 @@ impl LayerStore {
         }
         layers.sort();
         let mut sum: u64 = layers.iter().map(|(_, _, bytes)| bytes).sum();
-        for (_, dir, bytes) in layers {
-            if sum <= most {
+        for (used, dir, bytes) in layers {
+            // A time that is to come is that of another clock.
+            let is_old = used.elapsed().is_ok_and(|since| since > unused);
+            if sum <= most && !is_old {
                 break;
             }
             let lock = File::options().write(true).open(dir.with_extension("lock"))?;
@@ -323,13 +327,28 @@ mod tests {
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
             keys.push(key);
         }
-        store.make_room_within(2 << 20 | 64 << 10).unwrap();
+        store.make_room_within(2 << 20 | 64 << 10, UNUSED_MAX).unwrap();
         let is_known = |key: &Digest| temp.path().join(key.hex()).join(MADE).exists();
         assert!(is_known(&used) && !is_known(&keys[0]) && is_known(&keys[1]));
-        store.make_room_within(0).unwrap();
+        store.make_room_within(0, UNUSED_MAX).unwrap();
         assert!(is_known(&used) && !is_known(&keys[1]));
         drop(in_use);
-        store.make_room_within(0).unwrap();
+        store.make_room_within(0, UNUSED_MAX).unwrap();
         assert!(!is_known(&used));
+    }
+
+    #[tokio::test]
+    async fn a_layer_that_nobody_used_for_long_goes_though_there_is_room() {
+        let temp = tempfile::tempdir().unwrap();
+        let store = LayerStore::new(temp.path().to_owned());
+        let mut keys = Vec::new();
+        for (name, age) in [("old", UNUSED_MAX + Duration::from_secs(60)), ("newer", UNUSED_MAX / 2)] {
+            let (key, layer) = made(&store, name).await;
+            let file = File::options().write(true).open(layer.dir.join(MADE)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+            keys.push(key);
+        }
+        store.make_room().unwrap();
+        assert_eq!(keys.iter().map(|key| store.is_known(key)).collect::<Vec<_>>(), [false, true]);
     }
 }
