@@ -11,7 +11,7 @@ use std::{
 
 use holdpoint_conditions::{ConditionAnswer, ConditionHelper, ConditionHelperError};
 use holdpoint_core::{
-    declared::{self, CheckedDeclarations, DeclaredFile},
+    declared::{self, CheckedDeclarations, DeclaredFile, ProjectDefaults},
     gates::Workflow,
     plan::{PlanError, PlanErrors, closest},
     workflows,
@@ -160,6 +160,13 @@ pub(crate) async fn first(place: &Path) -> Result<Option<String>, Failure> {
         return Err(PlanErrors { errors: checked.errors }.into());
     }
     Ok(checked.projects.into_iter().flatten().next().map(|spec| spec.name))
+}
+
+/// What the project file of a commit declares for plans that say nothing of it.
+pub(crate) async fn defaults(repo: &UserRepo, base: &ObjectId) -> Result<ProjectDefaults, Failure> {
+    let found = Declarations::at(repo, base).await?;
+    let Some((file, bytes)) = found.projects.first() else { return Ok(ProjectDefaults::default()) };
+    Ok(declared::defaults(DeclaredFile { file, bytes })?)
 }
 
 /// The declared workflows that a plan names, and those of children, from the commit that it stands on; none where it names only those that no

@@ -5,11 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::environment::Project;
+use holdpoint_core::{declared::ProjectDefaults, environment::Project};
+use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::mirror::wire_path;
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
-use crate::{bounded, failure::Failure};
+use crate::{bounded, declared, failure::Failure};
 
 /// The most bytes of a project's file that are looked at: lock files can be large.
 const FILE_BYTES_MAX: usize = 32 << 20;
@@ -20,13 +21,46 @@ const DEPTH_MAX: usize = 3;
 /// Folders in which nothing is a project's own.
 const PASSED_OVER: [&str; 5] = ["node_modules", "target", "build", "dist", "venv"];
 
+/// What plans of a repository go by where they say nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Defaults {
+    /// What its trees depend on.
+    pub(crate) environment: EnvironmentSpec,
+    /// By which files that is known.
+    pub(crate) by: Vec<String>,
+    /// The command that runs all of its tests.
+    pub(crate) suite: Option<String>,
+    /// What a person has to know of it.
+    pub(crate) note: Option<String>,
+}
+
+impl Defaults {
+    /// What the project file declares on the base, and for the rest what follows from the base's files.
+    pub(crate) async fn of(repo: &UserRepo, base: &ObjectId) -> Result<Self, Failure> {
+        let ProjectDefaults { environment, suite } = declared::defaults(repo, base).await?;
+        let known = of_base(repo, base).await?;
+        let by_file = environment.is_some();
+        Ok(Self {
+            note: aside_in_words(&known).filter(|_| !by_file),
+            environment: environment.unwrap_or(known.environment),
+            by: if by_file { vec![declared::PROJECT.to_owned()] } else { known.locks },
+            suite: suite.or(known.suite),
+        })
+    }
+
+    /// The environment in words; `None`: there is none.
+    pub(crate) fn in_words(&self) -> Option<String> {
+        in_words(&self.environment, &self.by)
+    }
+}
+
 /// What the files of a base say.
 pub(crate) async fn of_base(repo: &UserRepo, base: &ObjectId) -> Result<Project, Failure> {
     let entries = repo.list_tree(base).await?;
     let paths: Vec<String> = entries.iter().map(|entry| wire_path(&entry.path)).collect();
     let paths: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
     let mut texts = BTreeMap::new();
-    for name in Project::READ.into_iter().filter(|name| paths.contains(name)) {
+    for name in Project::read(&paths) {
         let Ok(path) = RepoPath::new(name.as_bytes()) else { continue };
         if let Some(bytes) = repo.file_at(base, &path, FILE_BYTES_MAX).await? {
             texts.insert(name, String::from_utf8_lossy(&bytes).into_owned());
@@ -60,8 +94,20 @@ pub(crate) fn of_folder(root: &Path) -> Project {
     Project::of(&paths, &read)
 }
 
+/// What a person has to know of lock files that are not set up; `None`: there are none.
+pub(crate) fn aside_in_words(project: &Project) -> Option<String> {
+    let aside = project.aside.join(", ");
+    (!aside.is_empty()).then(|| {
+        format!("{aside}: not set up, because the root is a project as well; `environment` in project.yaml or the plan can do it")
+    })
+}
+
 /// A project's environment in words; `None`: it has none.
 pub(crate) fn environment_in_words(project: &Project) -> Option<String> {
-    let setup = project.environment.setup.as_deref()?;
-    Some(format!("{setup}    (by {})", project.locks.join(", ")))
+    in_words(&project.environment, &project.locks)
+}
+
+fn in_words(environment: &EnvironmentSpec, by: &[String]) -> Option<String> {
+    let setup = environment.setup.as_deref()?;
+    Some(format!("{setup}    (by {})", by.join(", ")))
 }

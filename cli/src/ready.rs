@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::mirror::{to_wire, wire_path};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
 
-use crate::{client::Client, failure::Failure, ground, output, project, temporary};
+use crate::{client::Client, failure::Failure, ground, output, project::Defaults, temporary};
 
 /// What the orchestrator answers when a flight cannot begin now: one of this id is there already, or a bound is reached.
 const NOT_NOW: u16 = 409;
@@ -131,13 +131,17 @@ async fn checks(
     })
 }
 
-/// The environment of a plan that says nothing of it: what follows from the lock files of its base.
+/// The environment of a plan that says nothing of it: what the project declares on its base, else what follows from its lock files.
 async fn environment(repo: &UserRepo, base: &ObjectId) -> Result<EnvironmentSpec, Failure> {
-    let project = project::of_base(repo, base).await?;
-    if let Some(words) = project::environment_in_words(&project) {
-        output::err(&format!("note: its environment is set up with {words}; `environment` in the plan says otherwise"));
+    let defaults = Defaults::of(repo, base).await?;
+    if let Some(words) = defaults.in_words() {
+        let elsewhere = "`environment` in project.yaml or the plan says otherwise";
+        output::err(&format!("note: its environment is set up with {words}; {elsewhere}"));
     }
-    Ok(project.environment)
+    if let Some(note) = &defaults.note {
+        output::err(&format!("note: {note}"));
+    }
+    Ok(defaults.environment)
 }
 
 /// The plan with the specs of the files that its waypoints name, as they stand on its base.

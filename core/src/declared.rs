@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
 
 pub use condition::Conditions;
+pub use project::ProjectDefaults;
 pub use resolve::resolve;
 use timeouts::default_timeout;
 
@@ -119,9 +120,24 @@ pub fn read(text: &str, file: &str) -> Result<Vec<WorkflowSpec>, PlanErrors> {
     }
 }
 
+/// What a project file declares for plans that say nothing of it. Nothing else in the file is looked at.
+///
+/// # Errors
+/// What is wrong with that.
+pub fn defaults(source: DeclaredFile<'_>) -> Result<ProjectDefaults, PlanErrors> {
+    let mut file = File::open(source, &project::KIND);
+    let fields = file.root.as_ref().and_then(|root| Fields::free(root, "the file", "", &mut file.problems));
+    let defaults = fields.map(|fields| project::defaults(&fields, &mut file.problems)).unwrap_or_default();
+    let mut found = Findings::default();
+    rules::defaults(&defaults, &mut found);
+    file.locate(found);
+    if file.problems.is_empty() { Ok(defaults) } else { Err(file.problems.finish(file.name, file.text)) }
+}
+
 fn find(project: &Project, roster: Option<Roster<'_>>, conditions: Conditions<'_>) -> Findings {
     let mut found = Findings::default();
     rules::notified(project, roster, &mut found);
+    rules::defaults(&project.defaults, &mut found);
     if project.single {
         let at = At::ROOT;
         for declared in &project.workflows {

@@ -16,13 +16,13 @@ pub(crate) mod limits;
 mod over_http;
 pub(crate) mod path;
 mod patterns;
-mod rules;
+pub(crate) mod rules;
 mod schema;
 mod task;
 pub(crate) mod tree;
 mod unjudged;
 pub(crate) mod waypoint;
-mod whole;
+pub(crate) mod whole;
 pub(crate) mod words;
 
 #[cfg(test)]

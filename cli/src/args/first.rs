@@ -14,8 +14,8 @@ use crate::people::works::AttemptName;
 #[command(after_help = "Examples:\n  \
     holdpoint init\n  \
     holdpoint init --repo ../client --out ../client-plan.yaml\n\n\
-    Recognised by its files are Cargo, Go modules, npm, pytest and unittest: what runs all tests becomes the plan's guard. \
-    Nothing but the plan is written.")]
+    How the project is set up and tested is known by its files; project.yaml says it where there is none yet, and counts once it is \
+    committed. What runs all tests is the plan's guard as well. Work of one step needs no plan: holdpoint run --task TITLE --builder CMD.")]
 pub(crate) struct InitArgs {
     /// The repository
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -1,17 +1,21 @@
-//! `init`: a plan for the repository at hand, to begin with.
+//! `init`: what a project declares of itself and a plan for it, to begin with.
 
 use std::{
     fs,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use holdpoint_core::environment::Project;
+use holdpoint_core::{
+    declared::{self as core_declared, DeclaredFile},
+    environment::Project,
+};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use serde_json::json;
 
 use crate::{
     args::InitArgs,
+    declared,
     failure::{Exit, Failure},
     ground, output, project,
     typed::{quoted, typed},
@@ -27,10 +31,18 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     let path = args.out.unwrap_or_else(|| args.repo.join("plan.yaml"));
     let name = repo.dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     write(&path, &plan(&name, &project), args.force)?;
+    let declaration = declaration(&project);
+    let declared = match &declaration {
+        Some(text) => Declared::at(repo.dir().join(declared::PROJECT), text)?,
+        None => Declared::Nothing,
+    };
     if args.json {
         let environment = (!project.environment.is_none()).then_some(&project.environment);
         let Project { kind, suite, .. } = &project;
-        output::json(&json!({"file": path, "project": kind, "suite": suite, "environment": environment}));
+        let declares = if let Declared::Written(path) = &declared { Some(path) } else { None };
+        output::json(&json!({
+            "file": path, "declares": declares, "project": kind, "suite": suite, "environment": environment,
+        }));
         return Ok(Exit::Success);
     }
     output::out(&match project.kind.as_ref().filter(|_| project.suite.is_some()) {
@@ -41,6 +53,21 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     });
     if let Some(words) = project::environment_in_words(&project) {
         output::out(&format!("environment: {words}"));
+    }
+    if let Some(words) = project::aside_in_words(&project) {
+        output::out(&format!("note: {words}"));
+    }
+    match (declared, declaration) {
+        (Declared::Written(path), _) => {
+            output::out(&format!(
+                "{} says how it is set up and tested; it counts once it is committed",
+                path.display()
+            ));
+        }
+        (Declared::Left(path), Some(text)) => {
+            output::out(&format!("{} is there already and stays as it is; it can say:\n{text}", path.display()));
+        }
+        _ => {}
     }
     let check = typed(&format!("holdpoint check {}", quoted(&path.to_string_lossy())));
     output::out(&format!("next:  write in it what is wanted, in the place of each <…>, then: {check}"));
@@ -64,6 +91,37 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
     })
 }
 
+/// What became of the project file.
+enum Declared {
+    /// There is nothing to declare, or it is declared.
+    Nothing,
+    /// It was written.
+    Written(PathBuf),
+    /// One was there, without an environment or a suite.
+    Left(PathBuf),
+}
+
+impl Declared {
+    /// Writes the file where there is none: another one has workflows in it, which are a person's.
+    fn at(path: PathBuf, text: &str) -> Result<Self, Failure> {
+        if !path.exists() {
+            write(&path, text, false)?;
+            return Ok(Self::Written(path));
+        }
+        let (file, bytes) = declared::read(&path, declared::NAME_WORKFLOW)?;
+        let found = core_declared::defaults(DeclaredFile { file: &file, bytes: &bytes })?;
+        Ok(if found.environment.is_some() || found.suite.is_some() { Self::Nothing } else { Self::Left(path) })
+    }
+}
+
+/// What the project file says; `None`: nothing was recognised.
+fn declaration(project: &Project) -> Option<String> {
+    let suite = project.suite.as_ref().map(|suite| format!("suite: {}    # runs all tests\n", quoted_yaml(suite)));
+    let text = environment(&project.environment) + &suite.unwrap_or_default();
+    let head = "# How this project is set up and tested: plans without an `environment`, and `holdpoint run --task`, go by it.\n";
+    (!text.is_empty()).then(|| head.to_owned() + &text)
+}
+
 fn plan(name: &str, project: &Project) -> String {
     let name = id(name);
     let suite = quoted_yaml(project.suite.as_deref().unwrap_or(WHAT_RUNS_ALL));
@@ -74,18 +132,17 @@ fn plan(name: &str, project: &Project) -> String {
     format!(
         "# What the fleet is to do. `holdpoint check` looks through it, `holdpoint run` flies it. Words in <…> are yours to replace.\n\
          # yaml-language-server: $schema=./plan.schema.json    (holdpoint schema plan --out .)\n\
-         plan: {name}\n{}\
+         plan: {name}\n\
          guards:                     # green before, and after every waypoint\n  - {{id: suite, check: {suite}, timeout: 20m}}\n\
          waypoints:\n  - id: first-step\n    goal: |\n      <what is wanted, as you would say it to a colleague who sees the repository for the first time>\n\
          {scope}    criteria:\n      - id: done\n        \
          statement: \"<what is true once it is done>\"\n        \
          check: \"<a command that shows it, such as one that runs the new tests alone>\"\n        \
          red_first: true         # red before any work: else doing nothing would be enough\n",
-        environment(&project.environment),
     )
 }
 
-/// The environment as the plan says it.
+/// The environment as the project file says it.
 fn environment(spec: &EnvironmentSpec) -> String {
     let Some(setup) = &spec.setup else { return String::new() };
     let mut text =
@@ -171,8 +228,17 @@ mod tests {
             let read = read_bytes(filled.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
                 .unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!((read.plan.as_str(), read.guards.len(), read.waypoints.len()), ("my-client-2", 1, 1));
-            assert_eq!(read.environment.unwrap_or_default(), project.environment, "{text}");
-            assert!(scope.is_empty() || read.waypoints[0].scope.contains(&scope.to_owned()), "{text}");
+            let text = declaration(&project);
+            let declared = text.as_ref().map(|text| {
+                let source = DeclaredFile { file: "project.yaml", bytes: text.as_bytes() };
+                let found = core_declared::check(&[source], None, None, &|_| Ok(()));
+                assert!(found.errors.is_empty(), "{:?}", found.errors);
+                core_declared::defaults(source).unwrap()
+            });
+            let declared = declared.unwrap_or_default();
+            assert_eq!(declared.environment.unwrap_or_default(), project.environment);
+            assert_eq!(declared.suite, project.suite);
+            assert!(scope.is_empty() || read.waypoints[0].scope.contains(&scope.to_owned()));
         }
     }
 
@@ -182,6 +248,18 @@ mod tests {
         {
             assert_eq!(id(name), expected);
         }
+    }
+
+    #[test]
+    fn a_project_file_that_is_there_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("project.yaml");
+        let at = |text| Declared::at(path.clone(), text).unwrap();
+        assert!(matches!(at("suite: make test\n"), Declared::Written(_)));
+        assert!(matches!(at("suite: other\n"), Declared::Nothing));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "suite: make test\n");
+        fs::write(&path, "workflow: {name: mine, gates: []}\n").unwrap();
+        assert!(matches!(at("suite: other\n"), Declared::Left(_)));
     }
 
     #[test]

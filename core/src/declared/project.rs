@@ -1,10 +1,11 @@
-//! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1), and the people to notify of stuck work. Gates
-//! are read by [`super::gate`].
+//! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1), the people to notify of stuck work, and what
+//! plans of the project leave out. Gates are read by [`super::gate`].
 
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     ids::{AgentName, WaypointId},
+    plan::EnvironmentSpec,
     state::Outcome,
     workflow::{ByOutcome, Effect, RejectionStrategy, WorkflowSpec},
 };
@@ -14,17 +15,18 @@ use crate::plan::{
     error::Problems,
     fields::Fields,
     tree::{FileKind, Node},
+    whole::environment,
 };
 
 /// What messages about such files say.
 pub(super) const KIND: FileKind = FileKind {
     name: "workflow file",
-    least: "a workflow file has at least `workflow:` with `name` and `gates`",
+    least: "a workflow file has at least `workflow:` with `name` and `gates`, `environment:` or `suite:`",
     depth: "a workflow needs eight levels; only `metadata` may have a few more",
 };
 
 /// The keys of the file.
-pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows", "owner", "stakeholders"];
+pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows", "owner", "stakeholders", "environment", "suite"];
 /// The keys of a workflow.
 pub(super) const WORKFLOW_KEYS: &[&str] =
     &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
@@ -49,6 +51,21 @@ pub(super) struct Project {
     /// Who is notified of stuck work of any of them.
     pub(super) owner: Option<AgentName>,
     pub(super) stakeholders: Vec<AgentName>,
+    pub(super) defaults: ProjectDefaults,
+}
+
+/// What a project declares for plans that say nothing of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectDefaults {
+    /// What its trees depend on; [none](EnvironmentSpec::is_none) where the file says so.
+    pub environment: Option<EnvironmentSpec>,
+    /// The command that runs all of its tests.
+    pub suite: Option<String>,
+}
+
+/// Reads what plans leave out.
+pub(super) fn defaults(file: &Fields<'_>, problems: &mut Problems) -> ProjectDefaults {
+    ProjectDefaults { environment: environment(file, problems), suite: file.text("suite", problems) }
 }
 
 /// Reads a project file.
@@ -58,7 +75,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
     if !single && file.has("workflow") {
         problems.add(root.at, "`workflow` and `workflows` are both given", "keep one: `workflows` is a list");
     }
-    if single {
+    if single && !file.has("environment") && !file.has("suite") {
         file.demand("workflow", "add `workflow:` with `name` and `gates`", problems);
     }
     let mut workflows = file.list("workflows", problems, workflow);
@@ -71,7 +88,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
         spec.owner.clone_from(&owner);
         spec.stakeholders.clone_from(&stakeholders);
     }
-    Some(Project { workflows, single, owner, stakeholders })
+    Some(Project { workflows, single, owner, stakeholders, defaults: defaults(&file, problems) })
 }
 
 fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {

@@ -21,11 +21,11 @@ pub(super) use people::notified;
 
 use super::{
     condition::Conditions,
-    project::{Declared, Project},
+    project::{Declared, Project, ProjectDefaults},
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{PlanProblems, path::At},
+    plan::{PlanProblems, path::At, rules::environment},
     shown, workflows,
 };
 
@@ -100,6 +100,17 @@ fn makes(role: &RoleId, roster: Option<Roster<'_>>) -> bool {
 /// Whether agents of the role are there without an org chart.
 fn is_built_in(id: &RoleId) -> bool {
     role::AGENTS.contains(&id.as_str())
+}
+
+/// What plans leave out is held against the rules of plans.
+pub(super) fn defaults(declared: &ProjectDefaults, found: &mut Findings) {
+    let at = At::ROOT;
+    if let Some(spec) = &declared.environment {
+        environment(at.key("environment"), spec, &mut found.errors);
+    }
+    if let Some(suite) = &declared.suite {
+        found.errors.command(at.key("suite"), "`suite`", suite);
+    }
 }
 
 /// Workflows of one file have names of their own.

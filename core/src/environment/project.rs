@@ -1,7 +1,8 @@
 //! How a repository is set up and tested, by its files: a guess for those who write plans, never for those who fly them.
 //!
-//! Each kind of project is a row in [`kinds`]. A repository may be of several kinds.
+//! Each kind of project is a row in [`kinds`]. A repository may be of several kinds, and its projects may be in [`folders`] of it.
 
+mod folders;
 mod kinds;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,22 @@ const CUSTOMARY: [&str; 14] = [
     "tests",
     "__tests__",
 ];
+/// The files of a project's folder whose texts say something.
+const READ: [&str; 13] = [
+    ".cargo/config.toml",
+    "Cargo.lock",
+    "Gemfile.lock",
+    "dev-requirements.txt",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "package.json",
+    "pyproject.toml",
+    "requirements-dev.txt",
+    "requirements-test.txt",
+    "requirements.txt",
+    "setup.cfg",
+    "tox.ini",
+];
 /// How sources end that make a folder of the root one with sources.
 const SOURCES: [&str; 6] = [".go", "__init__.py", ".rs", ".java", ".c", ".cpp"];
 
@@ -40,12 +57,14 @@ pub struct Project {
     /// Its dependencies; [none](EnvironmentSpec::is_none) where no lock file names any.
     pub environment: EnvironmentSpec,
     /// The files that its dependencies follow from, for people.
-    pub locks: Vec<&'static str>,
+    pub locks: Vec<String>,
+    /// Lock files in folders that are not set up, because the root is a project of its own.
+    pub aside: Vec<String>,
     /// Globs of its sources and tests.
     pub scope: Vec<String>,
 }
 
-/// One kind of project in a repository.
+/// One kind of project in a folder.
 #[derive(Debug, Clone, Default)]
 struct Found {
     kind: &'static str,
@@ -58,20 +77,64 @@ struct Found {
     suite: Option<String>,
 }
 
-/// The files of a repository.
+/// One kind of project, and the folder that it is in: empty for the root.
+struct Placed<'a> {
+    folder: &'a str,
+    found: Found,
+}
+
+impl Placed<'_> {
+    /// A path or glob of the folder.
+    fn path(&self, path: &str) -> String {
+        if self.folder.is_empty() { path.to_owned() } else { format!("{}/{path}", self.folder) }
+    }
+
+    /// A command as it is run from the root.
+    fn command(&self, command: &str) -> String {
+        let several = command.contains("&&") || command.contains("||");
+        match self.folder {
+            "" => command.to_owned(),
+            folder if several => format!("cd {folder} && ({command})"),
+            folder => format!("cd {folder} && {command}"),
+        }
+    }
+
+    fn kind(&self) -> String {
+        let Self { folder, found } = self;
+        if folder.is_empty() { found.kind.to_owned() } else { format!("{} in {folder}", found.kind) }
+    }
+}
+
+/// The files of a folder of a repository.
 struct Files<'a> {
     paths: &'a BTreeSet<&'a str>,
     read: &'a dyn Fn(&str) -> Option<String>,
+    /// The folder's path and a slash; empty for the root.
+    below: String,
 }
 
-impl Files<'_> {
-    fn has(&self, path: &str) -> bool {
-        self.paths.contains(path)
+impl<'a> Files<'a> {
+    fn of(paths: &'a BTreeSet<&'a str>, read: &'a dyn Fn(&str) -> Option<String>, folder: &str) -> Self {
+        let below = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        Self { paths, read, below }
     }
 
-    /// Whether a file of the root is there and has this in it.
+    /// The paths in the folder, from there.
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().filter_map(|path| path.strip_prefix(self.below.as_str()))
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.paths.contains(format!("{}{path}", self.below).as_str())
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.has(path).then(|| (self.read)(&format!("{}{path}", self.below))).flatten()
+    }
+
+    /// Whether a file of the folder is there and has this in it.
     fn says(&self, path: &str, words: &str) -> bool {
-        self.has(path) && (self.read)(path).is_some_and(|text| text.contains(words))
+        self.text(path).is_some_and(|text| text.contains(words))
     }
 
     fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
@@ -80,56 +143,89 @@ impl Files<'_> {
 }
 
 impl Project {
-    /// The files of the root whose texts say something.
-    pub const READ: [&str; 12] = [
-        ".cargo/config.toml",
-        "Cargo.lock",
-        "dev-requirements.txt",
-        "npm-shrinkwrap.json",
-        "package-lock.json",
-        "package.json",
-        "pyproject.toml",
-        "requirements-dev.txt",
-        "requirements-test.txt",
-        "requirements.txt",
-        "setup.cfg",
-        "tox.ini",
-    ];
+    /// The files among these whose texts say something.
+    #[must_use]
+    pub fn read<'p>(paths: &BTreeSet<&'p str>) -> Vec<&'p str> {
+        let mut folders = folders::of_projects(paths);
+        folders.push("");
+        let below = |folder: &str, path: &str| {
+            let rest = if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') };
+            rest.filter(|rest| READ.contains(rest)).map(drop)
+        };
+        let is_read = |path: &&str| folders.iter().any(|folder| below(folder, path).is_some());
+        paths.iter().copied().filter(is_read).collect()
+    }
 
-    /// What these paths say, of which `read` gives texts.
+    /// What these paths say, of which `read` gives texts. Where the root is no project, the folders that are projects are set up and
+    /// tested one after another; where it is one, it may or may not set up those folders, so nothing is guessed of them.
     #[must_use]
     pub fn of(paths: &BTreeSet<&str>, read: &dyn Fn(&str) -> Option<String>) -> Self {
-        let found = kinds::all(&Files { paths, read });
+        let in_folder = |folder| {
+            let found = kinds::all(&Files::of(paths, read, folder)).into_iter();
+            found.map(move |found| Placed { folder, found })
+        };
+        let mut found: Vec<Placed<'_>> = in_folder("").collect();
+        let mut aside = Vec::new();
+        let nested = folders::of_projects(paths).into_iter().flat_map(in_folder);
+        if found.is_empty() {
+            found.extend(nested.filter(|placed| placed.found.kind != kinds::CMAKE));
+        } else {
+            let own = |placed: &Placed<'_>| placed.found.lock.filter(|_| placed.found.setup.is_some());
+            let covered = |lock: &str| found.iter().any(|root| root.found.covers(lock));
+            aside.extend(nested.filter_map(|placed| {
+                let lock = own(&placed).filter(|lock| !covered(lock))?;
+                Some(placed.path(lock))
+            }));
+        }
+        Self { aside, scope: scope(paths), ..Self::joined(&found) }
+    }
+
+    /// All of them together.
+    fn joined(found: &[Placed<'_>]) -> Self {
+        let set_up = || found.iter().filter(|placed| placed.found.setup.is_some());
         let texts = |of: fn(&Found) -> &'static [&'static str]| {
             let mut texts: Vec<String> = Vec::new();
-            for text in found.iter().filter(|found| found.setup.is_some()).flat_map(of) {
-                if !texts.iter().any(|known| known == text) {
-                    texts.push((*text).to_owned());
+            for placed in set_up() {
+                for text in of(&placed.found).iter().map(|text| placed.path(text)) {
+                    if !texts.contains(&text) {
+                        texts.push(text);
+                    }
                 }
             }
             texts
         };
-        let setups: Vec<&str> = found.iter().filter_map(|found| found.setup.as_deref()).collect();
-        let env = found.iter().filter(|found| found.setup.is_some()).flat_map(|found| found.env);
-        let environment = EnvironmentSpec {
-            setup: match setups.as_slice() {
-                [] => None,
-                [one] => Some((*one).to_owned()),
-                several => Some(several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" && ")),
-            },
-            inputs: texts(|found| found.inputs),
-            names: texts(|found| found.names),
-            path: texts(|found| found.path),
-            env: env.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        let commands = |of: fn(&Found) -> Option<&String>| -> Vec<String> {
+            found.iter().filter_map(|placed| of(&placed.found).map(|command| placed.command(command))).collect()
         };
-        let joined = |texts: Vec<&str>, by: &str| Some(texts.join(by)).filter(|joined| !joined.is_empty());
+        let (setups, suites) = (commands(|found| found.setup.as_ref()), commands(|found| found.suite.as_ref()));
+        let goes_elsewhere = found.iter().any(|placed| !placed.folder.is_empty());
+        let kinds: Vec<String> = found.iter().map(Placed::kind).collect();
         Self {
-            kind: joined(found.iter().map(|found| found.kind).collect(), " and "),
-            suite: joined(found.iter().filter_map(|found| found.suite.as_deref()).collect(), " && "),
-            environment,
-            locks: found.iter().filter(|found| found.setup.is_some()).filter_map(|found| found.lock).collect(),
-            scope: scope(paths),
+            kind: (!kinds.is_empty()).then(|| kinds.join(" and ")),
+            suite: one_after_another(suites, goes_elsewhere),
+            environment: EnvironmentSpec {
+                setup: one_after_another(setups, true),
+                inputs: texts(|found| found.inputs),
+                names: texts(|found| found.names),
+                path: texts(|found| found.path),
+                env: set_up()
+                    .flat_map(|placed| placed.found.env)
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .collect(),
+            },
+            locks: set_up().filter_map(|placed| placed.found.lock.map(|lock| placed.path(lock))).collect(),
+            ..Self::default()
         }
+    }
+}
+
+/// Commands as one; `apart`: each in a shell of its own, because it may go to another folder.
+fn one_after_another(commands: Vec<String>, apart: bool) -> Option<String> {
+    match commands.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several if apart => Some(several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" && ")),
+        several => Some(several.join(" && ")),
     }
 }
 
@@ -163,6 +259,8 @@ pub fn missing_program(printed: &str) -> Option<String> {
         "pnpm" => "npm install --global pnpm, or corepack enable",
         "yarn" => "npm install --global yarn, or corepack enable",
         "bun" => "npm install --global bun",
+        "poetry" => "pip install poetry (https://python-poetry.org)",
+        "bundle" | "ruby" => "install Ruby with Bundler (https://bundler.io)",
         "uv" => "pip install uv (https://docs.astral.sh/uv)",
         "go" => "install Go (https://go.dev/dl)",
         "cargo" => "install Rust (https://rustup.rs)",

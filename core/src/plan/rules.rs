@@ -109,7 +109,7 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
     }
 }
 
-fn environment(at: At<'_>, spec: &EnvironmentSpec, found: &mut PlanProblems) {
+pub(crate) fn environment(at: At<'_>, spec: &EnvironmentSpec, found: &mut PlanProblems) {
     if let Some(setup) = &spec.setup {
         found.command(at.key("setup"), "`setup`", setup);
         if spec.inputs.is_empty() {

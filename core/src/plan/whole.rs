@@ -80,7 +80,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
 }
 
 /// Reads `environment`: `none`, or what its dependencies are set up from.
-fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Option<EnvironmentSpec> {
+pub(crate) fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Option<EnvironmentSpec> {
     let node = fields.get("environment", problems)?;
     if !matches!(node.value, Value::Map(_)) {
         let said = word(node, "`environment`", problems)?;

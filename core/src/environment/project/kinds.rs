@@ -1,10 +1,23 @@
 //! The kinds of projects that are known: by which files, how their dependencies are set up, and how they are tested.
 
+use serde_json::Value;
+
 use super::{Files, Found};
+
+/// Whose folders are no projects by themselves: a part of a program may have such a file.
+pub(super) const CMAKE: &str = "a CMake project";
+
+impl Found {
+    /// Whether it sets up what a lock file of this name in a folder below says: modules of Maven and Gradle are parts of the whole.
+    pub(super) fn covers(&self, lock: &str) -> bool {
+        let is_whole = lock == "pom.xml" || lock.starts_with("build.gradle");
+        (is_whole && self.lock == Some(lock)) || (lock == "go.sum" && self.lock == Some("go.work"))
+    }
+}
 
 /// What a repository is.
 pub(super) fn all(files: &Files<'_>) -> Vec<Found> {
-    let rows: [fn(&Files<'_>) -> Option<Found>; 7] = [rust, go, javascript, python, maven, gradle, cmake];
+    let rows: [fn(&Files<'_>) -> Option<Found>; 8] = [rust, go, javascript, python, ruby, maven, gradle, cmake];
     rows.into_iter().filter_map(|row| row(files)).collect()
 }
 
@@ -32,13 +45,16 @@ fn rust(files: &Files<'_>) -> Option<Found> {
 
 fn go(files: &Files<'_>) -> Option<Found> {
     let module = files.first(&["go.mod", "go.work"])?;
-    let needs = files.has("go.sum") || module == "go.work";
+    let is_workspace = files.has("go.work");
+    let needs = files.has("go.sum") || is_workspace;
+    // Without a module in the root, its own patterns match none.
+    let each = "go list -m -f '{{.Dir}}/...' | xargs go test";
     Some(Found {
         kind: "a Go module",
-        lock: Some("go.sum"),
+        lock: Some(if is_workspace { "go.work" } else { "go.sum" }),
         setup: (needs && !files.has("vendor/modules.txt")).then(|| "go mod download".to_owned()),
         inputs: &["**/go.mod", "**/go.sum", "go.work", "go.work.sum"],
-        suite: Some("go test ./...".to_owned()),
+        suite: Some(if module == "go.mod" { "go test ./..." } else { each }.to_owned()),
         ..Found::default()
     })
 }
@@ -46,12 +62,12 @@ fn go(files: &Files<'_>) -> Option<Found> {
 /// npm, pnpm, yarn and bun. Scripts of the project itself, such as `prepare`, want its sources, which a setup does not see.
 fn javascript(files: &Files<'_>) -> Option<Found> {
     const PACKAGE: &str = "package.json";
-    let runs = ["\"preinstall\"", "\"install\"", "\"postinstall\"", "\"prepare\""];
-    let has_scripts = runs.iter().any(|script| files.says(PACKAGE, script));
-    let tested = files.says(PACKAGE, "\"test\"");
-    if !files.has(PACKAGE) {
-        return None;
-    }
+    let package: Value = serde_json::from_str(&files.text(PACKAGE)?).ok()?;
+    let script = |name: &str| package["scripts"][name].as_str();
+    let has_scripts =
+        ["preinstall", "install", "postinstall", "prepare"].into_iter().any(|name| script(name).is_some());
+    // `npm init` writes one that fails.
+    let tested = script("test").is_some_and(|test| !test.contains("no test specified"));
     let common = Found { path: &["node_modules/.bin"], env: &[("CI", "true")], ..Found::default() };
     let with = |plain: &str, without: &str| Some(if has_scripts { without } else { plain }.to_owned());
     let found = if files.has("pnpm-lock.yaml") {
@@ -74,7 +90,7 @@ fn javascript(files: &Files<'_>) -> Option<Found> {
             ..common
         }
     } else if files.has("yarn.lock") {
-        let is_modern = files.has(".yarnrc.yml");
+        let is_modern = files.has(".yarnrc.yml") || files.says("yarn.lock", "__metadata:");
         Found {
             kind: "a yarn package",
             lock: Some("yarn.lock"),
@@ -135,9 +151,21 @@ fn python(files: &Files<'_>) -> Option<Found> {
         });
     }
     let suite = Some(format!("python3 {runner}"));
+    if files.has("poetry.lock") {
+        return Some(Found {
+            kind: "a Python project with Poetry",
+            lock: Some("poetry.lock"),
+            setup: Some("poetry install --no-interaction || poetry install --no-interaction --no-root".to_owned()),
+            inputs: &["pyproject.toml", "poetry.lock", "poetry.toml", ".python-version"],
+            names: &["src/*/__init__.py", "*/__init__.py", "README*", "LICENSE*"],
+            path: &[".venv/bin"],
+            env: &[("POETRY_VIRTUALENVS_IN_PROJECT", "true")],
+            suite,
+        });
+    }
     let kind = if uses_pytest { "Python with pytest" } else { "Python with unittest" };
     let names_packages = |name: &&&str| {
-        let text = (files.read)(name).filter(|_| files.has(name)).unwrap_or_default();
+        let text = files.text(name).unwrap_or_default();
         text.lines().map(str::trim).any(|line| line.starts_with(|c: char| c.is_ascii_alphanumeric()))
     };
     let lists: Vec<&str> =
@@ -158,11 +186,34 @@ fn python(files: &Files<'_>) -> Option<Found> {
             ..Found::default()
         });
     }
-    let is_test_module = |path: &&str| !path.contains('/') && path.starts_with("test") && path.ends_with(".py");
+    let is_test_module = |path: &str| !path.contains('/') && path.starts_with("test") && path.ends_with(".py");
     let is_python = uses_pytest
         || files.first(&["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"]).is_some()
-        || files.paths.iter().any(is_test_module);
+        || files.all().any(is_test_module);
     is_python.then(|| Found { kind, suite, ..Found::default() })
+}
+
+/// Bundler, into a folder of the tree. Of its runners RSpec and Rake's default task are known.
+fn ruby(files: &Files<'_>) -> Option<Found> {
+    if !files.has("Gemfile.lock") {
+        return None;
+    }
+    let names = |gem: &str| files.says("Gemfile.lock", &format!("    {gem} ("));
+    let suite = if names("rspec") && (files.has(".rspec") || files.all().any(|path| path.starts_with("spec/"))) {
+        Some("bundle exec rspec".to_owned())
+    } else {
+        (files.has("Rakefile") && names("rake")).then(|| "bundle exec rake test".to_owned())
+    };
+    Some(Found {
+        kind: "a Ruby project with Bundler",
+        lock: Some("Gemfile.lock"),
+        setup: Some("bundle install".to_owned()),
+        inputs: &["Gemfile", "Gemfile.lock", "*.gemspec", ".ruby-version", ".bundle/config"],
+        names: &["lib/**/version.rb"],
+        env: &[("BUNDLE_PATH", "vendor/bundle"), ("BUNDLE_FROZEN", "true")],
+        suite,
+        ..Found::default()
+    })
 }
 
 /// Surefire fetches the provider of a project's tests only once there is one: so one is made, in a copy that goes with the setup.
@@ -200,9 +251,5 @@ fn gradle(files: &Files<'_>) -> Option<Found> {
 
 fn cmake(files: &Files<'_>) -> Option<Found> {
     let build = "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure";
-    files.has("CMakeLists.txt").then(|| Found {
-        kind: "a CMake project",
-        suite: Some(build.to_owned()),
-        ..Found::default()
-    })
+    files.has("CMakeLists.txt").then(|| Found { kind: CMAKE, suite: Some(build.to_owned()), ..Found::default() })
 }

@@ -29,6 +29,27 @@ fn projects_are_set_up_and_tested_as_their_files_say() {
         ),
         (vec![("package.json", tested), ("package-lock.json", "{}")], None, Some("npm test")),
         (vec![("package.json", "{}")], None, None),
+        (vec![("package.json", "{\"keywords\": [\"test\"]}")], None, None),
+        (
+            vec![("package.json", "{\"scripts\": {\"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"}}")],
+            None,
+            None,
+        ),
+        (
+            vec![("package.json", tested), ("yarn.lock", "__metadata:\n  version: 8\n")],
+            Some("yarn install --immutable"),
+            Some("yarn test"),
+        ),
+        (
+            vec![("pyproject.toml", "[tool.poetry]\npytest"), ("poetry.lock", "")],
+            Some("poetry install --no-interaction || poetry install --no-interaction --no-root"),
+            Some("python3 -m pytest -q"),
+        ),
+        (
+            vec![("Gemfile.lock", "    rspec (3.13.0)\n"), ("Gemfile", ""), ("spec/a_spec.rb", "")],
+            Some("bundle install"),
+            Some("bundle exec rspec"),
+        ),
         (
             vec![("package.json", tested), ("pnpm-lock.yaml", "")],
             Some("pnpm install --frozen-lockfile"),
@@ -87,7 +108,7 @@ fn a_repository_of_several_kinds_has_all_of_their_dependencies() {
     let found = project(&[
         ("pyproject.toml", "pytest"),
         ("uv.lock", ""),
-        ("package.json", "{\"test\": 1}"),
+        ("package.json", "{\"scripts\": {\"test\": \"vitest run\"}}"),
         ("pnpm-lock.yaml", ""),
     ]);
     assert_eq!(found.kind.as_deref(), Some("a pnpm package and a Python project with uv"));
@@ -99,6 +120,48 @@ fn a_repository_of_several_kinds_has_all_of_their_dependencies() {
     assert_eq!(spec.path, ["node_modules/.bin", ".venv/bin"]);
     assert_eq!((spec.env["CI"].as_str(), spec.env["UV_NO_SYNC"].as_str()), ("true", "1"));
     assert_eq!(found.suite.as_deref(), Some("pnpm test && uv run pytest -q"));
+}
+
+#[test]
+fn projects_in_folders_are_set_up_and_tested_there_unless_the_root_is_one() {
+    let npm = "{\"packages\": {\"node_modules/a\": {}}}";
+    let tested = "{\"scripts\": {\"test\": \"jest\"}}";
+    let folders = [
+        ("frontend/package.json", tested),
+        ("frontend/package-lock.json", npm),
+        ("backend/go.mod", ""),
+        ("backend/go.sum", "x"),
+        ("docs/requirements.txt", "sphinx"),
+    ];
+    let found = project(&folders);
+    assert_eq!(found.kind.as_deref(), Some("a Go module in backend and an npm package in frontend"));
+    assert_eq!(found.locks, ["backend/go.sum", "frontend/package-lock.json"]);
+    let environment = found.environment;
+    assert_eq!(
+        environment.setup.as_deref(),
+        Some("(cd backend && go mod download) && (cd frontend && npm ci --no-audit --no-fund)")
+    );
+    assert!(environment.inputs.contains(&"frontend/**/package.json".to_owned()), "{:?}", environment.inputs);
+    assert_eq!(environment.path, ["frontend/node_modules/.bin"]);
+    assert_eq!(found.suite.as_deref(), Some("(cd backend && go test ./...) && (cd frontend && npm test)"));
+    let uv = project(&[("api/uv.lock", ""), ("api/pyproject.toml", "pytest")]);
+    let setup = "cd api && (uv sync --frozen || uv sync --frozen --no-install-workspace)";
+    assert_eq!(
+        (uv.environment.setup.as_deref(), uv.suite.as_deref()),
+        (Some(setup), Some("cd api && uv run pytest -q"))
+    );
+    let with_root = project(&[folders.as_slice(), &[("Cargo.toml", ""), ("src/lib.rs", "")]].concat());
+    assert_eq!((with_root.suite.as_deref(), with_root.environment.setup), (Some("cargo test"), None));
+    assert_eq!(with_root.aside, ["backend/go.sum", "frontend/package-lock.json"]);
+    let modules = project(&[("pom.xml", ""), ("core/pom.xml", "")]);
+    assert!(modules.aside.is_empty(), "they are parts of the whole");
+}
+
+#[test]
+fn the_texts_that_are_read_are_those_of_projects() {
+    let paths =
+        ["a.txt", "package.json", "web/package.json", "web/src/package.json", "docs/package.json", "web/go.mod"];
+    assert_eq!(Project::read(&paths.into()), ["package.json", "web/package.json"]);
 }
 
 #[test]
