@@ -14,6 +14,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::Sandbox;
+use holdpoint_workspace::{UserRepo, WorkspaceError};
 
 use crate::{
     args::{TaskFlags, Work},
@@ -21,37 +22,66 @@ use crate::{
     bounded, branch, declared,
     failure::{Failure, chain},
     flight_id, ground, output, places, program,
+    project::Defaults,
     ready::{Planned, Ready},
     skills::Skills,
     state::StateDir,
 };
 
+/// The role of the one gate of work without a workflow.
+const DEFAULT_ROLE: &str = "default";
 /// How many criteria are warned of one by one.
 const WARNINGS_MAX: usize = 10;
 
-/// Reads what is to be flown: a plan file, or flags in place of one.
-pub(crate) async fn read_work(work: Work<'_>, repo: &Path) -> Result<Planned, Failure> {
+/// Reads what is to be flown: a plan file, or flags in place of one. `config`: the programs of the fleet, where they are known.
+pub(crate) async fn read_work(work: Work<'_>, repo: &Path, config: Option<&Config>) -> Result<Planned, Failure> {
     match work {
         Work::Plan(path) => read_plan(path, repo).await,
-        Work::Task(task) => read_task(task, repo).await,
+        Work::Task(task) => read_task(task, repo, config).await,
     }
 }
 
-/// Work without a plan file. It goes by the workflow that is named, by the first one that the project declares, or by the
-/// built-in one with a single gate.
-async fn read_task(flags: &TaskFlags, repo: &Path) -> Result<Planned, Failure> {
-    let workflow = match &flags.workflow {
-        Some(named) => named.clone(),
-        None => declared::first(repo).await?.unwrap_or_else(|| workflows::ONE_GATE.to_owned()),
+/// Work without a plan file. It goes by the workflow that is named, by the first one that the project declares, where there is a
+/// builder by `fly`, or by the built-in one with a single gate. One that verifies has all tests of the project run.
+async fn read_task(flags: &TaskFlags, repo: &Path, config: Option<&Config>) -> Result<Planned, Failure> {
+    let named = match &flags.workflow {
+        Some(named) => Some(named.clone()),
+        None => declared::first(repo).await?,
     };
-    let title = flags.task.clone().unwrap_or_default();
-    let (goal, checks, tags) = (flags.goal.clone(), flags.checks.clone(), flags.tags.clone());
-    let task = PlanTask { title, goal, workflow, checks, tags };
-    let hint = "a workflow that verifies needs --check CMD; --workflow NAME chooses another one; what else there is to say \
-                goes into a plan file";
+    let workflow = named.unwrap_or_else(|| if builds(config) { "fly" } else { workflows::ONE_GATE }.to_owned());
+    let task = PlanTask {
+        title: flags.task.clone().unwrap_or_default(),
+        goal: flags.goal.clone(),
+        checks: flags.checks.clone(),
+        suite: if workflow == "fly" { suite(repo).await? } else { None },
+        changed_tests: flags.changed_tests.clone(),
+        tags: flags.tags.clone(),
+        workflow,
+    };
+    let hint = "a workflow that verifies needs a command that shows the work: --check CMD, or `suite: CMD` in the project.yaml of the \
+                commit; --workflow NAME chooses another one; what else there is to say goes into a plan file";
     let refused = |why: String| Failure::usage("task", format!("the work cannot be flown: {why}"), hint);
     let plan = plan::of_task(&task).ok_or_else(|| refused("its texts cannot stand in a plan".to_owned()))?;
     planned(plan, repo).await?.map_err(|found| refused(found.in_a_line(WARNINGS_MAX)))
+}
+
+/// Whether the fleet builds, and has nobody for the single gate of other work.
+fn builds(config: Option<&Config>) -> bool {
+    let has = |role| config.and_then(|config| config.agents.program(&role::id(role))?.command.as_ref()).is_some();
+    has(role::BUILDER) && !has(DEFAULT_ROLE)
+}
+
+/// The command that runs all tests of a repository.
+async fn suite(repo: &Path) -> Result<Option<String>, Failure> {
+    let repo = match UserRepo::open(repo).await {
+        Err(WorkspaceError::NotARepository { .. }) => return Ok(None),
+        opened => opened?,
+    };
+    let suite = Defaults::of(&repo, &repo.resolve("HEAD").await?).await?.suite;
+    if let Some(suite) = &suite {
+        output::err(&format!("note: its tests are run with {suite}; `suite` in project.yaml says otherwise"));
+    }
+    Ok(suite)
 }
 
 /// A plan that no file says, with the workflows that it names; in its place what is wrong with it.

@@ -63,10 +63,9 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
         refuse_own_fleet(&args.commands)?;
     }
     let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
-    let plan = preflight::read_work(work, &args.place.repo).await?;
     let (ready, mut warnings) = match remote {
-        Some(remote) => elsewhere(&args, plan, &remote).await?,
-        None => here(&args, plan).await?,
+        Some(remote) => elsewhere(&args, preflight::read_work(work, &args.place.repo, None).await?, &remote).await?,
+        None => here(&args, work).await?,
     };
     let tree = BaseTree::of(&ready).await?;
     let found = Skills::of(&tree).await;
@@ -118,9 +117,10 @@ fn in_a_line(PatternMatches { list, waypoint, pattern, paths, examples }: &Patte
 }
 
 /// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
-async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
+async fn here(args: &CheckArgs, work: Work<'_>) -> Result<(Ready, Vec<String>), Failure> {
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     args.commands.for_all(&mut config);
+    let plan = preflight::read_work(work, &args.place.repo, Some(&config)).await?;
     preflight::alone(&mut config, &plan.plan, args.commands.builders);
     let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
     let Cleared { ready, mut config, state, .. } =

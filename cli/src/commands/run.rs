@@ -205,7 +205,7 @@ pub(super) fn stays(json: bool) -> bool {
 
 /// A new flight on a fleet elsewhere.
 async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Result<Flown, Failure> {
-    let plan = preflight::read_work(work, &args.place.repo).await?;
+    let plan = preflight::read_work(work, &args.place.repo, None).await?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));

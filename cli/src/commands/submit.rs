@@ -20,7 +20,7 @@ use crate::{
 /// Begins a flight and prints its id.
 pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
-    let plan = preflight::read_work(work, &args.place.repo).await?;
+    let plan = preflight::read_work(work, &args.place.repo, None).await?;
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let is_local = Remote::named(&args.place)?.is_none();
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;

@@ -9,6 +9,8 @@ use super::glance;
 const NAME_LEN_MAX: usize = 40;
 /// The name where a title has nothing to make one of.
 const NAME_DEFAULT: &str = "task";
+/// How long all tests of a project may take.
+const SUITE_TIMEOUT: &str = "20m";
 
 /// What was said of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +23,10 @@ pub struct PlanTask {
     pub workflow: String,
     /// Commands that succeed when it is done.
     pub checks: Vec<String>,
+    /// The command that runs all tests of the project, which have to stay green; `None`: nothing more is tried.
+    pub suite: Option<String>,
+    /// Globs of tests, snapshots and golden files that exist and may change.
+    pub changed_tests: Vec<String>,
     /// Free words.
     pub tags: Vec<String>,
 }
@@ -28,12 +34,14 @@ pub struct PlanTask {
 /// The plan of it, held against no rule. `None`: the texts cannot be in a plan.
 #[must_use]
 pub fn of_task(task: &PlanTask) -> Option<Plan> {
-    let PlanTask { title, goal, workflow, checks, tags } = task;
+    let PlanTask { title, goal, workflow, checks, suite, changed_tests, tags } = task;
     let name = name(title);
-    let criteria: Vec<_> =
-        (1..).zip(checks).map(|(n, check)| json!({"id": format!("check-{n}"), "check": check})).collect();
-    let waypoint =
-        json!({"id": name, "title": title, "goal": goal.as_ref().unwrap_or(title), "tags": tags, "criteria": criteria});
+    let checks = (1..).zip(checks).map(|(n, check)| json!({"id": format!("check-{n}"), "check": check}));
+    let suite = suite.iter().map(|suite| json!({"id": "suite", "check": suite, "timeout": SUITE_TIMEOUT}));
+    let waypoint = json!({
+        "id": name, "title": title, "goal": goal.as_ref().unwrap_or(title), "tags": tags,
+        "criteria": checks.chain(suite).collect::<Vec<_>>(), "changed_tests": changed_tests,
+    });
     let plan = json!({"plan": name, "workflow": workflow, "waypoints": [waypoint]});
     glance(&serde_json::to_vec(&plan).ok()?)
 }
@@ -80,6 +88,8 @@ mod tests {
         let said = PlanTask {
             goal: Some("Back off.\n\nTwice.".to_owned()),
             checks: vec!["cargo test".to_owned(), "true".to_owned()],
+            suite: Some("make test".to_owned()),
+            changed_tests: vec!["test/*.snap".to_owned()],
             tags: vec!["net".to_owned()],
             workflow: "fly".to_owned(),
             ..task("x")
@@ -93,7 +103,9 @@ mod tests {
         );
         let commands =
             waypoint.criteria.iter().map(|one| (one.id.as_str(), one.check.as_ref().unwrap().command.as_str()));
-        assert_eq!(commands.collect::<Vec<_>>(), [("check-1", "cargo test"), ("check-2", "true")]);
+        let expected = [("check-1", "cargo test"), ("check-2", "true"), ("suite", "make test")];
+        assert_eq!(commands.collect::<Vec<_>>(), expected);
+        assert_eq!(waypoint.changed_tests, ["test/*.snap"]);
     }
 
     #[test]
@@ -112,5 +124,8 @@ mod tests {
         assert!(!validate(&plan, BUILT_IN_WORKFLOWS).is_empty());
         let empty = of_task(&task(" ")).unwrap();
         assert!(!validate(&empty, BUILT_IN_WORKFLOWS).is_empty());
+        let suite = Some("npm test".to_owned());
+        let tested = of_task(&PlanTask { workflow: "fly".to_owned(), suite, ..task("x") }).unwrap();
+        assert!(validate(&tested, BUILT_IN_WORKFLOWS).is_empty());
     }
 }

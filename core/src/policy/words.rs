@@ -91,8 +91,8 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
     let mut reasons = criteria.iter().filter(|c| c.verdict != Verdict::Pass).filter_map(|c| c.reason);
     match reasons.next() {
         Some(Reason::TestsWeakened | Reason::FewerTests | Reason::MoreSkipped) => {
-            "tests of the base were changed or left out: name them in `changed_tests` if they should change, or say in the \
-             goal that they stay as they are"
+            "tests of the base were changed or left out: name them in `changed_tests` (`--changed-tests` of a \
+             task) if they should change, or say in the goal that they stay as they are"
         }
         Some(Reason::NoTests) => {
             "the check ran no test: correct the names or patterns in its command, or ask in the goal for the tests that it names"

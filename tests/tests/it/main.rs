@@ -50,6 +50,7 @@ mod stages;
 mod stalled;
 mod surroundings;
 mod taking;
+mod task_built;
 mod tasks;
 mod traces;
 mod twelve_checks;

@@ -47,9 +47,9 @@ const NOT_FOUND: u16 = 404;
 
 /// A new flight.
 pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure> {
-    let plan = preflight::read_work(work, &args.place.repo).await?;
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     args.commands.for_all(&mut config);
+    let plan = preflight::read_work(work, &args.place.repo, Some(&config)).await?;
     if preflight::needs_builder(&plan) {
         preflight::check_builder(&config)?;
     }

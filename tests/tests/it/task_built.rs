@@ -1,0 +1,51 @@
+//! Work without a plan that is built, and judged by all tests of the project.
+
+use holdpoint_tests::world::World;
+
+const CALC: &str = "def add(a, b):\n    return a + b\n";
+const TESTS: &str = "import unittest\nimport calc\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        \
+                     self.assertEqual(calc.add(2, 3), 5)\n";
+
+#[test]
+fn a_task_is_built_and_judged_by_all_tests_of_the_project() {
+    let world = World::new(&[("calc.py", CALC), ("test_calc.py", TESTS)]);
+    let written = world.holdpoint(&["init", "--json"]).expect(0).json();
+    assert!(written["declares"].as_str().is_some_and(|path| path.ends_with("project.yaml")), "{written}");
+    let builder = world.program(
+        "builder.sh",
+        "printf '\\n\\ndef twice(a):\\n    return 2 * a\\n' >> calc.py\n\
+         printf '\\n    def test_twice(self):\\n        self.assertEqual(calc.twice(4), 8)\\n' >> test_calc.py",
+    );
+    let run = world.holdpoint(&["run", "--task", "Add twice(a)", "--builder", &builder, "--json"]);
+    let waypoint = run.expect(0).waypoint("add-twice-a").clone();
+    assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &1.into()), "{run}");
+    assert!(!waypoint["commit"].is_null(), "it landed: {run}");
+    assert!(run.stderr.contains("its tests are run with python3 -m unittest"), "{run}");
+    // Without a builder, or with an agent for the one gate, nothing is built.
+    let reader =
+        world.holdpoint(&["check", "--task", "Read", "--agent", "default=true", "--builder", &builder, "--json"]);
+    assert_eq!(reader.expect(0).json()["criteria"], 0);
+}
+
+#[test]
+fn a_task_is_built_and_judged_as_the_project_file_says() {
+    let project = "environment: {setup: \"cp greeting.lock greeting.txt\", inputs: [greeting.lock], env: {WHO: you}}\n\
+                   suite: grep -q hello greeting.txt && test \"$WHO\" = you && python3 -m unittest\n";
+    let world = World::new(&[
+        ("calc.py", CALC),
+        ("test_calc.py", TESTS),
+        ("project.yaml", project),
+        ("greeting.lock", "hello\n"),
+        (".gitignore", "greeting.txt\n"),
+    ]);
+    let builder =
+        world.program("builder.sh", "test -f greeting.txt && test \"$WHO\" = you && echo '# more' >> calc.py");
+    let run = world.holdpoint(&["run", "--task", "Say more", "--builder", &builder, "--json"]);
+    assert_eq!(run.expect(0).waypoint("say-more")["status"], "complete", "{run}");
+    assert!(run.stderr.contains("(by project.yaml)"), "{run}");
+    world.plan("plan: p\nwaypoints: [{id: w, goal: g, criteria: [{id: c, check: test -f greeting.txt}]}]\n");
+    let checked = world.holdpoint(&["check", "../plan/plan.yaml", "--builder", &builder, "--json"]);
+    assert_eq!(checked.expect(0).json()["environment"]["env"]["WHO"], "you");
+    let left = world.holdpoint(&["init", "--out", "../plan/new.yaml", "--json"]);
+    assert!(left.expect(0).json()["declares"].is_null());
+}
