@@ -10,13 +10,14 @@ use std::{
 use holdpoint_sandbox::tidy_variables;
 
 use super::BackendTask;
+use crate::environment::CERTIFICATES;
 
 /// Where the variables come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {
     /// The program's home.
     pub home: &'a Path,
-    /// The harness's own environment: `PATH`, `LANG` and the names in `pass_env` are taken from it.
+    /// The harness's own environment: `PATH`, `LANG`, the machine's certificates and the names in `pass_env` are taken from it.
     pub own: &'a BTreeMap<String, String>,
     /// Variables that point at the toolchains in `PATH`.
     pub toolchains: &'a BTreeMap<String, PathBuf>,
@@ -47,6 +48,9 @@ pub fn environment(task: &BackendTask, sources: &Sources<'_>) -> BTreeMap<String
     if let Some(underlay) = &task.underlay {
         env.extend(underlay.variables(&task.clone, &own("PATH", PATH_DEFAULT)));
     }
+    // Agents add dependencies, over the same network as setups.
+    let certificates = CERTIFICATES.iter().filter_map(|name| sources.own.get_key_value(*name));
+    env.extend(certificates.map(|(name, path)| (name.clone(), path.clone())));
     let passed = sources.pass_env.iter().filter_map(|name| Some((name.clone(), sources.own.get(name)?.clone())));
     env.extend(passed);
     env.extend(sources.env.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -135,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_environment_is_exactly_the_contracts() {
-        let env = of(true, &[("PATH", "/bin"), ("SECRET", "x"), ("HOLDPOINT__NATS__CREDS", "y")], &[], &[]);
+        let own = [("PATH", "/bin"), ("SECRET", "x"), ("SSL_CERT_FILE", "/ca.pem"), ("HOLDPOINT__NATS__CREDS", "y")];
+        let env = of(true, &own, &[], &[]);
         let expected = map(&[
             ("HOLDPOINT_ATTEMPT", "2"),
             ("HOLDPOINT_DIFF_FILE", "/t/in/diff.patch"),
@@ -152,6 +157,7 @@ mod tests {
             ("PYTEST_ADDOPTS", "-o cache_dir='/t/scratch/pytest-cache'"),
             ("PYTHONDONTWRITEBYTECODE", "1"),
             ("RUSTUP_HOME", "/h/.rustup"),
+            ("SSL_CERT_FILE", "/ca.pem"),
             ("TMPDIR", "/t/scratch"),
         ]);
         assert_eq!(env, expected);
