@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: usize = 32 << 20;
 /// Names that are looked at in each folder.
 const NAMES_MAX: usize = 10_000;
 /// Folders below each other that are looked into.
-const DEPTH_MAX: usize = 3;
+const DEPTH_MAX: usize = 6;
 /// Folders in which nothing is a project's own.
 const PASSED_OVER: [&str; 5] = ["node_modules", "target", "build", "dist", "venv"];
 

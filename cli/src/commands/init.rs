@@ -213,7 +213,7 @@ mod tests {
                 "src/**",
             ),
             (vec![("pom.xml", ""), ("src/main/java/A.java", "")], Some("mvn -B test"), ""),
-            (vec![("calc.py", ""), ("test_calc.py", "")], Some("python3 -m unittest"), "*.py"),
+            (vec![("calc.py", ""), ("test_calc.py", "import unittest")], Some("python3 -m unittest"), "*.py"),
             (vec![("calc.py", "")], None, "*.py"),
             (vec![("README.md", "")], None, ""),
         ] {

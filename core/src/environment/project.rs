@@ -29,8 +29,9 @@ const CUSTOMARY: [&str; 14] = [
     "__tests__",
 ];
 /// The files of a project's folder whose texts say something.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     ".cargo/config.toml",
+    "CMakeLists.txt",
     "Cargo.lock",
     "Gemfile.lock",
     "dev-requirements.txt",
@@ -148,12 +149,17 @@ impl Project {
     pub fn read<'p>(paths: &BTreeSet<&'p str>) -> Vec<&'p str> {
         let mut folders = folders::of_projects(paths);
         folders.push("");
-        let below = |folder: &str, path: &str| {
-            let rest = if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') };
-            rest.filter(|rest| READ.contains(rest)).map(drop)
-        };
-        let is_read = |path: &&str| folders.iter().any(|folder| below(folder, path).is_some());
-        paths.iter().copied().filter(is_read).collect()
+        let mut read = Vec::new();
+        for folder in folders {
+            let below = |path: &'p str| {
+                if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') }
+            };
+            let inside: Vec<&'p str> = paths.iter().filter_map(|path| below(path)).collect();
+            let names = inside.iter().copied().filter(|path| READ.contains(path));
+            let names: Vec<&str> = names.chain(kinds::test_modules(inside.iter().copied())).collect();
+            read.extend(paths.iter().copied().filter(|path| below(path).is_some_and(|rest| names.contains(&rest))));
+        }
+        read
     }
 
     /// What these paths say, of which `read` gives texts. Where the root is no project, the folders that are projects are set up and

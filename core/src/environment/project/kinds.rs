@@ -131,12 +131,7 @@ fn javascript(files: &Files<'_>) -> Option<Found> {
 /// uv, or a virtual environment with pip. The project itself is installed as a link to its sources, which a build makes that wants
 /// their names.
 fn python(files: &Files<'_>) -> Option<Found> {
-    let says_pytest = |name: &str| files.says(name, "pytest");
-    let uses_pytest = files.first(&["pytest.ini", "conftest.py", "tests/conftest.py"]).is_some()
-        || ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
-            .iter()
-            .any(|n| says_pytest(n));
-    let runner = if uses_pytest { "-m pytest -q" } else { "-m unittest" };
+    let runner = python_runner(files);
     if files.has("uv.lock") {
         return Some(Found {
             kind: "a Python project with uv",
@@ -147,10 +142,14 @@ fn python(files: &Files<'_>) -> Option<Found> {
             path: &[".venv/bin"],
             // The checkout has the project's sources in place of those that were built.
             env: &[("UV_NO_SYNC", "1")],
-            suite: Some(if uses_pytest { "uv run pytest -q" } else { "uv run python -m unittest" }.to_owned()),
+            suite: runner.map(|runner| match runner.strip_prefix("-m pytest") {
+                Some(options) => format!("uv run pytest{options}"),
+                None => format!("uv run python {runner}"),
+            }),
         });
     }
-    let suite = Some(format!("python3 {runner}"));
+    let uses_pytest = runner.as_ref().is_some_and(|runner| runner.contains("pytest"));
+    let suite = runner.map(|runner| format!("python3 {runner}"));
     if files.has("poetry.lock") {
         return Some(Found {
             kind: "a Python project with Poetry",
@@ -186,11 +185,44 @@ fn python(files: &Files<'_>) -> Option<Found> {
             ..Found::default()
         });
     }
-    let is_test_module = |path: &str| !path.contains('/') && path.starts_with("test") && path.ends_with(".py");
-    let is_python = uses_pytest
-        || files.first(&["pyproject.toml", "setup.py", "setup.cfg", "tests/__init__.py"]).is_some()
-        || files.all().any(is_test_module);
-    is_python.then(|| Found { kind, suite, ..Found::default() })
+    suite.is_some().then(|| Found { kind, suite, ..Found::default() })
+}
+
+/// How many test modules are read.
+const TEST_MODULES_READ: usize = 4;
+
+/// The first of these paths that are test modules of Python, near the root.
+pub(super) fn test_modules<'p>(paths: impl Iterator<Item = &'p str>) -> impl Iterator<Item = &'p str> {
+    let is_module = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_test = name.starts_with("test") || name.ends_with("_test.py");
+        is_test && name.ends_with(".py") && path.split('/').count() <= 3
+    };
+    paths.filter(is_module).take(TEST_MODULES_READ)
+}
+
+/// The module that runs all tests, as an option of Python: where the configuration names pytest that one, else what test modules are
+/// written for.
+fn python_runner(files: &Files<'_>) -> Option<String> {
+    let configured = files.first(&["pytest.ini", "conftest.py", "tests/conftest.py"]).is_some()
+        || ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
+            .iter()
+            .any(|name| files.says(name, "pytest"));
+    let modules: Vec<(&str, String)> =
+        test_modules(files.all()).map(|path| (path, files.text(path).unwrap_or_default())).collect();
+    let of_pytest =
+        |text: &str| text.contains("import pytest") || text.lines().any(|line| line.starts_with("def test_"));
+    if configured || modules.iter().any(|(_, text)| of_pytest(text)) {
+        return Some("-m pytest -q".to_owned());
+    }
+    let (path, _) = modules.iter().find(|(_, text)| text.contains("unittest"))?;
+    // It looks into packages alone.
+    Some(match path.rsplit_once('/') {
+        Some((folder, _)) if !files.has(&format!("{folder}/__init__.py")) => {
+            format!("-m unittest discover -s {folder}")
+        }
+        _ => "-m unittest".to_owned(),
+    })
 }
 
 /// Bundler, into a folder of the tree. Of its runners RSpec and Rake's default task are known.
@@ -251,5 +283,10 @@ fn gradle(files: &Files<'_>) -> Option<Found> {
 
 fn cmake(files: &Files<'_>) -> Option<Found> {
     let build = "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure";
-    files.has("CMakeLists.txt").then(|| Found { kind: CMAKE, suite: Some(build.to_owned()), ..Found::default() })
+    let tested = ["enable_testing", "include(CTest)"].iter().any(|words| files.says("CMakeLists.txt", words));
+    files.has("CMakeLists.txt").then(|| Found {
+        kind: CMAKE,
+        suite: tested.then(|| build.to_owned()),
+        ..Found::default()
+    })
 }

@@ -73,13 +73,22 @@ fn projects_are_set_up_and_tested_as_their_files_say() {
             ),
             Some("python3 -m pytest -q"),
         ),
-        (vec![("requirements.txt", "# nothing\n"), ("test_a.py", "")], None, Some("python3 -m unittest")),
+        (
+            vec![("requirements.txt", "# nothing\n"), ("test_a.py", "import unittest")],
+            None,
+            Some("python3 -m unittest"),
+        ),
+        (vec![("tests/test_a.py", "import unittest")], None, Some("python3 -m unittest discover -s tests")),
+        (vec![("tests/test_a.py", "import unittest"), ("tests/__init__.py", "")], None, Some("python3 -m unittest")),
+        (vec![("tests/test_a.py", "from a import b\n\ndef test_b():\n    b()\n")], None, Some("python3 -m pytest -q")),
+        (vec![("pyproject.toml", "[tool.ruff]"), ("a.py", "")], None, None),
         (vec![("pyproject.toml", "[tool.pytest.ini_options]")], None, Some("python3 -m pytest -q")),
         (
-            vec![("CMakeLists.txt", "")],
+            vec![("CMakeLists.txt", "enable_testing()")],
             None,
             Some("cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"),
         ),
+        (vec![("CMakeLists.txt", "project(a)")], None, None),
         (vec![("README.md", "")], None, None),
     ] {
         let found = project(&files);
@@ -159,9 +168,8 @@ fn projects_in_folders_are_set_up_and_tested_there_unless_the_root_is_one() {
 
 #[test]
 fn the_texts_that_are_read_are_those_of_projects() {
-    let paths =
-        ["a.txt", "package.json", "web/package.json", "web/src/package.json", "docs/package.json", "web/go.mod"];
-    assert_eq!(Project::read(&paths.into()), ["package.json", "web/package.json"]);
+    let paths = ["a.txt", "package.json", "test_a.py", "web/package.json", "web/src/package.json", "docs/package.json"];
+    assert_eq!(Project::read(&paths.into()), ["web/package.json", "package.json", "test_a.py"]);
 }
 
 #[test]
