@@ -122,7 +122,8 @@ pub struct ShownTree {
     pub over: Option<Overlaid>,
 }
 
-/// Trees below one that takes all changes: it keeps what was changed, and they stay as they are.
+/// Trees below one that takes all changes: it keeps what was changed, and they stay as they are. What is run later with the same trees
+/// below finds the changes; no two programs may have them at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlaid {

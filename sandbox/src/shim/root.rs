@@ -106,11 +106,11 @@ fn place(grant: &Grant) -> std::io::Result<()> {
 }
 
 /// Shows trees of the old root at a path of the new one, with `changes` above them. Extended attributes are those of users, as
-/// the user namespace may set no others.
+/// the user namespace may set no others. No index is kept: the changes may be those of an earlier run.
 fn overlay(Overlaid { trees, work }: &Overlaid, changes: &Path, to: &Path) -> std::io::Result<()> {
     make_folder(to)?;
     let below: Vec<OsString> = trees.iter().map(|tree| escaped(&old(tree))).collect();
-    let mut options = OsString::from("userxattr,lowerdir=");
+    let mut options = OsString::from("userxattr,index=off,lowerdir=");
     options.push(below.join(OsStr::new(":")));
     options.push(",upperdir=");
     options.push(escaped(changes));

@@ -159,6 +159,17 @@ async fn changes_to_trees_that_show_through_are_kept_above_them_and_leave_no_tra
     assert_eq!((read("low/deps/a").as_str(), read("low/deps/b").as_str()), ("low", "low"));
     assert_eq!((read("up/deps/a").as_str(), read("up/new/n").as_str()), ("changed\n", "n\n"));
     assert!(at("up/mine").exists() && !at("up/both").exists(), "what was only read is not copied");
+    for n in 1..=9 {
+        let mut again = command.clone();
+        let said = format!("test \"$(cat deps/a)\" = changed && test ! -e deps/b && test \"$(ls new | wc -l)\" = {n}");
+        again.argv = lab.command(&format!("{said} && echo {n} > new/{n}")).argv;
+        let work = at(&format!("work{n}"));
+        std::fs::create_dir(&work).unwrap();
+        again.shown[0].over.as_mut().unwrap().work = work;
+        let outcome = lab.sandbox.run(&again, None).await.unwrap();
+        let printed = String::from_utf8_lossy(&outcome.stderr).into_owned();
+        assert_eq!(outcome.ended, holdpoint_sandbox::Ended::Exited(0), "{n}: changes are found again: {printed}");
+    }
     let plain = Lab::plain();
     assert!(!plain.sandbox.overlays_in(&plain.scratch()).await.unwrap(), "without namespaces there is none");
     assert!(plain.sandbox.run(&command, None).await.is_err());
