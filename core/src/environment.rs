@@ -17,6 +17,11 @@ pub use selection::{SeenAs, Selection};
 pub const WORK: &str = "/hold/work";
 /// Where setup and checks have their home, and agents, whose own home is another, what a setup left in it.
 pub const HOME: &str = "/hold/home";
+/// Where they have the build output of the tree.
+pub const BUILD: &str = "/hold/build";
+/// The variable that leads Go to its cache there, and where that is. Go finds entries by all that they were built from, so those of a
+/// setup fit any tree. Cargo goes by times, so its output is never shared.
+pub const BUILD_CACHE: (&str, &str) = ("GOCACHE", "go");
 /// Variables that lead programs to the caches in such a home, and where they are there.
 pub const CACHES: [(&str, &str); 7] = [
     ("CARGO_HOME", ".cargo"),

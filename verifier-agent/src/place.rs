@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::environment::{HOME, WORK};
+use holdpoint_core::environment::{BUILD, BUILD_CACHE, HOME, WORK};
 use holdpoint_harness::environment::{Layer, TreeMechanism, path_in};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_sandbox::{Network, Overlaid, Profile, RunLimits, ShownTree, tidy_variables, toolchain_paths};
@@ -20,9 +20,8 @@ use crate::settings::VerifierSettings;
 /// Bytes a check may print. A test suite of thousands of tests with names prints less than one; nextest shows what passed
 /// tests print as well.
 pub const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 20;
-/// Where programs find their folder for temporary files, and the tree's build output.
+/// Where programs find their folder for temporary files.
 const TMP: &str = "/hold/tmp";
-const BUILD: &str = "/hold/build";
 
 /// The folders of one tree in a turn: its files, and what is kept next to them for all its runs.
 #[derive(Debug, Clone)]
@@ -95,6 +94,7 @@ impl Stand {
         let seen = RunFolders { dir, home, tmp, build };
         let layers: Vec<PathBuf> =
             std::iter::once(place.tree.clone()).chain(place.layer.iter().map(Layer::work)).collect();
+        let builds: Vec<PathBuf> = place.layer.iter().map(Layer::build).collect();
         let homes: Vec<PathBuf> = place.layer.iter().filter(|_| !looks).map(Layer::home).collect();
         let layers = if looks { Vec::new() } else { layers };
         let mut work = Vec::new();
@@ -105,7 +105,7 @@ impl Stand {
                 Overlaid { trees, work: folder }
             })
         };
-        let overs = [over("tree.work", layers), over("home.work", homes), None, None];
+        let overs = [over("tree.work", layers), over("home.work", homes), None, over("build.work", builds)];
         let pairs = real.each().into_iter().zip(seen.each()).zip(overs);
         let shown = pairs.map(|((tree, at), over)| ShownTree { tree: tree.clone(), at: at.clone(), over }).collect();
         Self { real, seen, shown, work, looks, mechanism }
@@ -194,7 +194,7 @@ pub(crate) fn variables(
     let toolchains = toolchains.env.iter().filter(|(name, _)| *name != "CARGO_HOME");
     env.extend(toolchains.map(|(name, path)| (name.clone(), text(path))));
     env.extend(spec.env.clone());
-    for (name, folder) in [("CARGO_TARGET_DIR", "cargo"), ("GOCACHE", "go")] {
+    for (name, folder) in [("CARGO_TARGET_DIR", "cargo"), BUILD_CACHE] {
         env.insert(name.to_owned(), text(&seen.build.join(folder)));
     }
     env.insert("PATH".to_owned(), path_in(spec, &seen.dir, &settings.path));

@@ -302,6 +302,7 @@ impl<'a> Runs<'a> {
         };
         let (layer, not_set_up) = self.set_up(tree).await?;
         place.layer = layer;
+        self.begin_build(&place).await?;
         let ready = Ready { place, not_set_up: not_set_up.map(Box::new) };
         self.trees.insert(tree.oid.clone(), ready.clone());
         Ok(ready)

@@ -6,7 +6,7 @@ use holdpoint_protocol::{Digest, plan::EnvironmentSpec};
 use serde::Serialize;
 
 /// Counts up when the same inputs are set up, or kept, in another way.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A file that a setup sees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

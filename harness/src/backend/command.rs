@@ -278,7 +278,7 @@ impl CommandBackend {
             write.extend(sessions.map(Path::to_owned));
         }
         if task.looks { &mut read } else { &mut write }.push(task.clone.clone());
-        write.extend(task.underlay.as_ref().and_then(Underlay::write));
+        write.extend(task.underlay.iter().flat_map(Underlay::write));
         let profile = self.profile(read, write, task.looks, self.limits(task.wall, task.output_bytes));
         let mut command = Command::shell(&self.command_line(task).0, &task.clone, profile);
         command.shown = task.underlay.as_ref().map_or_else(

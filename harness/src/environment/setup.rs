@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::environment::{HOME, SeenAs, SeenFile, Selection, WORK, key};
+use holdpoint_core::environment::{BUILD, BUILD_CACHE, HOME, SeenAs, SeenFile, Selection, WORK, key};
 use holdpoint_protocol::{Digest, plan::EnvironmentSpec};
 use holdpoint_sandbox::{
     Command, Ended, Network, Profile, RunLimits, RunOutcome, Sandbox, ShownTree, tidy_variables, toolchain_paths,
@@ -214,7 +214,7 @@ impl Environments {
     }
 
     fn command(&self, spec: &EnvironmentSpec, mechanism: TreeMechanism, vacancy: &Vacancy, tmp: &Path) -> Command {
-        let (work, home) = (vacancy.work(), vacancy.home());
+        let real = [vacancy.work(), vacancy.home(), vacancy.build(), tmp.to_owned()];
         let toolchains = toolchain_paths(OsStr::new(&self.path), &self.home);
         let limits = RunLimits {
             wall: SETUP_WALL,
@@ -224,22 +224,21 @@ impl Environments {
         };
         let profile = Profile {
             read: toolchains.read.iter().chain(&self.read).cloned().collect(),
-            write: vec![work.clone(), home.clone(), tmp.to_owned()],
+            write: real.to_vec(),
             deny: toolchains.deny.iter().chain(&self.deny).cloned().collect(),
             network: Network::Host,
             limits,
         };
-        let mut command = Command::shell(spec.setup.as_deref().unwrap_or_default(), &work, profile);
-        let seen = match mechanism {
+        let mut command = Command::shell(spec.setup.as_deref().unwrap_or_default(), &real[0], profile);
+        let [work, home, build, tmp] = match mechanism {
             TreeMechanism::Overlay => {
-                let shown = [(&work, WORK), (&home, HOME), (&tmp.to_owned(), TMP)];
-                let shown = shown.map(|(tree, at)| ShownTree { tree: tree.clone(), at: at.into(), over: None });
-                command.shown = shown.into();
-                [WORK, HOME, TMP].map(PathBuf::from)
+                let places = [WORK, HOME, BUILD, TMP].map(PathBuf::from);
+                let shown = real.into_iter().zip(&places);
+                command.shown = shown.map(|(tree, at)| ShownTree { tree, at: at.clone(), over: None }).collect();
+                places
             }
-            TreeMechanism::Copy => [work, home, tmp.to_owned()],
+            TreeMechanism::Copy => real,
         };
-        let [work, home, tmp] = seen;
         let text = |path: &Path| path.display().to_string();
         let toolchain = toolchains.env.iter().filter(|(name, _)| *name != "CARGO_HOME");
         let mut env: BTreeMap<String, String> = self.variables.clone();
@@ -249,6 +248,7 @@ impl Environments {
         env.insert("PATH".to_owned(), path_in(spec, &work, &self.path));
         env.insert("HOME".to_owned(), text(&home));
         env.insert("TMPDIR".to_owned(), text(&tmp));
+        env.insert(BUILD_CACHE.0.to_owned(), text(&build.join(BUILD_CACHE.1)));
         env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
         command.env = env;
         command

@@ -3,6 +3,7 @@
 //! ```text
 //! <dir>/<key>/work    what the setup made in the tree
 //!            /home    its home, with all caches
+//!            /build   what it compiled
 //!            /made    how much that is; written last, its time says when the layer was used last
 //! <dir>/<key>.lock    held by its maker alone, or shared by all who use it
 //! <dir>/lock          held by who removes layers
@@ -19,6 +20,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use holdpoint_core::environment::BUILD_CACHE;
 use holdpoint_protocol::Digest;
 use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,10 @@ const LAYER_ENTRIES_MAX: u64 = 1_000_000;
 /// The pause between two looks at a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 const MADE: &str = "made";
+const FOLDERS: [&str; 3] = ["work", "home", "build"];
+/// How long after it was made a file of Go's cache counts as changed. Go removes files that are five days old and marks those that it
+/// uses after an hour: over a layer, the former loses them and the latter copies them.
+const CACHED: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// Where layers are.
 #[derive(Debug, Clone)]
@@ -89,6 +95,12 @@ impl Layer {
         self.dir.join("home")
     }
 
+    /// What the setup compiled.
+    #[must_use]
+    pub fn build(&self) -> PathBuf {
+        self.dir.join("build")
+    }
+
     /// The outermost paths of it that have no tracked file in them.
     ///
     /// # Errors
@@ -142,7 +154,7 @@ impl LayerStore {
                 Ok(()) if is_made(&dir) => {}
                 Ok(()) => {
                     self.removing(|| remove_tree(&dir))?;
-                    for folder in ["work", "home"] {
+                    for folder in FOLDERS {
                         fs::create_dir_all(dir.join(folder))?;
                     }
                     return Ok(LayerSlot::Vacant(Vacancy { dir, key: *key, lock }));
@@ -212,12 +224,17 @@ impl Vacancy {
         self.dir.join("home")
     }
 
+    pub(super) fn build(&self) -> PathBuf {
+        self.dir.join("build")
+    }
+
     /// What is there is the layer, if it may be one; the inner error says why not.
     pub(super) fn done(self) -> io::Result<Result<Layer, String>> {
-        let size = match measured(&[self.work(), self.home()])? {
+        let size = match measured(&FOLDERS.map(|folder| self.dir.join(folder)))? {
             Ok(size) => size,
             Err(why) => return Ok(Err(why)),
         };
+        keep_new(&self.build().join(BUILD_CACHE.1), SystemTime::now() + CACHED)?;
         let made = self.dir.join("making");
         fs::write(&made, serde_json::to_vec(&size)?)?;
         fs::rename(&made, self.dir.join(MADE))?;
@@ -226,6 +243,24 @@ impl Vacancy {
         self.lock.lock_shared()?;
         Ok(Ok(Layer { dir: self.dir, key: self.key, _lock: Arc::new(self.lock) }))
     }
+}
+
+/// Gives all files below a folder a time of change, if it is there.
+fn keep_new(root: &Path, time: SystemTime) -> io::Result<()> {
+    let mut folders: Vec<PathBuf> =
+        root.symlink_metadata().is_ok_and(|found| found.is_dir()).then(|| root.to_owned()).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                File::open(entry.path())?.set_modified(time)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn is_made(dir: &Path) -> bool {
@@ -297,6 +332,22 @@ mod tests {
         let tracked = BTreeSet::from(["packages/a/package.json", "src/a.js"]);
         let (_, layer) = made(&store, "other").await;
         assert_eq!(layer.places(&tracked).unwrap(), ["node_modules", "packages/a/node_modules"]);
+    }
+
+    #[tokio::test]
+    async fn what_was_compiled_counts_as_new_for_as_long_as_the_layer_may_last() {
+        let temp = tempfile::tempdir().unwrap();
+        let store = LayerStore::new(temp.path().to_owned());
+        let vacancy = vacancy(&store, &Digest::of(b"key")).await;
+        for file in ["go/00/a", "other"] {
+            let path = vacancy.build().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let layer = vacancy.done().unwrap().unwrap();
+        let in_years = SystemTime::now() + CACHED / 2;
+        let is_new = |file: &str| layer.build().join(file).metadata().unwrap().modified().unwrap() > in_years;
+        assert!(is_new("go/00/a") && !is_new("other"));
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::environment::{CACHES, HOME, MAVEN_CACHE, WORK};
+use holdpoint_core::environment::{BUILD, BUILD_CACHE, CACHES, HOME, MAVEN_CACHE, WORK};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_sandbox::{Overlaid, ShownTree};
 
@@ -34,34 +34,41 @@ impl Underlay {
         let Some(layer) = &self.layer else { return Ok(()) };
         match self.mechanism {
             TreeMechanism::Overlay => {
-                ["clone", "caches", "home"].iter().try_for_each(|name| fs::create_dir_all(self.dir.join(name)))
+                let shown = self.shown(clone);
+                let folders = shown.iter().flat_map(|shown| [Some(&shown.tree), shown.over.as_ref().map(|o| &o.work)]);
+                folders.flatten().try_for_each(fs::create_dir_all)
             }
             TreeMechanism::Copy => copy_below(&layer.work(), clone),
         }
     }
 
-    /// Where its program finds the clone and, where they are laid under it, the caches.
+    /// Where its program finds the clone and, where they are laid under it, caches and build output.
     #[must_use]
     pub fn shown(&self, clone: &Path) -> Vec<ShownTree> {
-        let overlay = self.layer.as_ref().filter(|_| self.mechanism == TreeMechanism::Overlay);
         let over = |trees, name: &str| Some(Overlaid { trees: vec![trees], work: self.dir.join(name) });
-        let of_clone = overlay.and_then(|layer| over(layer.work(), "clone"));
+        let of_clone = self.overlay().and_then(|layer| over(layer.work(), "clone.work"));
         let mut shown = vec![ShownTree { tree: clone.to_owned(), at: WORK.into(), over: of_clone }];
-        shown.extend(overlay.map(|layer| ShownTree {
-            tree: self.caches(),
-            at: HOME.into(),
-            over: over(layer.home(), "home"),
-        }));
+        if let Some(layer) = self.overlay() {
+            let [home, build] = self.own();
+            shown.push(ShownTree { tree: home, at: HOME.into(), over: over(layer.home(), "home.work") });
+            shown.push(ShownTree { tree: build, at: BUILD.into(), over: over(layer.build(), "build.work") });
+        }
         shown
     }
 
     /// What its program may write besides.
-    pub fn write(&self) -> Option<PathBuf> {
-        self.layer.as_ref().filter(|_| self.mechanism == TreeMechanism::Overlay).map(|_| self.caches())
+    #[must_use]
+    pub fn write(&self) -> Vec<PathBuf> {
+        self.overlay().map(|_| self.own().into()).unwrap_or_default()
     }
 
-    fn caches(&self) -> PathBuf {
-        self.dir.join("caches")
+    fn overlay(&self) -> Option<&Layer> {
+        self.layer.as_ref().filter(|_| self.mechanism == TreeMechanism::Overlay)
+    }
+
+    /// The folders that take changes to caches and build output.
+    fn own(&self) -> [PathBuf; 2] {
+        ["home", "build"].map(|name| self.dir.join(name))
     }
 
     /// The variables of its program, with `PATH` as it is without.
@@ -69,8 +76,9 @@ impl Underlay {
     pub fn variables(&self, clone: &Path, path: &str) -> BTreeMap<String, String> {
         let mut variables = self.spec.env.clone();
         variables.insert("PATH".to_owned(), path_in(&self.spec, self.mechanism.seen(clone), path));
-        if self.write().is_some() {
+        if self.overlay().is_some() {
             let caches = CACHES.map(|(name, folder)| (name.to_owned(), format!("{HOME}/{folder}")));
+            variables.insert(BUILD_CACHE.0.to_owned(), format!("{BUILD}/{}", BUILD_CACHE.1));
             let (name, option, folder) = MAVEN_CACHE;
             variables.extend(caches.into_iter().chain([(name.to_owned(), format!("{option}{HOME}/{folder}"))]));
         }
@@ -139,7 +147,7 @@ mod tests {
             (variables["CI"].as_str(), variables["PATH"].as_str()),
             ("true", "/hold/work/node_modules/.bin:/usr/bin")
         );
-        assert!(!variables.contains_key("GOMODCACHE") && without.write().is_none());
+        assert!(!variables.contains_key("GOMODCACHE") && without.write().is_empty());
         let copied = underlay(None, TreeMechanism::Copy).variables(clone, "/usr/bin");
         assert_eq!(copied["PATH"], "/turn/clone/node_modules/.bin:/usr/bin");
     }

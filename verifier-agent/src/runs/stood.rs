@@ -18,6 +18,14 @@ use crate::{
 pub(super) type Stood = i128;
 
 impl Runs<'_> {
+    /// Has the build output of a tree begin with what the setup compiled, where that does not show through it.
+    pub(super) async fn begin_build(&self, place: &Place) -> Result<(), VerifyError> {
+        let Some(layer) = place.layer.clone().filter(|_| self.mechanism == TreeMechanism::Copy) else { return Ok(()) };
+        let build = place.build.clone();
+        let copied = blocking(move || copy_below(&layer.build(), &build));
+        copied.await.map_err(VerifyError::io("copy what was compiled to", &place.build))
+    }
+
     /// Makes the folders of a run.
     pub(super) async fn stand(&self, stand: &Stand, place: &Place, tree: &Oid) -> Result<Stood, VerifyError> {
         for folder in [&stand.real.home, &stand.real.tmp].into_iter().chain(&stand.work) {

@@ -87,6 +87,28 @@ async fn what_runs_write_is_thrown_away_and_no_other_run_sees_it() {
 }
 
 #[tokio::test]
+async fn what_a_setup_compiled_lies_under_the_build_output_that_the_runs_of_one_tree_share() {
+    for rig in [rig().await, rig_of_copies().await] {
+        let setup = format!("{SETUP} && mkdir -p \"$GOCACHE\" && cp lock \"$GOCACHE/a\" && cp lock \"$GOCACHE/b\"");
+        let first = "cd \"$GOCACHE\" && test \"$(cat a b)\" = \"$(printf '1\\n1')\" && test ! -e own && echo 2 > a && rm b && echo own > own";
+        let next = "cd \"$GOCACHE\" && test \"$(cat a)\" = 2 && test ! -e b && test -e own && test ! -e next && test -n \"$CARGO_TARGET_DIR\"";
+        let last = "cd \"$GOCACHE\" && test ! -e b && test -e next";
+        let other = rig.change(&[("src.txt", Some("t\n"))]).await;
+        for commit in [&rig.base, &other] {
+            let criteria = vec![
+                criterion("first", check(first)),
+                criterion("next", check(&format!("{next} && echo next > next"))),
+                criterion("last", check(last)),
+            ];
+            let mut request = rig.request(commit, criteria).await;
+            request.environment = environment(&setup, &["lock"]);
+            let findings = rig.verify(&request).await;
+            assert!(findings.criteria.iter().all(|report| report.result.verdict == Pass), "{:#?}", findings.criteria);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_check_may_write_what_git_ignores_and_is_red_for_anything_else_that_it_does_not_do_on_the_base() {
     for rig in [rig().await, rig_of_copies().await] {
         let commit = rig.change(&[("new.txt", Some("n\n")), ("more.txt", Some("m\n"))]).await;
