@@ -43,16 +43,30 @@ fn rust(files: &Files<'_>) -> Option<Found> {
     })
 }
 
+/// Go compiles its library and all dependencies into an empty cache. The test of a stub has most of that compiled, as it is for tests.
+/// Its failure costs time alone.
 fn go(files: &Files<'_>) -> Option<Found> {
+    const LIBRARY: &str = "testing encoding/json log/slog os/exec text/template";
+    const REQUIRED: &str = " $(go list -e -f '{{if not (or .Incomplete (eq .Name \"\" \"main\"))}}{{.ImportPath}}{{end}}' \
+                            $(go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all))";
     let module = files.first(&["go.mod", "go.work"])?;
     let is_workspace = files.has("go.work");
-    let needs = files.has("go.sum") || is_workspace;
+    let needs = (files.has("go.sum") || is_workspace) && !files.has("vendor/modules.txt");
+    let lock = if is_workspace { "go.work" } else { files.first(&["go.sum"]).unwrap_or(module) };
     // Without a module in the root, its own patterns match none.
     let each = "go list -m -f '{{.Dir}}/...' | xargs go test";
+    let download = if needs { "go mod download && " } else { "" };
+    let (make, required) = match module {
+        "go.mod" => ("cp -R . \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\"", if needs { REQUIRED } else { "" }),
+        _ => ("mkdir \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\" && go mod init stub", ""),
+    };
+    let stub = format!(
+        "{{ echo package stub; printf 'import _ \"%s\"\\n' {LIBRARY}{required}; }} > stub_test.go && go test ."
+    );
     Some(Found {
         kind: "a Go module",
-        lock: Some(if is_workspace { "go.work" } else { "go.sum" }),
-        setup: (needs && !files.has("vendor/modules.txt")).then(|| "go mod download".to_owned()),
+        lock: Some(lock),
+        setup: Some(format!("{download}({make} && {stub} || :)")),
         inputs: &["**/go.mod", "**/go.sum", "go.work", "go.work.sum"],
         suite: Some(if module == "go.mod" { "go test ./..." } else { each }.to_owned()),
         ..Found::default()

@@ -14,9 +14,6 @@ fn projects_are_set_up_and_tested_as_their_files_say() {
     for (files, setup, suite) in [
         (vec![("Cargo.toml", ""), ("Cargo.lock", "source = \"r\"")], Some("cargo fetch --locked"), Some("cargo test")),
         (vec![("Cargo.toml", ""), ("Cargo.lock", "")], None, Some("cargo test")),
-        (vec![("go.mod", ""), ("go.sum", "x")], Some("go mod download"), Some("go test ./...")),
-        (vec![("go.mod", ""), ("go.sum", "x"), ("vendor/modules.txt", "")], None, Some("go test ./...")),
-        (vec![("go.mod", "")], None, Some("go test ./...")),
         (
             vec![("package.json", tested), ("package-lock.json", npm)],
             Some("npm ci --no-audit --no-fund"),
@@ -109,6 +106,27 @@ fn a_setup_of_the_java_kinds_leaves_nothing_in_the_tree() {
         let setup = found.environment.setup.unwrap();
         assert!(setup.starts_with("cp -R . \"$TMPDIR/stub\" && (cd ") && setup.contains(program), "{setup}");
         assert!(found.suite.is_some_and(|suite| suite.starts_with(program)));
+    }
+}
+
+#[test]
+fn a_setup_of_go_compiles_the_library_and_what_is_required_in_a_copy() {
+    let required = "go list -m";
+    for (files, downloads, imports, lock) in [
+        (vec!["go.mod", "go.sum"], true, true, "go.sum"),
+        (vec!["go.mod", "go.sum", "vendor/modules.txt"], false, false, "go.sum"),
+        (vec!["go.mod"], false, false, "go.mod"),
+        (vec!["go.work", "a/go.mod"], true, false, "go.work"),
+    ] {
+        let found = project(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
+        let setup = found.environment.setup.unwrap();
+        assert_eq!(setup.starts_with("go mod download && ("), downloads, "{setup}");
+        assert_eq!(setup.contains(required), imports, "{setup}");
+        let in_copy =
+            ["cd \"$TMPDIR/stub\" && ", "printf 'import _ \"%s\"\\n' testing ", "> stub_test.go && go test . || :)"];
+        assert!(in_copy.iter().all(|part| setup.contains(part)), "{setup}");
+        let suite = if lock == "go.work" { "go list -m -f '{{.Dir}}/...' | xargs go test" } else { "go test ./..." };
+        assert_eq!((found.suite.as_deref(), found.locks), (Some(suite), vec![lock]));
     }
 }
 
