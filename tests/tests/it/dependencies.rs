@@ -68,6 +68,91 @@ const GO: Flown = Flown {
     setup: Some("go mod download && "),
 };
 
+const MAVEN: Flown = Flown {
+    files: &[
+        (
+            "pom.xml",
+            "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n  \
+             <groupId>shop</groupId><artifactId>shop</artifactId><version>1.0</version>\n  <properties>\n    \
+             <maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>\n    \
+             <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>\n  </properties>\n  <dependencies>\n    \
+             <dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId><version>5.10.2</version><scope>test</scope></dependency>\n  \
+             </dependencies>\n  <build><plugins>\n    \
+             <plugin><groupId>org.apache.maven.plugins</groupId><artifactId>maven-surefire-plugin</artifactId><version>3.2.5</version></plugin>\n  \
+             </plugins></build>\n</project>\n",
+        ),
+        (
+            "src/main/java/shop/Cart.java",
+            "package shop;\n\npublic class Cart {\n    public static int twice(int n) { return 2 * n; }\n}\n",
+        ),
+        (
+            "src/test/java/shop/CartTest.java",
+            "package shop;\n\nimport static org.junit.jupiter.api.Assertions.assertEquals;\nimport org.junit.jupiter.api.Test;\n\n\
+             class CartTest {\n    @Test void twice() { assertEquals(4, Cart.twice(2)); }\n}\n",
+        ),
+        (".gitignore", "target/\n"),
+    ],
+    begin: &["mvn -B -q test"],
+    suite: "mvn -B test",
+    unit: "mvn -B test -Dtest=DiscountTest",
+    scope: r#""src/**""#,
+    work: "cat > src/main/java/shop/Discount.java <<'J'\npackage shop;\n\npublic class Discount {\n    public static int of(int n) { return Cart.twice(n) / 3; }\n}\nJ\n\
+           cat > src/test/java/shop/DiscountTest.java <<'J'\npackage shop;\n\nimport static org.junit.jupiter.api.Assertions.assertEquals;\n\
+           import org.junit.jupiter.api.Test;\n\nclass DiscountTest {\n    @Test void third() { assertEquals(2, Discount.of(3)); }\n}\nJ",
+    setup: Some("mvn -B -q dependency:go-offline"),
+};
+
+const CMAKE: Flown = Flown {
+    files: &[
+        (
+            "CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.20)\nproject(geo CXX)\nset(CMAKE_CXX_STANDARD 17)\nenable_testing()\n\
+             find_package(GTest REQUIRED)\ninclude(GoogleTest)\nfile(GLOB TESTS CONFIGURE_DEPENDS *_test.cpp)\n\
+             add_executable(geo_tests ${TESTS})\ntarget_link_libraries(geo_tests GTest::gtest_main)\n\
+             gtest_discover_tests(geo_tests)\n",
+        ),
+        ("area.h", "inline int area(int w, int h) { return w * h; }\n"),
+        (
+            "area_test.cpp",
+            "#include \"area.h\"\n#include <gtest/gtest.h>\nTEST(Area, Product) { EXPECT_EQ(area(2, 3), 6); }\n",
+        ),
+        (".gitignore", "build/\n"),
+    ],
+    begin: &["cmake -S . -B build", "ctest --version"],
+    suite: "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure",
+    unit: "cmake -S . -B build && cmake --build build && ctest --test-dir build -R Perimeter --no-tests=error",
+    scope: r#""*.h", "*_test.cpp""#,
+    work: "echo 'inline int perimeter(int w, int h) { return 2 * (w + h); }' > perimeter.h\n\
+           cat > perimeter_test.cpp <<'C'\n#include \"perimeter.h\"\n#include <gtest/gtest.h>\nTEST(Perimeter, Rectangle) { EXPECT_EQ(perimeter(2, 3), 10); }\nC",
+    setup: None,
+};
+
+const UV: Flown = Flown {
+    files: &[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"dates\"\nversion = \"0.1.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"iniconfig==2.0.0\"]\n",
+        ),
+        ("settings.py", "import iniconfig\n\n\ndef sections(path):\n    return list(iniconfig.IniConfig(path))\n"),
+        (
+            "test_settings.py",
+            "import unittest\n\nimport settings\n\n\nclass Settings(unittest.TestCase):\n    def test_names(self):\n        \
+             self.assertTrue(callable(settings.sections))\n",
+        ),
+        (".gitignore", ".venv/\n__pycache__/\n"),
+    ],
+    begin: &["uv lock"],
+    suite: "uv run python -m unittest",
+    unit: "uv run python -m unittest test_first",
+    scope: r#""*.py""#,
+    work: "printf 'import settings\\n\\n\\ndef first(path):\\n    return settings.sections(path)[0].name\\n' > first.py\n\
+           cat > test_first.py <<'P'\nimport os\nimport tempfile\nimport unittest\n\nimport first\n\n\nclass First(unittest.TestCase):\n    \
+           def test_first(self):\n        with tempfile.TemporaryDirectory() as folder:\n            path = os.path.join(folder, 'x.ini')\n            \
+           with open(path, 'w') as file:\n                file.write('[a]\\nb = 1\\n')\n            self.assertEqual(first.first(path), 'a')\nP\n\
+           uv run python -m unittest",
+    setup: Some("uv sync --frozen"),
+};
+
 /// A world with the project in its first commits; `None`: it cannot be flown here, which is said.
 fn begun(flown: &Flown) -> Option<World> {
     let world = World::new(flown.files);
@@ -120,4 +205,22 @@ fn work_on_an_npm_package_lands_at_the_first_try_with_its_dependencies_under_age
 fn work_on_a_go_module_lands_at_the_first_try_with_its_dependencies_compiled_under_agents_and_checks() {
     let Some(world) = begun(&GO) else { return };
     lands(&GO, &world, 1);
+}
+
+#[test]
+fn work_on_a_maven_project_lands_at_the_first_try_with_its_dependencies_under_checks() {
+    let Some(world) = begun(&MAVEN) else { return };
+    lands(&MAVEN, &world, 1);
+}
+
+#[test]
+fn work_on_a_cmake_project_with_googletest_lands_at_the_first_try() {
+    let Some(world) = begun(&CMAKE) else { return };
+    lands(&CMAKE, &world, 1);
+}
+
+#[test]
+fn work_on_a_python_project_with_uv_lands_at_the_first_try_with_its_dependencies_under_agents_and_checks() {
+    let Some(world) = begun(&UV) else { return };
+    lands(&UV, &world, 1);
 }
