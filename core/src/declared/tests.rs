@@ -228,14 +228,30 @@ fn without_an_org_chart_roles_are_not_checked() {
 }
 
 #[test]
+fn what_plans_leave_out_is_read_by_itself_and_held_against_the_rules_of_plans() {
+    let read = |text: &str| defaults(DeclaredFile { file: "project.yaml", bytes: text.as_bytes() });
+    let both = "environment: {setup: npm ci, inputs: [package-lock.json]}\nsuite: npm test\n";
+    let found = read(both).unwrap();
+    assert_eq!(found.suite.as_deref(), Some("npm test"));
+    assert_eq!(found.environment.unwrap().setup.as_deref(), Some("npm ci"));
+    assert_eq!(told(&checked(both, Some(ORG)).errors), [""; 0], "it needs no workflow");
+    assert!(read("environment: none\n").unwrap().environment.unwrap().is_none());
+    assert_eq!(read("suite: npm test\nworkflow: 3\n").unwrap().environment, None, "the rest has no say");
+    for broken in ["environment: {setup: npm ci}\n", "environment: soon\n", "suite: \"<the command>\"\n"] {
+        assert_eq!(read(broken).unwrap_err().errors.len(), 1, "{broken}");
+        assert_eq!(checked(broken, Some(ORG)).errors.len(), 1, "{broken}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_declaration_has_one_problem() {
-    let least = "a workflow file has at least `workflow:` with `name` and `gates`";
+    let least = "a workflow file has at least `workflow:` with `name` and `gates`, `environment:` or `suite:`";
     let alone = "a workflow file is one document: remove `---`";
     for (text, expected) in [
         ("", format!("1:1: the workflow file is empty | {least}")),
         (
             "- a\n",
-            "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`, `owner`, `stakeholders`"
+            "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`, `owner`, `stakeholders`, `environment`, `suite`"
                 .to_owned(),
         ),
         (
