@@ -1,13 +1,23 @@
 //! The side of the helper: being one. What it evaluates is [`crate::engine`]'s.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::{
+    io::{self, BufRead as _, Write as _},
+    time::Duration,
+};
 
-use rustix::{
-    process::{Resource, Rlimit, getrlimit, setrlimit},
-    time::{ClockId, clock_gettime},
+use nix::{
+    sys::{
+        signal::{SigEvent, SigevNotify, Signal},
+        timer::{Expiration, Timer, TimerSetTimeFlags},
+    },
+    time::ClockId,
 };
 
 use crate::{ConditionAnswer, TIME_MAX, engine, message::Request};
+
+/// Processor time after which the system ends a process whose condition the engine cannot interrupt: a native call does not
+/// end for it.
+const KILLED_AFTER: Duration = TIME_MAX.saturating_add(Duration::from_millis(20));
 
 /// The argument under which an executable of ours becomes the helper.
 pub(crate) const ARG: &str = "__conditions";
@@ -24,13 +34,15 @@ pub fn maybe_run() {
 /// A line of answers for each line that asks, until nobody asks any more.
 fn serve() -> io::Result<()> {
     let mut out = io::stdout().lock();
+    let mut timer = timer()?;
     for line in io::stdin().lock().lines() {
         let Request { conditions, scope } = serde_json::from_str(&line?)?;
         let mut answers: Vec<ConditionAnswer> = Vec::with_capacity(conditions.len());
         for condition in &conditions {
-            limit_processor_time()?;
+            set(&mut timer, KILLED_AFTER)?;
             answers.push(engine::answer(condition, scope.as_deref()));
         }
+        set(&mut timer, Duration::ZERO)?;
         out.write_all(&serde_json::to_vec(&answers)?)?;
         out.write_all(b"\n")?;
         out.flush()?;
@@ -38,12 +50,13 @@ fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// The system ends this process when the next condition takes longer than the engine lets it, by a second or two, which is what
-/// the system counts in: some calls cannot be interrupted.
-fn limit_processor_time() -> io::Result<()> {
-    let used = clock_gettime(ClockId::ProcessCPUTime);
-    let until = used.tv_sec.unsigned_abs() + TIME_MAX.as_secs() + 2;
-    let hard = getrlimit(Resource::Cpu).maximum;
-    let soft = hard.map_or(until, |hard| hard.min(until));
-    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(soft), maximum: hard })?)
+/// Counts this process's time, and ends it as a limit of the system does.
+fn timer() -> io::Result<Timer> {
+    let signal = SigevNotify::SigevSignal { signal: Signal::SIGXCPU, si_value: 0 };
+    Ok(Timer::new(ClockId::CLOCK_PROCESS_CPUTIME_ID, SigEvent::new(signal))?)
+}
+
+/// The process ends when it has used so much more; none: not at all.
+fn set(timer: &mut Timer, more: Duration) -> io::Result<()> {
+    Ok(timer.set(Expiration::OneShot(more.into()), TimerSetTimeFlags::empty())?)
 }

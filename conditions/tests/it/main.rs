@@ -4,9 +4,13 @@
 
 mod processes;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use holdpoint_conditions::{ConditionAnswer, ConditionFailure, ConditionHelper, Scope};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeValLike as _,
+};
 
 fn helper() -> ConditionHelper {
     ConditionHelper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-conditions-helper")))
@@ -113,6 +117,55 @@ async fn a_condition_that_goes_over_its_bounds_fails_alone() {
         assert_eq!(found, &ConditionAnswer::Failed(failure), "{condition}");
     }
     assert_eq!(found.last(), Some(&ConditionAnswer::Holds));
+}
+
+#[tokio::test]
+async fn a_call_that_the_engine_cannot_interrupt_ends_a_little_after_its_time() {
+    let long = [
+        "'x'.repeat(4e6).indexOf('x'.repeat(2e6) + 'y') < 0",
+        "'x'.repeat(1e6).lastIndexOf('x'.repeat(5e5) + 'y') < 0",
+        "'a'.repeat(4e6).replaceAll('a', 'b').length > 0",
+    ];
+    for condition in long {
+        let before = processor_time_of_helpers();
+        assert_eq!(answer(condition).await, ConditionAnswer::Failed(ConditionFailure::Time), "{condition}");
+        let took = processor_time_of_helpers() - before;
+        assert!(took < Duration::from_millis(800), "{condition}: {took:?}");
+    }
+}
+
+/// What processes that ended have used.
+fn processor_time_of_helpers() -> Duration {
+    let used = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    Duration::from_micros((used.user_time() + used.system_time()).num_microseconds().unsigned_abs())
+}
+
+#[tokio::test]
+async fn what_would_have_to_be_waited_for_is_refused_in_words() {
+    for condition in ["import('fs')", "(async () => true)()", "(async () => { await 1 })()"] {
+        let found = answer(condition).await;
+        let ConditionAnswer::Failed(ConditionFailure::Threw(why)) = &found else {
+            unreachable!("{condition}: {found:?}")
+        };
+        assert_eq!(why, "it is asynchronous, and a condition is not waited for", "{condition}");
+    }
+}
+
+#[tokio::test]
+async fn a_thrown_value_is_told_by_its_words_or_by_its_type() {
+    let told = [
+        ("'words'", "words"),
+        ("3.5", "3.5"),
+        ("true", "true"),
+        ("({a: 1})", "a value of the type object"),
+        ("[1]", "a value of the type array"),
+        ("Symbol('x')", "a value of the type symbol"),
+        ("null", "a value of the type null"),
+    ];
+    for (value, words) in told {
+        let found = answer(&format!("(() => {{ throw {value} }})()")).await;
+        assert_eq!(found, ConditionAnswer::Failed(ConditionFailure::Threw(words.to_owned())), "{value}");
+    }
 }
 
 #[tokio::test]
