@@ -5,6 +5,8 @@
 //! reports each request that is tried again; `result` ends the run. In a session that is gone on with, `total_cost_usd`
 //! and `modelUsage` count the whole session, `model_usage_since_last_result` and `usage` this run.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{
@@ -25,7 +27,8 @@ pub(super) struct State {
     counted: Option<(String, AgentUsage)>,
     /// Results so far, of a run that has several.
     results: Option<AgentUsage>,
-    cost: Option<u64>,
+    /// What each session of the run has cost.
+    costs: BTreeMap<String, u64>,
 }
 
 impl State {
@@ -90,13 +93,15 @@ impl State {
             self.results = Some(total);
             said.usage = Some(total);
         }
-        let since = |cost: u64| self.cost.unwrap_or_default().saturating_add(cost);
-        self.cost = match cost {
-            Some(Cost::Since(cost)) => Some(since(cost)),
-            Some(Cost::Total(cost)) => Some(cost),
-            None => self.cost,
-        };
-        said.cost_micro_usd = self.cost;
+        if let Some(cost) = cost {
+            let session = text(event, "/session_id").unwrap_or_default();
+            let of_session = self.costs.entry(session.to_owned()).or_default();
+            *of_session = match cost {
+                Cost::Since(cost) => of_session.saturating_add(cost),
+                Cost::Total(cost) => cost,
+            };
+            said.cost_micro_usd = Some(self.costs.values().fold(0, |sum, cost| sum.saturating_add(*cost)));
+        }
         for denied in event.get("permission_denials").and_then(Value::as_array).into_iter().flatten() {
             said.deny(text(denied, "/tool_name").unwrap_or_default());
         }
@@ -166,7 +171,7 @@ fn status_in(event: &Value, name: &str) -> Option<u16> {
 enum Cost {
     /// Since the result before.
     Since(u64),
-    /// Of the whole process.
+    /// Of the whole session.
     Total(u64),
 }
 

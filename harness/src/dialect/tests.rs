@@ -31,6 +31,19 @@ fn tokens(input: u64, output: u64) -> Option<AgentUsage> {
 }
 
 #[test]
+fn the_costs_of_a_runs_sessions_add_up_and_a_later_total_of_one_replaces_its_earlier_one() {
+    let total = |session: &str, dollars: f64| {
+        format!("{{\"type\":\"result\",\"session_id\":\"{session}\",\"total_cost_usd\":{dollars}}}\n")
+    };
+    let cost = |lines: &[String]| claude(lines.concat().as_bytes()).cost_micro_usd;
+    assert_eq!(cost(&[total("a", 0.25), total("a", 0.5)]), Some(500_000));
+    assert_eq!(cost(&[total("a", 0.25), total("b", 0.5)]), Some(750_000));
+    assert_eq!(cost(&[total("a", 0.25), total("b", 0.5), total("a", 0.75)]), Some(1_250_000));
+    let unnamed = "{\"type\":\"result\",\"session_id\":\"b\"}\n".to_owned();
+    assert_eq!(cost(&[total("a", 0.25), unnamed]), Some(250_000));
+}
+
+#[test]
 fn both_agents_say_the_same_of_the_same_work() {
     let (one, other) = (claude(recorded!("claude-done")), codex(recorded!("codex-done")));
     for said in [&one, &other] {
