@@ -19,7 +19,11 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
+use holdpoint_protocol::{
+    ids::AgentName,
+    org::OrgChart,
+    workflow::{GateOrFork, WorkflowSpec},
+};
 
 pub use condition::Conditions;
 pub use project::ProjectDefaults;
@@ -27,13 +31,13 @@ pub use resolve::resolve;
 use timeouts::default_timeout;
 
 use crate::plan::{
-    self, PlanError, PlanErrors,
+    self, PlanError, PlanErrors, PlanProblems,
     error::Problems,
     fields::Fields,
     path::At,
     tree::{self, FileKind, Node, Position},
 };
-use project::Project;
+use project::{Declared, Project};
 use rules::{Findings, Roster};
 
 /// The largest file in bytes. Workflows are recorded with each flight, so they have to stay small.
@@ -99,6 +103,32 @@ pub fn check(
     checked
 }
 
+/// Holds workflows that came without their file against the rules of [`check`]; `at` is their list. What an org chart says is in them,
+/// and held against the chart where that is: here it is left out. Conditions are looked at where they are evaluated.
+pub(crate) fn validate(at: At<'_>, workflows: &[WorkflowSpec], found: &mut PlanProblems) {
+    let mut findings = Findings { errors: std::mem::take(found), ..Findings::default() };
+    let declared = workflows.iter().cloned().map(|spec| Declared { spec: without_chart(spec), whole: true });
+    let declared: Vec<Declared> = declared.collect();
+    rules::names(at, &declared, &mut findings);
+    for (i, one) in declared.iter().enumerate() {
+        rules::workflow(at.item(i), one, None, &|_| Ok(()), &mut findings);
+    }
+    *found = findings.errors;
+}
+
+/// The workflow without those who complete its gates, and to whom these escalate: who can is known by the chart.
+fn without_chart(mut spec: WorkflowSpec) -> WorkflowSpec {
+    let gates = spec.gates.iter_mut().flat_map(|item| match item {
+        GateOrFork::Gate(gate) => std::slice::from_mut(gate),
+        GateOrFork::Fork(fork) => fork.branches.as_mut_slice(),
+    });
+    for gate in gates {
+        gate.people.clear();
+        gate.escalations.clear();
+    }
+    spec
+}
+
 /// Whether this is an org chart and no file of workflows, sound or not: it has `roles`, and neither `workflow` nor `workflows`.
 #[must_use]
 pub fn is_org_chart(source: DeclaredFile<'_>) -> bool {
@@ -146,7 +176,10 @@ fn find(project: &Project, roster: Option<Roster<'_>>, conditions: Conditions<'_
         return found;
     }
     let at = At::ROOT.key("workflows");
-    rules::names(at, project, &mut found);
+    if project.workflows.is_empty() {
+        found.errors.add(at, "the file has no workflows", "add one item for each workflow");
+    }
+    rules::names(at, &project.workflows, &mut found);
     for (i, declared) in project.workflows.iter().enumerate() {
         rules::workflow(at.item(i), declared, roster, conditions, &mut found);
     }

@@ -38,7 +38,7 @@ pub use limits::*;
 pub use over_http::criteria_over_http;
 pub use path::PlanPath;
 pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing};
-pub use rules::{PlanProblem, PlanProblems, validate};
+pub use rules::{PlanProblem, PlanProblems, validate, validate_submission};
 pub(crate) use rules::{validate_order, validate_waypoints};
 pub use schema::schema;
 pub use task::{PlanTask, of_task};

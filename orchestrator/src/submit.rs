@@ -71,7 +71,12 @@ pub(crate) enum Taken {
 /// Checks a submission of an operator and appends it. `digest` is that of the request: one with the same is the same
 /// submission.
 pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, ApiFailure> {
-    check(&submit)?;
+    let unsound = submit.workflows.iter().any(|spec| Workflow::try_new(spec).is_err());
+    check(&submit).inspect_err(|_| {
+        if unsound {
+            shell.metrics.invalid_config();
+        }
+    })?;
     let workflows = workflows(&submit).inspect_err(|_| shell.metrics.invalid_config())?;
     check_roles(shell, &workflows, submit.plan.policy.mode).await?;
     let waypoints = submit.plan.waypoints.len();
@@ -149,16 +154,7 @@ fn check(submit: &Submit) -> Result<(), ApiFailure> {
     if !fleet_or_own {
         return refuse(format!("pool {} is neither the fleet's nor the flight's own", submit.fleet.pool));
     }
-    for (n, workflow) in submit.workflows.iter().enumerate() {
-        let name = &workflow.name;
-        let earlier = submit.workflows[..n].iter().any(|other| &other.name == name);
-        if earlier || workflows::is_reserved(name) {
-            return refuse(format!("workflow {name} is built in, or is there twice: give it another name"));
-        }
-    }
-    let sent = submit.workflows.iter().map(plan::KnownWorkflow::of);
-    let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
-    let found = plan::validate(&submit.plan, &known);
+    let found = plan::validate_submission(submit);
     if let Some(waypoint) = submit.plan.waypoints.iter().find(|one| one.tests_file.is_some() && one.tests.is_empty()) {
         // The submitter has read the file: nobody else reads it.
         return refuse(format!("waypoint {} has a `testsFile` and no `tests`: send what the file says", waypoint.id));

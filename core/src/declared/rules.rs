@@ -21,7 +21,7 @@ pub(super) use people::notified;
 
 use super::{
     condition::Conditions,
-    project::{Declared, Project, ProjectDefaults},
+    project::{Declared, ProjectDefaults},
 };
 use crate::{
     gates::{Duty, GATES_MAX},
@@ -113,13 +113,10 @@ pub(super) fn defaults(declared: &ProjectDefaults, found: &mut Findings) {
     }
 }
 
-/// Workflows of one file have names of their own.
-pub(super) fn names(at: At<'_>, project: &Project, found: &mut Findings) {
-    if project.workflows.is_empty() {
-        found.errors.add(at, "the file has no workflows", "add one item for each workflow");
-    }
+/// Workflows that come together have names of their own.
+pub(super) fn names(at: At<'_>, workflows: &[Declared], found: &mut Findings) {
     let mut seen = BTreeSet::new();
-    for (i, Declared { spec, .. }) in project.workflows.iter().enumerate() {
+    for (i, Declared { spec, .. }) in workflows.iter().enumerate() {
         if !seen.insert(&spec.name) {
             let message = format!("there are two workflows with the name `{}`", spec.name);
             found.errors.add(at.item(i).key("name"), message, "give each its own name");

@@ -6,6 +6,7 @@ mod budgets;
 mod findings;
 mod graph;
 pub(super) mod over_http;
+mod submission;
 mod texts;
 mod waypoint;
 
@@ -21,6 +22,7 @@ use holdpoint_protocol::{
 };
 
 pub use findings::{PlanProblem, PlanProblems};
+pub use submission::validate_submission;
 
 use super::{
     KnownWorkflow,
@@ -38,22 +40,26 @@ const GIVEN: [&str; 3] = ["HOME", "PATH", "TMPDIR"];
 #[must_use]
 pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let mut found = PlanProblems::default();
+    self::plan(plan, workflows, &mut found);
+    found
+}
+
+fn plan(plan: &Plan, workflows: &[KnownWorkflow<'_>], found: &mut PlanProblems) {
     let at = At::ROOT;
-    head(plan, &mut found);
-    guards(at.key("guards"), &plan.guards, &mut found);
-    checks(at.key("checks"), &plan.checks, &mut found);
-    answers(at.key("answers"), &plan.answers, &mut found);
+    head(plan, found);
+    guards(at.key("guards"), &plan.guards, found);
+    checks(at.key("checks"), &plan.checks, found);
+    answers(at.key("answers"), &plan.answers, found);
     if let Some(service) = &plan.service {
-        over_http::check_service(at.key("service"), service, &mut found);
+        over_http::check_service(at.key("service"), service, found);
     }
     let known = workflows.iter().map(|known| (known.name, known.has_verifier)).collect();
     let mut workflows = Workflows { known: &known, of_plan: true };
-    workflows.of_plan = workflows.judged(at, Some(&plan.workflow), &mut found);
-    waypoints(at.key("waypoints"), (&plan.waypoints, plan.service.as_ref()), workflows, &mut found);
+    workflows.of_plan = workflows.judged(at, Some(&plan.workflow), found);
+    waypoints(at.key("waypoints"), (&plan.waypoints, plan.service.as_ref()), workflows, found);
     if plan.policy.mode.is_single() {
-        alone(at.key("waypoints"), &plan.waypoints, &mut found);
+        alone(at.key("waypoints"), &plan.waypoints, found);
     }
-    found
 }
 
 /// Holds waypoints that are in no plan yet against the rules of a workflow that judges.

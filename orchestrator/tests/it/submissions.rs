@@ -94,10 +94,21 @@ async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sen
     plan.waypoints.extend([second.clone(), second]);
     plan.budget.cost_usd = Some(0.0);
     plan.workflow = "flyy".to_owned();
+    submit.covenant = "../AGENTS.md".to_owned();
+    submit.fleet.parallel = Some(1 << 31);
+    submit.fleet.build_wall.0 = 1 << 60;
+    let mut spoken = workflows::built_in("fly-approved").unwrap();
+    spoken.name = "spoken".to_owned();
+    spoken.description = Some("x".repeat(5 << 10));
+    submit.workflows = vec![spoken];
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!(failure.code, 400);
     for problem in [
+        "workflows/0/description: `description` is longer than 4 KiB",
+        "covenant: `../AGENTS.md` is not a path inside the repository",
+        "fleet/parallel: `parallel: 2147483648` is not",
+        "fleet/build_wall: `build_wall: 1152921504606846976ms` is not a duration",
         "workflow: unknown workflow `flyy` (did you mean `fly`?)",
         "budget/cost_usd: `cost_usd: 0` is not an amount above zero",
         "waypoints/0/depends_on/0: waypoints wait for each other in a circle: w → v → w",
@@ -122,11 +133,12 @@ async fn a_workflow_that_is_sent_along_has_a_name_of_its_own() {
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     submit.workflows = vec![workflow.clone()];
     workflow.name = "mine".to_owned();
-    for workflows in [submit.workflows.clone(), vec![workflow.clone(), workflow.clone()]] {
+    let twice = vec![workflow.clone(), workflow.clone()];
+    for (workflows, hint) in [(submit.workflows.clone(), "another name"), (twice, "its own name")] {
         submit.workflows = workflows;
         let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
         let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
-        assert!(failure.code == 400 && failure.message.contains("another name"), "{failure:?}");
+        assert!(failure.code == 400 && failure.message.contains(hint), "{failure:?}");
     }
     submit.workflows = vec![workflow];
     let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
