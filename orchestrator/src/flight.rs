@@ -9,6 +9,7 @@ mod asked;
 mod called;
 mod calls;
 mod children;
+mod copies;
 mod deaths;
 mod due;
 mod handoff;
@@ -145,6 +146,7 @@ pub(crate) struct State {
     track: landing::Track,
     /// What became of the acts that came lately.
     acts: acts::Standings,
+    copies: copies::FirstCopies,
     /// Things that are due and failed when they were tried.
     setbacks: setbacks::Setbacks,
     /// Deadlines that wait for answers that came in time.
@@ -185,6 +187,7 @@ impl Actor for FlightActor {
             planned: Planned::default(),
             track: landing::Track::default(),
             acts: acts::Standings::default(),
+            copies: copies::FirstCopies::default(),
             setbacks: setbacks::Setbacks::default(),
             waits: in_time::Waits::default(),
             slow: 0,

@@ -203,10 +203,26 @@ impl State {
             digest: Digest::of(&received.stored.payload),
             artifact: act.artifact_id().clone(),
         };
+        let first =
+            self.copies.of(&self.shell.bus, &self.id, &cause).await.map_err(|error| Untaken::NotNow(error.into()))?;
+        if first != cause.sequence {
+            return self.as_first_copy(first, subject).await;
+        }
         let stored = received.stored.time;
         match &subject.waypoint {
             None => self.steer(&act, cause, stored).await,
             Some(waypoint) => Box::pin(self.take_on_waypoint(waypoint.clone(), (act, work), cause, stored)).await,
+        }
+    }
+
+    /// What became of the copy that was stored first becomes of each other one.
+    async fn as_first_copy(&mut self, sequence: Sequence, subject: &HandedSubject) -> Result<(), Untaken> {
+        let query = ActQuery { flight: self.id.clone(), waypoint: subject.waypoint.clone(), sequence };
+        match self.standing(&query).await {
+            Ok(ActStanding::Taken) => Ok(()),
+            Ok(ActStanding::Refused(why)) => Err(Untaken::Refused(Box::new(why))),
+            Ok(ActStanding::Pending) => Err(Untaken::NotNow("its first copy was not looked at yet".into())),
+            Err(error) => Err(Untaken::NotNow(error.into())),
         }
     }
 
@@ -439,8 +455,7 @@ fn timed(entries: &[(Timestamp, Entry)]) -> impl Iterator<Item = (Timestamp, &En
     entries.iter().map(|(at, entry)| (*at, entry))
 }
 
-/// Whether an act led to this entry. The broker may deliver one again that was acknowledged, and anybody who may act can
-/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they are.
+/// Whether an act led to this entry: the broker may deliver one again that was acknowledged.
 fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
     entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
 }

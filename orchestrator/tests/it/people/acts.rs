@@ -1,7 +1,9 @@
 //! Whose acts count, and that each counts once.
 
 use holdpoint_bus::handoffs::ShowJwt;
-use holdpoint_protocol::{api::ActStanding, artifact::ActCode, facts::Verdict, ids::role, state::Status};
+use holdpoint_protocol::{
+    api::ActStanding, artifact::ActCode, facts::Verdict, ids::role, reason::ReasonCode, state::Status,
+};
 
 use super::{PLAN, W, plan_with};
 use crate::support::World;
@@ -90,6 +92,32 @@ async fn an_act_that_was_refused_stays_refused_when_it_is_delivered_again_and_co
     ada.does(&world, None, &ada.resume()).await;
     ada.does(&world, W, &ada.retry()).await;
     world.waypoint_when("the next attempt", |w| w.status == Status::Running).await;
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_act_that_was_refused_stays_refused_when_its_bytes_are_published_again_and_could_be_taken() {
+    let mut world = World::start().await;
+    world.submit(&plan_with("workflow: fly-approved")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    let (approve, resume) = (ada.approve(), ada.resume());
+    assert_eq!(ada.fails(&world, W, &approve).await.code, ActCode::NothingOpen);
+    assert_eq!(ada.fails(&world, None, &resume).await.code, ActCode::NothingOpen);
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the approval", |w| w.reason_code == Some(ReasonCode::ApprovalOpen)).await;
+    assert_eq!(ada.fails(&world, W, &approve).await.code, ActCode::NothingOpen, "the first copy was too early");
+    world.start_orchestrator().await;
+    assert_eq!(ada.fails(&world, W, &approve).await.code, ActCode::NothingOpen, "another one knows it, too");
+    ada.does(&world, None, &ada.pause()).await;
+    assert_eq!(ada.fails(&world, None, &resume).await.code, ActCode::NothingOpen);
+    assert!(world.view().await.paused);
+    ada.does(&world, None, &ada.resume()).await;
+    assert_eq!(world.view().await.waypoints[0].reason_code, Some(ReasonCode::ApprovalOpen));
+    ada.does(&world, W, &ada.approve()).await;
+    world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
     world.is_sound().await;
 }
 
