@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use desk::Desk;
 pub(crate) use desk::Taken;
+use desk::{Answer, Desk, Settled};
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
 use holdpoint_core::intake::PLACES;
 use holdpoint_protocol::ids::RoleId;
@@ -94,9 +94,9 @@ async fn pull_from(
     in_hand: &InHand<Received>,
 ) -> Pulled {
     let mut shares = args.shares.clone();
-    let mut lookups = JoinSet::new();
+    let mut aside = JoinSet::new();
     loop {
-        while lookups.try_join_next().is_some() {}
+        while aside.try_join_next().is_some() {}
         let room = room.clone().acquire_owned().await.expect("the semaphore is never closed");
         let received = loop {
             let ours = shares.borrow_and_update().has(args.partition);
@@ -117,12 +117,17 @@ async fn pull_from(
         };
         let received = Arc::new(received);
         in_hand.add(&received, Instant::now());
-        match reception::look(&args.shell.senders, &received) {
-            Seen::By(sender, mail) => desk.admit(sender, mail, room).await,
+        let settled = match reception::look(&args.shell.senders, &received) {
+            Seen::By(sender, mail) => desk.admit(sender, mail, room),
             Seen::Stranger(mail) => {
-                lookups.spawn(look_up(args.shell.clone(), desk.clone(), mail, room));
+                aside.spawn(look_up(args.shell.clone(), desk.clone(), mail, room));
+                None
             }
-            Seen::Refused(code, what) => desk.refuse(&received, code, &what).await,
+            Seen::Refused(code, what) => Some(Settled { received, answer: Answer::Refused(code, what), _room: room }),
+        };
+        if let Some(settled) = settled {
+            let desk = desk.clone();
+            aside.spawn(async move { desk.answer(settled).await });
         }
     }
 }
@@ -136,13 +141,15 @@ async fn look_up(shell: Shell, desk: Desk, mail: Mail, room: OwnedSemaphorePermi
     match verified {
         Ok(harness) => {
             let sender = Some(head.agent.clone());
-            desk.admit(sender, Mail { harness, ..mail }, room).await;
+            if let Some(settled) = desk.admit(sender, Mail { harness, ..mail }, room) {
+                desk.answer(settled).await;
+            }
         }
         Err(SenderError::Unknown(error)) => {
             if shell.may_log("handoffs that wait") {
                 tracing::warn!(error = %ErrorChain(&error), "cannot look up who sent a handoff now");
             }
-            desk.not_now(&mail).await;
+            desk.not_now(&mail.received).await;
         }
         Err(SenderError::Refused { code, what }) => desk.refuse(&mail.received, code, &what).await,
     }

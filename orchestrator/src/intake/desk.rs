@@ -54,6 +54,21 @@ pub(super) struct Desk {
     places: Arc<Mutex<intake::IntakeDesk<Mail>>>,
 }
 
+/// A handoff that is not worked on, and what its sender hears. It takes up room until that is said.
+pub(super) struct Settled {
+    pub(super) received: Arc<Received>,
+    pub(super) answer: Answer,
+    pub(super) _room: OwnedSemaphorePermit,
+}
+
+/// What is said of a handoff that is not worked on.
+pub(super) enum Answer {
+    /// It will not get better.
+    Refused(RefusalCode, String),
+    /// There is no place for it.
+    NotNow,
+}
+
 /// A place, and the room in the intake that goes with it.
 pub(super) struct Hold {
     desk: Desk,
@@ -75,24 +90,41 @@ impl Desk {
         Self { shell, router, places: Arc::default() }
     }
 
-    /// Passes on a handoff by a known sender, or a person's act, or settles it without.
-    pub(super) async fn admit(&self, sender: Option<AgentName>, mail: Mail, room: OwnedSemaphorePermit) {
+    /// Passes on a handoff by a known sender, or a person's act. One that is not worked on comes back: nobody behind it waits until
+    /// it is answered.
+    pub(super) fn admit(&self, sender: Option<AgentName>, mail: Mail, room: OwnedSemaphorePermit) -> Option<Settled> {
         // Once, however often it is delivered.
         if let Some(sender) = sender.as_ref().filter(|_| mail.received.delivery == 1)
             && let Err(excess) = self.count(sender, &mail)
         {
-            return self.refuse(&mail.received, RefusalCode::TooMany, &excess.to_string()).await;
+            let answer = Answer::Refused(RefusalCode::TooMany, excess.to_string());
+            return Some(Settled { received: mail.received, answer, _room: room });
         }
         let arrived = mail.arrived(sender);
         let admission = self.lock().arrives(arrived, mail);
         match admission {
-            Admission::Work(place, mail) => self.pass_on(mail, place, room),
-            Admission::Kept { superseded: None } | Admission::InHand(_) => {}
-            Admission::Kept { superseded: Some(mail) } | Admission::Superseded(mail) => {
-                let what = "its sender handed off again on this turn before it could be taken";
-                self.refuse(&mail.received, RefusalCode::Superseded, what).await;
+            Admission::Work(place, mail) => {
+                self.pass_on(mail, place, room);
+                None
             }
-            Admission::Full(mail) => self.not_now(&mail).await,
+            Admission::Kept { superseded: None } | Admission::InHand(_) => None,
+            Admission::Kept { superseded: Some(mail) } | Admission::Superseded(mail) => {
+                let what = "its sender handed off again on this turn before it could be taken".to_owned();
+                Some(Settled {
+                    received: mail.received,
+                    answer: Answer::Refused(RefusalCode::Superseded, what),
+                    _room: room,
+                })
+            }
+            Admission::Full(mail) => Some(Settled { received: mail.received, answer: Answer::NotNow, _room: room }),
+        }
+    }
+
+    /// Answers a handoff that is not worked on.
+    pub(super) async fn answer(&self, Settled { received, answer, _room }: Settled) {
+        match answer {
+            Answer::Refused(code, what) => self.refuse(&received, code, &what).await,
+            Answer::NotNow => self.not_now(&received).await,
         }
     }
 
@@ -112,7 +144,7 @@ impl Desk {
         match admission {
             Admission::Work(place, mail) => Some((mail, Hold { desk: self.clone(), kept: Some((place, room)) })),
             Admission::Full(mail) => {
-                self.not_now(&mail).await;
+                self.not_now(&mail.received).await;
                 None
             }
             // Without a sender there is nothing to compare it with.
@@ -128,9 +160,9 @@ impl Desk {
     }
 
     /// Leaves a handoff to the broker for a while.
-    pub(super) async fn not_now(&self, mail: &Mail) {
+    pub(super) async fn not_now(&self, received: &Received) {
         // Unacknowledged either way: it comes again.
-        let _ = mail.received.nak(intake::pause(mail.received.delivery)).await;
+        let _ = received.nak(intake::pause(received.delivery)).await;
     }
 
     /// A router that is gone right now leaves the handoff unacknowledged: it comes again.

@@ -1,6 +1,9 @@
 //! What one agent's key cannot do to the others: hold up their handoffs by what it sends.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use holdpoint_bus::{
     Outgoing, blobs,
@@ -62,8 +65,11 @@ async fn a_flood_of_hopeless_handoffs_for_one_flight_holds_up_no_other_flight_of
     }
     let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
     let artifact = builder.built(&turn, Some(work));
+    let handed = Instant::now();
     builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
     world.waypoint_when("the verification of the other flight", is_verified).await;
+    let waited = handed.elapsed();
+    assert!(waited < Duration::from_secs(30), "what is refused is refused beside the others: {waited:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
