@@ -25,8 +25,8 @@ macro_rules! steps {
             }
 
             /// Who passes it in a flight of two waypoints that meet at the head; what people do, in a flight in which one of
-            /// them answers and another one approves; `archive`, the command that takes it off the broker; and `bridge`, which shows it
-            /// in a folder.
+            /// them answers and another one approves; `analyst`, whose document has to meet checkpoints before anything is built;
+            /// `archive`, the command that takes a flight off the broker; and `bridge`, which shows it in a folder.
             #[must_use]
             pub const fn roles(self) -> &'static [Role] {
                 match self {
@@ -67,27 +67,35 @@ steps! {
     /// An accepted commit is merged with the head.
     MakeMerge = "make-merge" by ["orchestrator"];
     /// A turn was pulled and is taken up.
-    TakeTurn = "take-turn" by ["builder", "verifier", "repair"];
+    TakeTurn = "take-turn" by ["builder", "verifier", "repair", "analyst"];
     /// The plan of a turn is stored.
-    PublishPlan = "publish-plan" by ["builder", "verifier", "repair"];
+    PublishPlan = "publish-plan" by ["builder", "verifier", "repair", "analyst"];
     /// Bundles are fetched and imported.
-    Fetch = "fetch" by ["orchestrator", "builder", "verifier", "repair"];
+    Fetch = "fetch" by ["orchestrator", "builder", "verifier", "repair", "analyst"];
     /// A clone is made for a program.
     Clone = "clone" by ["builder", "repair"];
     /// The agent's program runs.
-    RunProgram = "run-program" by ["builder", "repair"];
+    RunProgram = "run-program" by ["builder", "repair", "analyst"];
     /// What the program left is read and committed.
     Capture = "capture" by ["builder", "repair"];
+    /// The checkpoints of a gate are established in its turn.
+    Establish = "establish" by ["builder", "repair", "analyst"];
+    /// The record of a try is stored, before the program is asked again or its turn ends.
+    RecordTry = "record-try" by ["builder", "analyst"];
+    /// The document of a gate is stored.
+    StoreDocument = "store-document" by ["orchestrator"];
+    /// Documents of earlier gates are laid out for a program.
+    LayOutDocuments = "lay-out-documents" by ["builder"];
     /// A tree is checked out for checks.
     Checkout = "checkout" by ["verifier"];
     /// A check runs.
     RunCheck = "run-check" by ["verifier"];
     /// Bytes are stored under their digest.
-    Upload = "upload" by ["run", "orchestrator", "builder", "verifier", "repair"];
+    Upload = "upload" by ["run", "orchestrator", "builder", "verifier", "repair", "analyst"];
     /// The final handoff of a turn is stored.
-    PublishResult = "publish-result" by ["builder", "verifier", "repair"];
+    PublishResult = "publish-result" by ["builder", "verifier", "repair", "analyst"];
     /// A turn is acknowledged.
-    AckTurn = "ack-turn" by ["builder", "verifier", "repair"];
+    AckTurn = "ack-turn" by ["builder", "verifier", "repair", "analyst"];
     /// The bridge writes a file of its folder.
     BridgeWrite = "bridge-write" by ["bridge"];
     /// The bridge moves a file of its folder.

@@ -19,7 +19,7 @@ use holdpoint_core::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     export::Message,
     headers,
-    ids::{FlightId, role},
+    ids::FlightId,
     journal::{Entry, Sequence},
     streams, subjects,
 };
@@ -82,7 +82,7 @@ impl SoakAccount {
         let flights: BTreeSet<FlightId> = account.lines.iter().map(|line| line.journal.flight.clone()).collect();
         let mut senders = PastSenders::new(roots);
         for flight in &flights {
-            for role in role::HANDING.map(role::id) {
+            for role in roots.fleet_roles().handing() {
                 let mut handoffs = past::of_flight(bus, &role, flight, Sequence(0)).await?;
                 while let Some(stored) = handoffs.next().await? {
                     let message = stored.exported(&streams::handoff(&role));

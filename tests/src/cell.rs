@@ -15,6 +15,7 @@ use std::{
 };
 
 use holdpoint_faults::{FaultOrder, ORDER, PASSED, STOPPED, Step, When};
+use holdpoint_protocol::Digest;
 use holdpoint_sandbox::ProcessId;
 use nix::{
     sys::signal::{Signal, kill},
@@ -107,15 +108,15 @@ pub struct CellWorld {
     /// The world.
     pub world: World,
     flight: Flight,
-    builder: String,
-    repair: String,
+    /// The options that name its agents' programs.
+    agents: Vec<String>,
 }
 
 impl CellWorld {
     /// A world for this flight, in which this order holds, or none.
     #[must_use]
     pub fn new(flight: Flight, order: Option<&FaultOrder>) -> Self {
-        let world = World::new(&[("shared", "base\n"), ("project.yaml", flights::PROJECT)]);
+        let world = World::new(&[("shared", "base\n"), ("project.yaml", flight.project())]);
         world.plan(flight.plan());
         fs::create_dir(world.path("faults")).unwrap();
         world.write(&format!("faults/{PASSED}"), "");
@@ -124,13 +125,18 @@ impl CellWorld {
         }
         let builder = world.program("builder.sh", flight.builder());
         let repair = world.program("repair.sh", flights::REPAIR);
-        Self { world, flight, builder, repair }
+        let mut agents = ["--builder", &builder, "--repair", &repair].map(str::to_owned).to_vec();
+        if let Some(analyst) = flight.analyst() {
+            agents.extend(["--agent".to_owned(), format!("analyst={}", world.program("analyst.sh", analyst))]);
+        }
+        Self { world, flight, agents }
     }
 
     /// Starts the flight.
     #[must_use]
     pub fn fly(&self, builders: &str) -> RunningProcess {
-        let more = ["--builder", &self.builder, "--repair", &self.repair, "--builders", builders];
+        let mut more: Vec<&str> = self.agents.iter().map(String::as_str).collect();
+        more.extend(["--builders", builders]);
         self.start(&self.world.run_args(&more))
     }
 
@@ -144,7 +150,7 @@ impl CellWorld {
 
     /// Does `work`, a flight, while people do their part of it.
     fn attended(&self, work: impl FnOnce() -> Result<Finished, String>) -> Result<Finished, String> {
-        if self.flight == Flight::Alone {
+        if self.flight.acts().is_empty() {
             return work();
         }
         let over = AtomicBool::new(false);
@@ -361,6 +367,11 @@ pub fn problems(place: &CellWorld, finished: &Finished) -> Vec<String> {
     let commits = world.git(&["rev-list", "--reverse", "--first-parent", &range]);
     if commits.lines().ne(landed.iter().map(String::as_str)) || landed.len() != waypoints.len() {
         wrong.push(format!("the branch has the commits {commits:?}, the journal {landed:?}"));
+    }
+    let documents = checker::documents(&account, &id);
+    let wanted = place.flight.documents().iter().map(|(gate, text)| (*gate, Digest::of(text.as_bytes())));
+    if documents.iter().map(|(gate, digest)| (gate.as_str(), *digest)).ne(wanted) {
+        wrong.push(format!("the journal has the documents {documents:?}"));
     }
     let acts = checker::acts(&account, &id);
     if acts.iter().map(|(waypoint, verb)| (waypoint.as_str(), *verb)).ne(place.flight.acts().iter().copied()) {

@@ -3,13 +3,14 @@
 //! The rules are those of `holdpoint audit`. Besides them there are rules for flights that are over, and for several of
 //! them in one stream.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_core::audit::{Auditor, EntryLine};
 use holdpoint_protocol::{
+    Digest,
     artifact::{Act, Disposition, Handed, Verb},
     facts::Oid,
-    ids::{FlightId, WaypointId},
+    ids::{FlightId, GateId, WaypointId},
     journal::{Cause, Entry, Landed, Submitted},
     plan::Waypoint,
     state::{Phase, WaypointState},
@@ -82,6 +83,20 @@ pub fn landed(account: &SoakAccount, flight: &FlightId) -> Vec<Oid> {
 pub fn acts(account: &SoakAccount, flight: &FlightId) -> Vec<(WaypointId, Verb)> {
     let lines = account.lines.iter().filter(|line| &line.journal.flight == flight);
     lines.filter_map(|line| Some((line.journal.waypoint.clone()?, act_of(account, line)?.verb()))).collect()
+}
+
+/// The documents that the gates of a flight have handed over in the end, each with its gate.
+#[must_use]
+pub fn documents(account: &SoakAccount, flight: &FlightId) -> Vec<(GateId, Digest)> {
+    let mut last = BTreeMap::new();
+    for line in account.lines.iter().filter(|line| &line.journal.flight == flight) {
+        let state = line.entry.as_ref().ok().and_then(|entry| entry.record().state.as_ref());
+        if let (Some(waypoint), Some(state)) = (&line.journal.waypoint, state) {
+            last.insert(waypoint, state);
+        }
+    }
+    let documents = last.values().flat_map(|state| &state.documents);
+    documents.map(|document| (document.gate.clone(), document.blob.digest)).collect()
 }
 
 /// The act that an entry answers, if it answers one.

@@ -252,9 +252,17 @@ impl Handoff {
         span
     }
 
+    /// The step at which it is stored.
+    fn step(&self) -> Step {
+        match self.kind {
+            ExchangeRecord::KIND => Step::RecordTry,
+            kind if PLAN_KINDS.contains(&kind) => Step::PublishPlan,
+            _ => Step::PublishResult,
+        }
+    }
+
     async fn publish_until_stored(&self, bus: &Bus) -> Result<(), HandoffError> {
-        let planned = PLAN_KINDS.contains(&self.kind);
-        let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
+        let _at = holdpoint_faults::at(self.step());
         loop {
             match self.send(bus).await {
                 Ok(()) => return Ok(()),

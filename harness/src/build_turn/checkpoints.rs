@@ -49,6 +49,7 @@ impl<B: Backend> Checkpoints<'_, B> {
         if self.demands.is_empty() {
             return Ok(Established::Ready(None));
         }
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::Establish);
         let written = self.task.document_file.as_deref().and_then(document::written).unwrap_or_default();
         let written = match checkpoints::read_document(written.as_bytes(), "document") {
             Ok(written) => written,

@@ -33,6 +33,7 @@ impl Documents {
         if documents.is_empty() {
             return Ok(Self::default());
         }
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::LayOutDocuments);
         let dir = folder.input().join("documents");
         std::fs::create_dir(&dir).map_err(|source| BuildError::Write { path: dir.clone(), source })?;
         let mut texts = Vec::new();

@@ -178,6 +178,8 @@ impl RunReader for CompletionReader<'_> {
         recorded: Option<&Completed>,
     ) -> Result<Read<CompleteTurnOutcome>, BuildError> {
         let Self { turn, request, expected, document_file } = self;
+        let _at =
+            (!request.context.demands.is_empty()).then(|| holdpoint_faults::at(holdpoint_faults::Step::Establish));
         let document = document_file.as_deref().and_then(document::written);
         let held = Held { turn, request, expected, before, document: document.as_deref() };
         Ok(match answer(result, held, recorded) {

@@ -208,6 +208,7 @@ impl State {
 /// that is there already is success.
 async fn store_document(shell: &Shell, input: &Input) -> Result<(), BlobError> {
     let Some(document) = input.document().filter(|document| !document.text.is_empty()) else { return Ok(()) };
+    let _at = holdpoint_faults::at(holdpoint_faults::Step::StoreDocument);
     let text = Bytes::from(document.text.clone().into_bytes());
     blobs::put(&shell.bus, &role::id(role::ORCHESTRATOR), text).await.map(|_| ())
 }

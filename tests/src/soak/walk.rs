@@ -79,7 +79,7 @@ fn chosen(terms: &Terms) -> Result<Vec<Cell>, String> {
         }
         // Several builders share the passings of their role, commands of people those of orchestrators, and what is asleep
         // is not the only one.
-        if cell.flight == Flight::Alone && order.role != "builder" && cell.victim != Victim::Asleep {
+        if cell.flight != Flight::People && order.role != "builder" && cell.victim != Victim::Asleep {
             order.nth = 1 + dice.below(count);
         }
     }
@@ -109,8 +109,7 @@ fn word(outcome: &Result<Duration, String>) -> String {
 fn table(done: &[(Cell, Result<Duration, String>)]) -> String {
     let mut rows = Outcomes::new();
     for (cell, outcome) in done {
-        let with = if cell.flight == Flight::People { ", with people" } else { "" };
-        let key = format!("{} | {}{with}", place(cell.order.step), cell.order.role);
+        let key = format!("{} | {}{}", place(cell.order.step), cell.flight.prefix(), cell.order.role);
         let word =
             outcome.as_ref().map_or_else(|_| "**wrong**".to_owned(), |took| format!("{:.0}", took.as_secs_f64()));
         rows.entry(key).or_default().insert((cell.order.when, cell.victim), word);

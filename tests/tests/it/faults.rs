@@ -66,6 +66,15 @@ fn whoever_is_killed_at_a_step_costs_no_more_than_its_turn() {
 }
 
 #[test]
+fn whoever_is_killed_over_a_checkpoint_or_a_document_costs_no_more_than_its_turn() {
+    changes_nothing(
+        Flight::Stages,
+        Victim::Itself,
+        &["analyst after establish 1", "builder after record-try 1", "orchestrator before store-document 1"],
+    );
+}
+
+#[test]
 fn whoever_wakes_when_others_have_moved_on_changes_nothing() {
     changes_nothing(
         Flight::Alone,
