@@ -55,18 +55,18 @@ fn go(files: &Files<'_>) -> Option<Found> {
     let lock = if is_workspace { "go.work" } else { files.first(&["go.sum"]).unwrap_or(module) };
     // Without a module in the root, its own patterns match none.
     let each = "go list -m -f '{{.Dir}}/...' | xargs go test";
-    let download = if needs { "go mod download && " } else { "" };
+    let compiles = files.paths.iter().any(|path| path.ends_with(".go"));
+    let download = needs.then(|| "go mod download".to_owned());
     let (make, required) = match module {
         "go.mod" => ("cp -R . \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\"", if needs { REQUIRED } else { "" }),
         _ => ("mkdir \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\" && go mod init stub", ""),
     };
-    let stub = format!(
-        "{{ echo package stub; printf 'import _ \"%s\"\\n' {LIBRARY}{required}; }} > stub_test.go && go test ."
-    );
+    let imports = format!("{{ echo package stub; printf 'import _ \"%s\"\\n' {LIBRARY}{required}; }}");
+    let stub = format!("({make} && {imports} > stub_test.go && go test . || :)");
     Some(Found {
         kind: "a Go module",
         lock: Some(lock),
-        setup: Some(format!("{download}({make} && {stub} || :)")),
+        setup: download.into_iter().chain(compiles.then_some(stub)).reduce(|a, b| format!("{a} && {b}")),
         inputs: &["**/go.mod", "**/go.sum", "go.work", "go.work.sum"],
         suite: Some(if module == "go.mod" { "go test ./..." } else { each }.to_owned()),
         ..Found::default()

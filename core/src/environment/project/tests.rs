@@ -14,6 +14,9 @@ fn projects_are_set_up_and_tested_as_their_files_say() {
     for (files, setup, suite) in [
         (vec![("Cargo.toml", ""), ("Cargo.lock", "source = \"r\"")], Some("cargo fetch --locked"), Some("cargo test")),
         (vec![("Cargo.toml", ""), ("Cargo.lock", "")], None, Some("cargo test")),
+        (vec![("go.mod", ""), ("go.sum", "x")], Some("go mod download"), Some("go test ./...")),
+        (vec![("go.mod", ""), ("go.sum", "x"), ("vendor/modules.txt", "")], None, Some("go test ./...")),
+        (vec![("go.mod", "")], None, Some("go test ./...")),
         (
             vec![("package.json", tested), ("package-lock.json", npm)],
             Some("npm ci --no-audit --no-fund"),
@@ -113,10 +116,10 @@ fn a_setup_of_the_java_kinds_leaves_nothing_in_the_tree() {
 fn a_setup_of_go_compiles_the_library_and_what_is_required_in_a_copy() {
     let required = "go list -m";
     for (files, downloads, imports, lock) in [
-        (vec!["go.mod", "go.sum"], true, true, "go.sum"),
-        (vec!["go.mod", "go.sum", "vendor/modules.txt"], false, false, "go.sum"),
-        (vec!["go.mod"], false, false, "go.mod"),
-        (vec!["go.work", "a/go.mod"], true, false, "go.work"),
+        (vec!["go.mod", "go.sum", "a.go"], true, true, "go.sum"),
+        (vec!["go.mod", "go.sum", "a.go", "vendor/modules.txt"], false, false, "go.sum"),
+        (vec!["go.mod", "a.go"], false, false, "go.mod"),
+        (vec!["go.work", "a/go.mod", "a/a.go"], true, false, "go.work"),
     ] {
         let found = project(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
         let setup = found.environment.setup.unwrap();
