@@ -17,7 +17,7 @@ fn a_task_is_built_and_judged_by_all_tests_of_the_project() {
          printf '\\n    def test_twice(self):\\n        self.assertEqual(calc.twice(4), 8)\\n' >> test_calc.py",
     );
     let run = world.holdpoint(&["run", "--task", "Add twice(a)", "--builder", &builder, "--json"]);
-    let waypoint = run.expect(0).waypoint("add-twice-a").clone();
+    let waypoint = run.expect(0).waypoint("add-twice-a");
     assert_eq!((&waypoint["status"], &waypoint["attempts"]), (&"complete".into(), &1.into()), "{run}");
     assert!(!waypoint["commit"].is_null(), "it landed: {run}");
     assert!(run.stderr.contains("its tests are run with python3 -m unittest"), "{run}");
