@@ -115,21 +115,23 @@ fn a_setup_of_the_java_kinds_leaves_nothing_in_the_tree() {
 #[test]
 fn a_setup_of_go_compiles_the_library_and_what_is_required_in_a_copy() {
     let required = "go list -m";
-    for (files, downloads, imports, lock) in [
-        (vec!["go.mod", "go.sum", "a.go"], true, true, "go.sum"),
-        (vec!["go.mod", "go.sum", "a.go", "vendor/modules.txt"], false, false, "go.sum"),
-        (vec!["go.mod", "a.go"], false, false, "go.mod"),
-        (vec!["go.work", "a/go.mod", "a/a.go"], true, false, "go.work"),
-    ] {
-        let found = project(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
+    let of = |files: &[&str]| project(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
+    for files in [&["go.mod", "a.go"][..], &["go.mod", "go.sum", "a.go", "vendor/modules.txt"]] {
+        assert_eq!(of(files).environment.setup, None, "nothing is downloaded");
+    }
+    assert_eq!(of(&["go.mod", "go.sum"]).environment.setup.as_deref(), Some("go mod download"));
+    for (files, imports, lock) in
+        [(&["go.mod", "go.sum", "a.go"], true, "go.sum"), (&["go.work", "a/go.mod", "a/a.go"], false, "go.work")]
+    {
+        let found = of(files);
         let setup = found.environment.setup.unwrap();
-        assert_eq!(setup.starts_with("go mod download && ("), downloads, "{setup}");
+        assert!(setup.starts_with("go mod download && ("), "{setup}");
         assert_eq!(setup.contains(required), imports, "{setup}");
         let in_copy =
             ["cd \"$TMPDIR/stub\" && ", "printf 'import _ \"%s\"\\n' testing ", "> stub_test.go && go test . || :)"];
         assert!(in_copy.iter().all(|part| setup.contains(part)), "{setup}");
         let suite = if lock == "go.work" { "go list -m -f '{{.Dir}}/...' | xargs go test" } else { "go test ./..." };
-        assert_eq!((found.suite.as_deref(), found.locks), (Some(suite), vec![lock]));
+        assert_eq!((found.suite.as_deref(), found.locks), (Some(suite), vec![lock.to_owned()]));
     }
 }
 
