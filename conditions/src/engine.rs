@@ -94,7 +94,7 @@ fn failure(error: &CaughtError<'_>, as_told: fn(String) -> ConditionFailure) -> 
     as_told(told.chars().take(TOLD_MAX).collect())
 }
 
-/// A value that was thrown and is no error. Of one without words only the type is told: it has no other name than its address.
+/// A value that was thrown and is no error. One without words is its type: it has no other name than its address.
 fn thrown(value: &Value<'_>) -> String {
     let words = value.as_string().and_then(|text| text.to_string().ok());
     let number = || value.as_number().map(|number| number.to_string());

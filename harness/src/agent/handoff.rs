@@ -109,6 +109,7 @@ pub async fn record_exchange(job: &Job, draft: Draft) -> Result<(), HandoffError
         attempts,
         final_status,
     };
+    let _at = holdpoint_faults::at(Step::RecordTry);
     Handoff::new(job, &ExchangeRecord::new(origin, body), ShowJwt::No)?.publish_once(&job.bus).await
 }
 
@@ -252,17 +253,9 @@ impl Handoff {
         span
     }
 
-    /// The step at which it is stored.
-    fn step(&self) -> Step {
-        match self.kind {
-            ExchangeRecord::KIND => Step::RecordTry,
-            kind if PLAN_KINDS.contains(&kind) => Step::PublishPlan,
-            _ => Step::PublishResult,
-        }
-    }
-
     async fn publish_until_stored(&self, bus: &Bus) -> Result<(), HandoffError> {
-        let _at = holdpoint_faults::at(self.step());
+        let planned = PLAN_KINDS.contains(&self.kind);
+        let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
         loop {
             match self.send(bus).await {
                 Ok(()) => return Ok(()),

@@ -102,6 +102,8 @@ const ACTS: [Step; 2] = [Step::PublishAct, Step::TakeAct];
 const ELSEWHERE: [Step; 5] = [Step::KeepExport, Step::Retire, Step::Delete, Step::BridgeWrite, Step::BridgeMove];
 /// The role that only the flight of stages has.
 const ANALYST_ROLE: Role = "analyst";
+/// Steps of documents that go to later gates, which only the flight of stages has.
+const DOCUMENTS: [Step; 2] = [Step::StoreDocument, Step::LayOutDocuments];
 /// Steps that are walked in the flight of stages besides those of its analyst.
 const OF_STAGES: [(Step, Role); 8] = [
     (Step::LayOutDocuments, "builder"),
@@ -144,7 +146,7 @@ impl Flight {
         match self {
             Self::Alone => {
                 let walked = |step: &&Step| !ACTS.contains(step) && !ELSEWHERE.contains(step);
-                let has = |(step, role): &(Step, Role)| *role != ANALYST_ROLE && *step != Step::LayOutDocuments;
+                let has = |(step, role): &(Step, Role)| *role != ANALYST_ROLE && !DOCUMENTS.contains(step);
                 Step::ALL.iter().filter(walked).flat_map(of).filter(has).collect()
             }
             Self::Stages => {
