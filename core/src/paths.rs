@@ -13,6 +13,7 @@ mod follow;
 mod glob;
 mod includes;
 mod links;
+mod local_source;
 mod manifest;
 mod modules;
 mod outputs;

@@ -1,5 +1,6 @@
-//! Manifests: `Cargo.toml`, `package.json`, `pyproject.toml` and `pom.xml` may change in what they say about dependencies and the
-//! package, and are steering in what they say about tests, scripts and tools. So are the entry points of an installed
+//! Manifests: `Cargo.toml`, `package.json`, `pyproject.toml`, `pom.xml` and `go.mod` may change in what they say about dependencies
+//! and the package, and are steering in what they say about tests, scripts and tools. A path in the place of a dependency is
+//! steering as well ([`super::local_source`]). So are the entry points of an installed
 //! Python package (`entry_points.txt` in a `*.dist-info` or `*.egg-info`): runners load plug-ins by them, from every
 //! folder on Python's path.
 //!
@@ -8,7 +9,11 @@
 use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
 
-use super::{file_name, test_path::in_test_folder};
+use super::{
+    file_name,
+    local_source::{go_module, replaces_a_dependency},
+    test_path::in_test_folder,
+};
 use crate::bom;
 
 /// The parts of `[package]` that are free. Not `build`, `autotests` and the like, nor `metadata`, where tools look.
@@ -133,7 +138,8 @@ const POM_FREE: &[&str] = &[
 /// Whether a path is a manifest, whose changes [`manifest_change_is_steering`] judges.
 #[must_use]
 pub fn is_manifest(path: &str) -> bool {
-    matches!(file_name(path), "Cargo.toml" | "package.json" | "pyproject.toml" | "pom.xml") || is_entry_points(path)
+    matches!(file_name(path), "Cargo.toml" | "go.mod" | "package.json" | "pyproject.toml" | "pom.xml")
+        || is_entry_points(path)
 }
 
 /// Whether a path is the metadata of an installed Python package. One that is a link may lead to any folder, so it is
@@ -148,13 +154,17 @@ fn is_entry_points(path: &str) -> bool {
     path.strip_suffix("/entry_points.txt").is_some_and(is_python_metadata)
 }
 
-/// Whether a change of a manifest touches its test, script or tool parts. `None`: not there on that side. A manifest
-/// that cannot be parsed is steering, and so is a path that is no manifest.
+/// Whether a change of a manifest touches its test, script or tool parts, or puts a path in the place of a dependency. `None`: not
+/// there on that side. A manifest that cannot be parsed is steering, and so is a path that is no manifest.
 #[must_use]
 pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&str>) -> bool {
     let sides = (side(path, base), side(path, new));
     let (Some(mut base), Some(mut new)) = sides else { return true };
+    if replaces_a_dependency(file_name(path), &base, &new) {
+        return true;
+    }
     match file_name(path) {
+        "go.mod" => false,
         "Cargo.toml" => {
             // A member more is a part of the package; a member less is tests less.
             let fewer = members(&base).iter().any(|member| !members(&new).contains(member));
@@ -194,6 +204,7 @@ fn side(path: &str, text: Option<&str>) -> Option<Table> {
         Some(text) if path.ends_with(".json") => serde_json::from_str(text).ok(),
         Some(text) if path.ends_with(".txt") => Some(entry_points(text)),
         Some(text) if path.ends_with(".xml") => project_of_maven(text),
+        Some(text) if path.ends_with(".mod") => Some(go_module(text)),
         Some(text) => toml::from_str(text).ok(),
     }
 }

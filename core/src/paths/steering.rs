@@ -2,7 +2,7 @@
 //!
 //! By ecosystem, and by name alone: an entry of a list is matched wherever in the tree the file is, because a runner
 //! started in a sub-folder reads the one it finds there. The files that coding agents read are in [`super::agents`].
-//! Lock files, `.gitignore` and `go.mod` are not in the lists: they hold dependencies and ignored paths.
+//! Lock files and `.gitignore` are not in the lists: they hold dependencies and ignored paths.
 
 use super::{agents, python::PYTHON_MODULES};
 
