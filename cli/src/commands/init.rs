@@ -7,7 +7,7 @@ use std::{
 };
 
 use holdpoint_core::{
-    declared::{self as core_declared, DeclaredFile},
+    declared::{self as core_declared, DeclaredFile, ProjectDefaults},
     environment::Project,
 };
 use holdpoint_protocol::plan::EnvironmentSpec;
@@ -27,13 +27,17 @@ const WHAT_RUNS_ALL: &str = "<the command that runs all tests>";
 /// Writes the plan.
 pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     let repo = ground::find(&args.repo).await?;
-    let project = project::of_folder(repo.dir());
+    let mut project = project::of_folder(repo.dir());
+    let declares = repo.dir().join(declared::PROJECT);
+    if let Some(suite) = there(&declares)?.and_then(|defaults| defaults.suite) {
+        project.suite = Some(suite);
+    }
     let path = args.out.unwrap_or_else(|| args.repo.join("plan.yaml"));
     let name = repo.dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     write(&path, &plan(&name, &project), args.force)?;
     let declaration = declaration(&project);
     let declared = match &declaration {
-        Some(text) => Declared::at(repo.dir().join(declared::PROJECT), text)?,
+        Some(text) => Declared::at(declares, text)?,
         None => Declared::Nothing,
     };
     if args.json {
@@ -104,14 +108,21 @@ enum Declared {
 impl Declared {
     /// Writes the file where there is none: another one has workflows in it, which are a person's.
     fn at(path: PathBuf, text: &str) -> Result<Self, Failure> {
-        if !path.exists() {
+        let Some(found) = there(&path)? else {
             write(&path, text, false)?;
             return Ok(Self::Written(path));
-        }
-        let (file, bytes) = declared::read(&path, declared::NAME_WORKFLOW)?;
-        let found = core_declared::defaults(DeclaredFile { file: &file, bytes: &bytes })?;
+        };
         Ok(if found.environment.is_some() || found.suite.is_some() { Self::Nothing } else { Self::Left(path) })
     }
+}
+
+/// What the project file says for plans; `None`: there is none.
+fn there(path: &Path) -> Result<Option<ProjectDefaults>, Failure> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (file, bytes) = declared::read(path, declared::NAME_WORKFLOW)?;
+    Ok(Some(core_declared::defaults(DeclaredFile { file: &file, bytes: &bytes })?))
 }
 
 /// What the project file says; `None`: nothing was recognised.

@@ -48,4 +48,6 @@ fn a_task_is_built_and_judged_as_the_project_file_says() {
     assert_eq!(checked.expect(0).json()["environment"]["env"]["WHO"], "you");
     let left = world.holdpoint(&["init", "--out", "../plan/new.yaml", "--json"]);
     assert!(left.expect(0).json()["declares"].is_null());
+    let plan = std::fs::read_to_string(world.path("plan/new.yaml")).unwrap();
+    assert!(plan.contains("check: \"grep -q hello greeting.txt"), "the guard is the suite that is declared: {plan}");
 }
