@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-type Table = Map<String, Value>;
+/// A manifest, or a table in one.
+pub(super) type Table = Map<String, Value>;
+
+/// Where Cargo's dependencies stand, in a package, a target and a workspace.
+pub(super) const CARGO_DEPENDENCIES: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// What one version of a manifest says of where dependencies come from.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -80,10 +84,9 @@ impl Sources {
     }
 
     fn cargo(&mut self, manifest: &Table) {
-        const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
         let targets: Vec<&Table> = table(manifest, &["target"]).filter_map(|(_, target)| target.as_object()).collect();
         let places = targets.into_iter().chain([manifest]).chain(manifest.get("workspace").and_then(Value::as_object));
-        for (name, said) in places.flat_map(|place| KINDS.into_iter().flat_map(|kind| table(place, &[kind]))) {
+        for (name, said) in places.flat_map(|place| CARGO_DEPENDENCIES.iter().flat_map(|kind| table(place, &[kind]))) {
             self.takes(name, said.get("path").is_some());
         }
         let patched = table(manifest, &["patch"]).filter_map(|(_, registry)| registry.as_object()).flatten();

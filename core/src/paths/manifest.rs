@@ -7,11 +7,11 @@
 //! Done by taking the free parts out of both versions and comparing the rest: an unknown key is steering.
 
 use roxmltree::{Document, Node};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     file_name,
-    local_source::{go_module, replaces_a_dependency},
+    local_source::{CARGO_DEPENDENCIES, Table, go_module, replaces_a_dependency},
     test_path::in_test_folder,
 };
 use crate::bom;
@@ -37,7 +37,6 @@ const CARGO_PACKAGE: &[&str] = &[
     "include",
     "resolver",
 ];
-const CARGO_DEPENDENCIES: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 /// What of a target decides whether and how it is tested.
 const CARGO_TARGET_STEERING: &[&str] = &["test", "doctest", "bench", "harness", "required-features"];
 
@@ -195,8 +194,6 @@ pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&
         _ => true,
     }
 }
-
-type Table = Map<String, Value>;
 
 fn side(path: &str, text: Option<&str>) -> Option<Table> {
     match text.map(bom::stripped) {
