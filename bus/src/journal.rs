@@ -279,6 +279,7 @@ fn step_of(kind: &EntryKind) -> Step {
         | EntryKind::Steered
         | EntryKind::Answered
         | EntryKind::Revised
+        | EntryKind::Queued
         | EntryKind::Reserved
         | EntryKind::Added
         | EntryKind::Retired => Step::AppendDecided,

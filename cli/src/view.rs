@@ -203,8 +203,14 @@ fn summary(waypoint: &WaypointView) -> String {
     } else if waypoint.status == Status::Waiting && !waypoint.waits_for.is_empty() {
         let children: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
         parts.push(format!("for its children {}", children.join(", ")));
+    } else if waypoint.status == Status::Running && waypoint.gate.is_some() {
+        parts.push("waits in the queue to the branch".to_owned());
     } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
         parts.push(reason.to_string());
+    }
+    if waypoint.status == Status::Running && !waypoint.waits_for.is_empty() {
+        let ahead: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
+        parts.push(format!("behind {}", ahead.join(", ")));
     }
     if waypoint.attempts > 0 {
         parts.push(counted(waypoint.attempts as usize, "attempt"));

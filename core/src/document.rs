@@ -282,7 +282,7 @@ fn home(key: &str, kind: &str, artifact: &Value) -> Option<&'static [&'static st
         "id" => match kind {
             "turn" | "landed" | "reserved" => Some(&["waypoint"]),
             // These entries name no waypoint.
-            "submitted" | "decided" | "dead" | "steered" | "answered" | "retired" => None,
+            "submitted" | "decided" | "dead" | "steered" | "answered" | "queued" | "retired" => None,
             _ => Some(&["waypoint_id"]),
         },
         "title" => of_document(&["document", "title"]),

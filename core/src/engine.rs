@@ -62,8 +62,8 @@ pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
 pub(crate) use report::runs_on_work;
 pub use requests::{evidence_expected, policy_hash};
-pub(crate) use stacking::replaceable;
-pub use stacking::{Aside, Behind, is_alone_on, stacks, unmerged};
+pub use stacking::{Aside, Behind, stacks, unmerged};
+pub(crate) use stacking::{keeps, lands_by_verdict, replaceable};
 pub use taking::{HandingIn, Releasing, TAKEN_TIME, Taking, can_be_taken, in_hand, queued_for, waits_to_be_taken};
 pub use transition::phase_status;
 pub use turns::{queue, reply};
@@ -84,6 +84,8 @@ pub struct StepContext<'a> {
     pub now: Timestamp,
     /// What came of the conditions that the step wanted ([`EngineStep::Evaluate`]), so far.
     pub conditions: &'a [ConditionResult],
+    /// No other work is on its way to the branch ([`crate::flight::is_first`]).
+    pub is_first: bool,
 }
 
 /// Ids for one step, made by the caller: the core knows no randomness.
@@ -116,11 +118,11 @@ pub enum EngineStep {
 
 /// Takes one input.
 #[must_use]
-pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     if input.act().is_some_and(|cause| acts::is_repeated(state, cause)) {
         return EngineStep::Nothing;
     }
-    let focused = branches::focus(state, &input, cx);
+    let focused = stacking::as_kept(state, &mut input).or_else(|| branches::focus(state, &input, cx));
     let state = focused.as_ref().unwrap_or(state);
     match input {
         Input::Open if state.phase == Phase::Forked => forking::open_next(state, cx, fresh),
@@ -145,7 +147,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &F
         Input::DeadlinePassed(turn) => escalating::deadline_passed(state, *turn, cx, fresh),
         Input::AnswerOverdue => questions::overdue(state, cx, fresh),
         Input::Died(died) => dead::died(state, died, cx, fresh),
-        Input::HeadMoved(merge) => landing::head_moved(state, merge, cx, fresh),
+        Input::Integrated(merge) => landing::integrated(state, merge, cx, fresh),
         Input::LandingFailed(detail) => landing::landing_failed(state, &detail, cx, fresh),
         Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
         Input::TooLarge(size) => oversize::hold(state, size, cx, fresh),

@@ -52,7 +52,7 @@ use planned::Planned;
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use retiring::{NotOver, retirable};
 pub use steering::{Steering, steer};
-pub use train::{DEPTH_MAX, Tail, Yard, tail};
+pub use train::{DEPTH_MAX, Tail, Yard, is_first, tail};
 pub(crate) use view::is_ready;
 pub use view::{attempt_branch, branch, flight_status, status, view};
 pub use waypoints::Waypoints;

@@ -37,17 +37,18 @@ const PATHS_TOLD_MAX: usize = 50;
 /// Landings that are searched for colliding paths, the newest ones: each costs a call of git.
 const LANDINGS_SEARCHED_MAX: usize = 64;
 
-/// An accepted commit, to be landed or merged.
+/// Work on its way to the branch, to be merged or landed.
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
     pub(crate) flight: FlightId,
     pub(crate) waypoint: WaypointId,
     pub(crate) title: String,
     pub(crate) at: Timestamp,
-    pub(crate) report: Digest,
+    /// The report by which it is accepted, if it is.
+    pub(crate) report: Option<Digest>,
     /// The role and agent that made it.
     pub(crate) maker: (RoleId, AgentName),
-    /// The accepted commit, its base, and what brings both and the head.
+    /// Its commit, the base of that, and what brings both and the head.
     pub(crate) commit: Oid,
     pub(crate) tree: Oid,
     /// What it was verified on, where that is a commit that stood for the head.
@@ -68,6 +69,7 @@ pub(crate) struct Accepted {
 #[derive(Debug)]
 pub(crate) struct Landing {
     pub(crate) commit: BundledCommit,
+    pub(crate) report: Digest,
     /// What its bundle builds on, if that is not the head.
     pub(crate) bundle_on: Option<Oid>,
 }
@@ -80,7 +82,7 @@ pub(crate) struct LandedTree {
     pub(crate) after: Oid,
 }
 
-/// The end of the train.
+/// The end of the queue.
 #[derive(Debug)]
 pub(crate) struct Onto {
     /// The waypoints in it.
@@ -90,7 +92,7 @@ pub(crate) struct Onto {
     pub(crate) bundle: BundleRef,
 }
 
-/// What merging work with the train came to.
+/// What merging work with the queue came to.
 #[derive(Debug)]
 pub(crate) enum Stacking {
     /// One commit behind it; or it turned out that it does not even fit on the head, or that the head has it all.
@@ -108,6 +110,9 @@ struct Tip {
 /// Why a landing could not be made. It is tried again.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandingError {
+    /// No report accepts it.
+    #[error("no report accepts what is to land")]
+    NotAccepted,
     /// A blob is missing or wrong, or the disk is full.
     #[error("cannot fetch what is to land")]
     Mirror(#[source] MirrorError),
@@ -124,17 +129,18 @@ pub(crate) enum LandingError {
 
 /// Makes the landing commit: the verified tree on the head, with trailers.
 pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, LandingError> {
+    let report = accepted.report.ok_or(LandingError::NotAccepted)?;
     let _at = holdpoint_faults::at(Step::MakeLanding);
     let mirror = fetch(shell, accepted).await?;
-    let Accepted { flight, waypoint, title, report, maker: (role, agent), .. } = accepted;
-    let message = commit::landing(flight, waypoint, title, *report, (role, agent));
+    let Accepted { flight, waypoint, title, maker: (role, agent), .. } = accepted;
+    let message = commit::landing(flight, waypoint, title, report, (role, agent));
     let tree = from_wire(&accepted.tree);
     let commit = commit_on(&mirror, accepted, &from_wire(&accepted.head), &tree, message).await?;
     for on in &accepted.wide {
         match pack_wide(&mirror, on, &commit).await {
             Ok(Some(wide)) => {
                 let commit = store(shell, wide, &commit, &tree).await?;
-                return Ok(Landing { commit, bundle_on: Some(on.clone()) });
+                return Ok(Landing { commit, report, bundle_on: Some(on.clone()) });
             }
             Ok(None) => {}
             // Without it everything works, with more requests.
@@ -142,23 +148,22 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
         }
     }
     let bundle = pack(&mirror, &accepted.head, &commit).await?;
-    Ok(Landing { commit: store(shell, bundle, &commit, &tree).await?, bundle_on: None })
+    Ok(Landing { commit: store(shell, bundle, &commit, &tree).await?, report, bundle_on: None })
 }
 
-/// Merges the accepted commit with the head.
+/// Merges work with the head.
 pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeMerge);
     let merged = |merge| Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind: None, merge };
     if accepted.base == accepted.head {
-        // Behind a train that is gone.
-        return Ok(merged(MergeResult::Accepted));
+        return Ok(merged(MergeResult::AsItIs));
     }
     let mirror = fetch(shell, accepted).await?;
     let merge = merge_with(shell, &mirror, accepted, &on_head(accepted)).await?;
     Ok(merged(merge))
 }
 
-/// Merges the accepted commit with the end of the train, on a commit that stands for the landing that makes it. What does not
+/// Merges work with the end of the queue, on a commit that stands for the landing that makes it. What does not
 /// fit there may not fit on the head either.
 pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Result<Stacking, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeMerge);

@@ -19,7 +19,7 @@ use crate::{
     turn::Turn,
 };
 pub use entries::{
-    Added, Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Reserved, Revised, Steered, Submitted,
+    Added, Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Queued, Reserved, Revised, Steered, Submitted,
 };
 
 /// The word for entries that give a turn up.
@@ -32,6 +32,8 @@ const ANSWERED: &str = "answered";
 const RESERVED: &str = "reserved";
 /// The word for entries by which a person's edit takes the place of a gate's document.
 const REVISED: &str = "revised";
+/// The word for entries by which work waits in the queue.
+const QUEUED: &str = "queued";
 /// The word for entries that add waypoints to a flight.
 const ADDED: &str = "added";
 /// The word for entries that retire a flight.
@@ -156,6 +158,8 @@ pub enum EntryKind {
     Answered,
     /// A person edited the document of a gate.
     Revised,
+    /// Work waits in the queue to the branch.
+    Queued,
     /// A part of the flight's budget is reserved for a turn.
     Reserved,
     /// Waypoints are added to the flight, as the children of another one.
@@ -177,6 +181,7 @@ impl EntryKind {
             Self::Steered => STEERED.to_owned(),
             Self::Answered => ANSWERED.to_owned(),
             Self::Revised => REVISED.to_owned(),
+            Self::Queued => QUEUED.to_owned(),
             Self::Reserved => RESERVED.to_owned(),
             Self::Added => ADDED.to_owned(),
             Self::Retired => RETIRED.to_owned(),
@@ -195,6 +200,7 @@ impl EntryKind {
             Self::Steered => STEERED,
             Self::Answered => ANSWERED,
             Self::Revised => REVISED,
+            Self::Queued => QUEUED,
             Self::Reserved => RESERVED,
             Self::Added => ADDED,
             Self::Retired => RETIRED,
@@ -221,6 +227,8 @@ pub enum Entry {
     Answered(Box<Answered>),
     /// A person edited the document of a gate.
     Revised(Box<Revised>),
+    /// Work waits in the queue to the branch.
+    Queued(Box<Queued>),
     /// A part of the flight's budget is reserved for a turn.
     Reserved(Box<Reserved>),
     /// Waypoints are added to the flight.
@@ -245,6 +253,7 @@ impl Entry {
             Some(STEERED) => codec::decode(payload, encoding).map(Self::Steered),
             Some(ANSWERED) => codec::decode(payload, encoding).map(Self::Answered),
             Some(REVISED) => codec::decode(payload, encoding).map(Self::Revised),
+            Some(QUEUED) => codec::decode(payload, encoding).map(Self::Queued),
             Some(RESERVED) => codec::decode(payload, encoding).map(Self::Reserved),
             Some(ADDED) => codec::decode(payload, encoding).map(Self::Added),
             Some(RETIRED) => codec::decode(payload, encoding).map(Self::Retired),
@@ -279,6 +288,7 @@ impl Entry {
             Self::Steered(_) => STEERED,
             Self::Answered(_) => ANSWERED,
             Self::Revised(_) => REVISED,
+            Self::Queued(_) => QUEUED,
             Self::Reserved(_) => RESERVED,
             Self::Added(_) => ADDED,
             Self::Retired(_) => RETIRED,
@@ -297,6 +307,7 @@ impl Entry {
             | Self::Steered(_)
             | Self::Answered(_)
             | Self::Revised(_)
+            | Self::Queued(_)
             | Self::Reserved(_)
             | Self::Added(_)
             | Self::Retired(_) => None,
@@ -315,6 +326,7 @@ impl Entry {
             Self::Steered(e) => &e.record,
             Self::Answered(e) => &e.record,
             Self::Revised(e) => &e.record,
+            Self::Queued(e) => &e.record,
             Self::Reserved(e) => &e.record,
             Self::Added(e) => &e.record,
             Self::Retired(e) => &e.record,
@@ -332,6 +344,7 @@ impl Entry {
             Self::Steered(e) => &mut e.record,
             Self::Answered(e) => &mut e.record,
             Self::Revised(e) => &mut e.record,
+            Self::Queued(e) => &mut e.record,
             Self::Reserved(e) => &mut e.record,
             Self::Added(e) => &mut e.record,
             Self::Retired(e) => &mut e.record,

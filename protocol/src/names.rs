@@ -266,6 +266,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             ORCHESTRATOR,
             "a person edited the document of a gate: turns that open later get it",
         ),
+        entry(
+            "queued",
+            waypoint.entry(&EntryKind::Queued),
+            ORCHESTRATOR,
+            "work waits to be integrated with what goes before it to the branch",
+        ),
         entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
         entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
         entry(

@@ -5,6 +5,7 @@
 mod delegated;
 mod fork;
 mod open;
+mod queued;
 mod visits;
 
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use crate::{
     budget::Spent,
     checkpoint::{DocumentRef, GateCheckpoints},
     facts::{BundleRef, CriterionResult, LeftOut, Oid, Violation},
-    ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
+    ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
     journal::Cause,
     reason::{BlockReason, ReasonCode},
     words::words,
@@ -25,6 +26,7 @@ use crate::{
 pub use delegated::Delegated;
 pub use fork::{Branch, BranchStanding, OpenFork, Vote};
 pub use open::{JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
+pub use queued::{Alone, KeptReport, Queued, Stacked};
 pub use visits::{EarlierVisits, GateEntries, GateVisit};
 
 words! {
@@ -66,6 +68,8 @@ pub enum Phase {
     InTurn(OpenTurn),
     /// Several turns are open at the same time: where each is, is in the state's `fork`.
     Forked,
+    /// Its work waits for a verifier's turn until it is integrated with what goes before it to the branch. No agent holds anything.
+    Queued(Box<Queued>),
     /// Accepted; what landed is in the flight's journal.
     Accepted {
         /// When: the date of its landing commit.
@@ -186,35 +190,6 @@ impl Work {
     }
 }
 
-/// Accepted work that is merged behind other accepted work, none of which has landed: a car of the merge train. Its `base` is a
-/// commit that stands for the landing in front of it; it lands on any commit with the same tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stacked {
-    /// The commit of the flight's branch that the train stands on: its bundles, and the work's, bring the merge.
-    pub on: Oid,
-    /// Which waypoints are to land before it, in this order.
-    pub behind: Vec<WaypointId>,
-    /// The tree of the last of them, and of the base: what the merge is verified on.
-    pub base_tree: Oid,
-    /// Since when it has its place in the train.
-    pub since: Timestamp,
-    /// The work as it was accepted by itself.
-    pub alone: Alone,
-}
-
-/// Work as it was accepted before it was merged behind other work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Alone {
-    /// When it was accepted.
-    pub at: Timestamp,
-    /// The base it stands on, a commit of the flight's branch.
-    pub base: Oid,
-    /// The work.
-    pub work: Work,
-    /// The accepting report's reference.
-    pub report: crate::Digest,
-}
-
 words! {
     /// What a gate's turn came to (GATE-7).
     Outcome {
@@ -328,15 +303,9 @@ pub struct WaypointState {
     /// Every gate has let this work's diff through: after a clean merge it is verified, and not approved again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cleared: bool,
-    /// A landing conflict opened the build turn that is under way or under review: it is no attempt (FLY-29).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub after_conflict: bool,
-    /// The work is merged behind other accepted work, and judged as it lands if that does.
+    /// The work is integrated behind other work that has not landed, and judged as it lands if that does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacked: Option<Box<Stacked>>,
-    /// Merged behind other accepted work it was not green: it is judged next on the head itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub apart: bool,
     /// Constraints that people set: they hold for every later turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,

@@ -196,7 +196,7 @@ pub struct WaypointView {
     /// What it builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<WaypointId>,
-    /// What of that has not landed yet, and its children that are not complete.
+    /// What of that has not landed yet, its children that are not complete, and the works that land before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<WaypointId>,
     /// How often its work went back to the base.

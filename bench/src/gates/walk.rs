@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
             let input = input.clone();
             let begin = Instant::now();
             let workflow = flight.workflow_of(waypoint, &self.state).ok_or("no workflow").doing(ACTION)?;
-            let cx = StepContext { flight, waypoint, workflow, now: now(), conditions: &conditions };
+            let cx = StepContext { flight, waypoint, workflow, now: now(), conditions: &conditions, is_first: true };
             let step = engine::step(&self.state, input, &cx, &fresh);
             took += begin.elapsed();
             match step {

@@ -19,9 +19,7 @@ impl Auditor {
         let record = entry.record();
         let after = record.state.as_ref();
         let verified = after.and_then(|state| state.verified.as_ref());
-        let is_alone = || before.stacked.as_ref().map(|stacked| stacked.alone.report) == verified.map(|v| v.report);
-        // Work that leaves the train is what it was before: that it is exactly this is decided again.
-        if verified.is_none() || verified == before.verified.as_ref() || is_alone() {
+        if verified.is_none() || verified == before.verified.as_ref() {
             return;
         }
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));

@@ -9,6 +9,7 @@ use holdpoint_protocol::{
 };
 
 use super::{Auditor, BrokenLink, EntryLine, Known, lines::reference};
+use crate::engine;
 
 /// Acts on a whole flight that lead to entries of its waypoints.
 const ON_ALL: [&str; 2] = [Cancel::KIND, Reconfigure::KIND];
@@ -34,7 +35,11 @@ impl Auditor {
                 let once = known.line.subject.waypoint.is_some();
                 let earlier = known.answered_by.replace(line.sequence);
                 let ends = !matches!(entry, Entry::Dead(_));
-                let wrong = wrong(known, cause, waypoint, before, earlier.filter(|_| once), ends);
+                let wrong = match engine::keeps(before, cause) {
+                    // It was looked at when it was kept, and is taken once more when it counts.
+                    Some(_) if earlier.is_some() => None,
+                    _ => wrong(known, cause, waypoint, before, earlier.filter(|_| once), ends),
+                };
                 if earlier.is_none() {
                     self.counts.answered += 1;
                 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use holdpoint_protocol::{
-    artifact::{self, BuildArtifact, BuildStatus, Failure, HandIn, Handed, HandedHead},
+    artifact::{self, BuildArtifact, BuildStatus, Failure, HandIn, Handed, HandedHead, VerificationPurpose},
     checkpoint::CheckpointStatus,
     facts::{BundleRef, Oid},
     ids::{ArtifactId, CriterionId, TurnId, WaypointId, role},
@@ -160,7 +160,11 @@ impl Seen<'_> {
 
     /// The checkpoints of the gate that hold: those on touched paths are among them, and of these git said so.
     fn touched(&self) -> Vec<CriterionId> {
-        let gate = self.focused.phase.turn().map(|open| &open.gate);
+        let kept = || match &self.before.phase {
+            Phase::Queued(queued) => Some(&queued.gate),
+            _ => None,
+        };
+        let gate = self.focused.phase.turn().map(|open| &open.gate).or_else(kept);
         let gates = self.after().map(|state| state.checkpoints.as_slice()).unwrap_or_default();
         let results = gates.iter().filter(|one| Some(&one.gate) == gate).flat_map(|one| &one.checkpoints);
         let held = results.filter(|result| result.status == CheckpointStatus::Pass);
@@ -331,6 +335,10 @@ impl Seen<'_> {
             Phase::Forked => Ok(if self.stays_in_fork() { Input::Open } else { Input::Joined(self.voted.to_vec()) }),
             // Only a merge moves the base of a turn that is open.
             Phase::InTurn(_) if self.before.stacked.is_some() && self.is_moved() => self.merged(),
+            Phase::Queued(_) if self.reason() == Some(ReasonCode::LandingHeld) => {
+                Ok(Input::LandingFailed(String::new()))
+            }
+            Phase::Queued(_) => self.merged(),
             Phase::InTurn(_) => Ok(Input::DeadlinePassed(self.turn()?)),
             Phase::Waiting(_) => Ok(Input::AnswerOverdue),
             Phase::Accepted { .. } if self.reason() == Some(ReasonCode::LandingHeld) => {
@@ -358,16 +366,11 @@ impl Seen<'_> {
         self.after().is_some_and(|after| after.base != self.before.base)
     }
 
-    /// Whether it is accepted as it was before it was merged behind other work.
-    fn is_accepted_again(&self, after: &WaypointState) -> bool {
-        let alone = self.before.stacked.as_ref().map(|stacked| &stacked.alone.work);
-        matches!(after.phase, Phase::Accepted { .. }) && alone.is_some() && after.work.as_ref() == alone
-    }
-
     fn merged(&self) -> Result<Input, Difference> {
-        let work = engine::unmerged(self.before).and_then(|(work, _)| work.commit.clone());
-        let (Some(after), Some(work)) = (self.after(), work) else {
-            return Err(("accepted work to merge".to_owned(), "there is none".to_owned()));
+        let unmerged = engine::unmerged(self.before).map(|(work, _)| work);
+        let commit = unmerged.and_then(|work| work.commit.clone());
+        let (Some(after), Some(work)) = (self.after(), commit) else {
+            return Err(("work to integrate".to_owned(), "there is none".to_owned()));
         };
         let base = after.base.clone().ok_or_else(|| ("a head".to_owned(), "none".to_owned()))?;
         let (head, behind) = match &after.stacked {
@@ -378,7 +381,7 @@ impl Seen<'_> {
             }
         };
         let merge = match &after.work {
-            Some(_) if after.stacked.is_none() && self.is_accepted_again(after) => MergeResult::Accepted,
+            Some(_) if after.stacked.is_none() && after.work.as_ref() == unmerged => MergeResult::AsItIs,
             None => {
                 let collision = match self.entry {
                     Entry::Turn(turn) => match &turn.request {
@@ -398,7 +401,7 @@ impl Seen<'_> {
             }
             Some(_) => MergeResult::Contained,
         };
-        Ok(Input::HeadMoved(Merged { work, head, behind, merge }))
+        Ok(Input::Integrated(Merged { work, head, behind, merge }))
     }
 
     /// The ids that were drawn.
@@ -437,6 +440,8 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
         workflow,
         now: seen.record.at,
         conditions: &seen.record.conditions,
+        // What else was on its way then is in other journals: work may always wait for it.
+        is_first: !matches!(seen.after().map(|state| &state.phase), Some(Phase::Queued(_))),
     };
     match engine::step(seen.before, input, &cx, &seen.fresh()) {
         EngineStep::Append(made) => unlike(&facts(&made), &facts(seen.entry)).map_or(Ok(()), Err),
@@ -460,15 +465,19 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
 fn stood_on<'a>(seen: &Seen<'a>, input: &Input) -> Option<&'a Oid> {
     let after = seen.record.state.as_ref()?;
     match input {
-        Input::Open | Input::Gathered | Input::HeadMoved(_) => {
+        Input::Open | Input::Gathered | Input::Integrated(_) => {
             after.stacked.as_ref().map(|stacked| &stacked.on).or(after.base.as_ref())
         }
         // Work that is begun again, or planned again, stands on the newest head.
         Input::Retried(_) if after.base != seen.before.base => after.base.as_ref(),
-        // A car that is not green: either what is in front of it had landed, or it had not.
+        // Integrated work that is not accepted: either what is in front of it had landed, or it had not.
         Input::Reported(_) => {
-            let stacked = seen.before.stacked.as_ref().filter(|_| after.stacked.is_none())?;
-            if after.apart { Some(&stacked.on) } else { after.base.as_ref() }
+            let stacked = seen.before.stacked.as_ref()?;
+            if after.stacked.is_some() { Some(&stacked.on) } else { after.base.as_ref() }
+        }
+        // Work that comes to a verifier as it is stands on the head.
+        _ if matches!(&after.phase, Phase::InTurn(open) if matches!(open.purpose, Purpose::Verify(VerificationPurpose::Handoff))) => {
+            after.base.as_ref().filter(|_| after.stacked.is_none())
         }
         _ => None,
     }

@@ -104,7 +104,7 @@ pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
         Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
         Phase::Waiting(question) => Some(question.asked.reference()),
         Phase::Held(_) | Phase::Delegated(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
-        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => None,
+        Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => None,
     }
 }
 

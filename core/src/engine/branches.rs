@@ -58,7 +58,7 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) 
         | Input::Revised(_)
         | Input::Cancelled(_)
         | Input::Reconfigured(_)
-        | Input::HeadMoved(_)
+        | Input::Integrated(_)
         | Input::LandingFailed(_)
         | Input::BudgetExhausted
         | Input::TooLarge(_) => None,

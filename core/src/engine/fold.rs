@@ -152,7 +152,7 @@ fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Optio
         (Phase::Delegated(_), Entry::Decided(_)) => {
             after.work.is_some().then(|| "children are to do the work of one that has some".to_owned())
         }
-        (Phase::Waiting(_) | Phase::Cancelled, Entry::Decided(_)) => None,
+        (Phase::Waiting(_) | Phase::Cancelled, Entry::Decided(_)) | (Phase::Queued(_), Entry::Queued(_)) => None,
         _ => Some("the state's phase does not fit the entry".to_owned()),
     }
 }

@@ -77,7 +77,7 @@ impl<'a> Transition<'a> {
                 }
                 self.suspend();
             }
-            Phase::Pending | Phase::Delegated(_) | Phase::Accepted { .. } | Phase::Cancelled => {
+            Phase::Pending | Phase::Delegated(_) | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => {
                 return self.leave_fork(phase, redeliveries);
             }
         }

@@ -67,7 +67,7 @@ pub enum Input {
     /// The votes of its fork decide; with what the rejecting ones said.
     Joined(Vec<Voted>),
     /// Its accepted commit stands on an older head; or it is merged behind other accepted work.
-    HeadMoved(Merged),
+    Integrated(Merged),
     /// Its landing failed again and again; why, in one line.
     LandingFailed(String),
     /// The flight's budget is used up.
@@ -329,20 +329,20 @@ pub struct BundledCommit {
     pub bundle: BundleRef,
 }
 
-/// An accepted commit was merged with a head.
+/// Work was merged with a head.
 #[derive(Debug, Clone)]
 pub struct Merged {
-    /// The accepted commit.
+    /// Its commit.
     pub work: Oid,
     /// The head it was merged with. Either may be outdated by the time of the step.
     pub head: Oid,
-    /// The cars of the train on that head that it was merged with as well.
+    /// The works of the queue on that head that it was merged with as well.
     pub behind: Option<Behind>,
     /// What came of it.
     pub merge: MergeResult,
 }
 
-/// What merging an accepted commit with the head came to.
+/// What merging work with the head came to.
 #[derive(Debug, Clone)]
 pub enum MergeResult {
     /// One commit on the head.
@@ -356,8 +356,8 @@ pub enum MergeResult {
     },
     /// The head has all that the work changed: nothing is left to land.
     Contained,
-    /// The head is what the work was accepted on: nothing is to be merged, or verified a second time.
-    Accepted,
+    /// The work stands on the head as it was handed off.
+    AsItIs,
     /// Both changed the same.
     Conflict {
         /// The paths, a bounded list.

@@ -2,7 +2,7 @@
 //! role that is not the gate's any more, goes to where it belongs now. Accepted work is not touched.
 
 use holdpoint_protocol::{
-    artifact::{Verb, VerificationPurpose},
+    artifact::Verb,
     ids::{AgentName, GateId},
     reason::ReasonCode,
     state::{GateVisit, OpenFork, OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState},
@@ -12,7 +12,9 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Migrating, PersonAct, StepContext, advising,
     arrival::{self, Arrival},
-    opening, taking,
+    opening,
+    stacking::MERGE,
+    taking,
     transition::{Ruled, Transition},
     turns::{self, Opening},
     visits,
@@ -67,6 +69,7 @@ fn stands(state: &WaypointState) -> Option<Stands<'_>> {
         Phase::InTurn(open) => Some(Stands::Turn(state.advice.as_ref().map_or(open, |advice| &advice.question.turn))),
         Phase::Waiting(question) => Some(Stands::Turn(&question.turn)),
         Phase::Delegated(delegated) => Some(Stands::Children(&delegated.gate)),
+        Phase::Queued(queued) => Some(Stands::Gate(&queued.gate, queued.purpose)),
         Phase::Held(held) => match &held.resume {
             Resume::Turn(open) => Some(Stands::Turn(open)),
             Resume::Gate { gate, purpose } => Some(Stands::Gate(gate, *purpose)),
@@ -136,8 +139,6 @@ fn earlier<'a>(gone: &GateId, state: &WaypointState, cx: &StepContext<'a>, workf
     let nearest = before.iter().find_map(|id| workflow.gate(id).filter(opens));
     nearest.map_or_else(|| Place::Nowhere(workflow.first()), Place::Earlier)
 }
-
-const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
 
 /// Whether a gate has turns for this.
 fn is_of(purpose: Purpose, gate: &Gate) -> bool {

@@ -20,9 +20,10 @@ pub(super) fn is_tried_red(gate: &Gate, cx: &StepContext<'_>) -> bool {
     gate.duty == Duty::Make && !requests::criteria(VerificationPurpose::Baseline, cx).is_empty()
 }
 
-/// Whether the base is tried before this gate: nothing was built on it, and guards have to be green there, or a check red.
+/// Whether the base is tried before this gate: nothing was built on it, and guards have to be shown green there, or a check red.
 pub(super) fn is_base_tried(gate: &Gate, state: &WaypointState, cx: &StepContext<'_>) -> bool {
-    let guarded = gate.duty == Duty::Make && !cx.flight.submitted.plan.guards.is_empty();
+    let guards = requests::guards(VerificationPurpose::Baseline, state.base.as_ref(), cx);
+    let guarded = gate.duty == Duty::Make && !guards.is_empty();
     state.counters.attempts == 0 && (guarded || is_tried_red(gate, cx))
 }
 
@@ -64,6 +65,7 @@ pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fres
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),
         Phase::Waiting(question) => Resume::Turn(question.turn.clone()),
+        Phase::Queued(queued) => Resume::Gate { gate: queued.gate.clone(), purpose: queued.purpose },
         Phase::Forked => Resume::Fork,
     };
     let flight = &cx.flight.submitted.flight;

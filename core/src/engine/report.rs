@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{CheckRun, CriterionReport, Disposition, TreeTested, VerificationPurpose, VerificationReport},
-    facts::{CriterionResult, LeftOut, Verdict, Violation},
+    facts::{CriterionResult, LeftOut, Oid, Verdict, Violation},
     ids::CriterionId,
     journal::Cause,
     reason::{CriterionReason, ReasonCode},
@@ -45,8 +45,7 @@ pub(super) fn reported(
     let found = Found { report, settled: &settled };
     match purpose {
         VerificationPurpose::Baseline => baseline(transition, open, found, handoff.cause, for_build),
-        VerificationPurpose::Handoff => judged(transition, open, found, handoff.cause),
-        VerificationPurpose::Merge => landing::merge_judged(transition, open, found, handoff.cause),
+        VerificationPurpose::Handoff | VerificationPurpose::Merge => judged(transition, open, found, handoff.cause),
     }
 }
 
@@ -84,7 +83,7 @@ fn mismatch(
     if commit != Some(&report.commit) {
         return Some(format!("commit {} is not the commit under review", report.commit));
     }
-    let (criteria, guards) = (asked(purpose, cx), guards_asked(cx));
+    let (criteria, guards) = (asked(purpose, cx), guards_asked(purpose, base, cx));
     if let Some(id) = not_once(&report.criteria, &criteria).or_else(|| not_once(&report.guards, &guards)) {
         return Some(format!("criterion {id} was not asked, or is there twice"));
     }
@@ -137,8 +136,8 @@ fn asked(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Vec<CriterionId>
     requests::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
 }
 
-fn guards_asked(cx: &StepContext<'_>) -> Vec<CriterionId> {
-    cx.flight.submitted.plan.guards.iter().map(|g| g.id.clone()).collect()
+fn guards_asked(purpose: VerificationPurpose, base: Option<&Oid>, cx: &StepContext<'_>) -> Vec<CriterionId> {
+    requests::guards(purpose, base, cx).iter().map(|g| g.id.clone()).collect()
 }
 
 fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
@@ -154,7 +153,7 @@ fn baseline(
     for_build: Option<Box<Feedback>>,
 ) -> EngineStep {
     let (cx, feedback) = (transition.cx, for_build.map(|feedback| *feedback));
-    match rule_base(found.report, cx) {
+    match rule_base(found.report, transition.before.base.as_ref(), cx) {
         Some(ruling) => {
             let mut transition = transition.answered(cause, Outcome::Blocked);
             remember(&mut transition.next, found);
@@ -164,7 +163,8 @@ fn baseline(
         // It is no gate of its own: the work begins, or goes on, in the gate before which the base was tried.
         None => {
             let first = cx.workflow.gate(&open.gate).unwrap_or_else(|| cx.workflow.first());
-            let repair = transition.before.after_conflict && turns::is_repaired(first, cx);
+            let collided = feedback.as_ref().is_some_and(|feedback| feedback.collision.is_some());
+            let repair = collided && turns::is_repaired(first, cx);
             let opening = Opening { feedback, repair, ..Opening::of(first) };
             turns::open(transition.answered(cause, Outcome::Complete), opening, None)
         }
@@ -186,7 +186,7 @@ pub(super) fn verified(next: &mut WaypointState, report: &VerificationReport, ca
 }
 
 /// What is wrong with the base, if anything.
-fn rule_base(report: &VerificationReport, cx: &StepContext<'_>) -> Option<Ruling> {
+fn rule_base(report: &VerificationReport, base: Option<&Oid>, cx: &StepContext<'_>) -> Option<Ruling> {
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
     let no_setup = |r: &&CriterionReport| {
         matches!(r.result.reason, Some(CriterionReason::SetupFailed | CriterionReason::SetupChanged))
@@ -199,7 +199,8 @@ fn rule_base(report: &VerificationReport, cx: &StepContext<'_>) -> Option<Ruling
         return Some(escalate(ReasonCode::SetupFailed, &text));
     }
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
-    if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
+    let asked = guards_asked(report.purpose, base, cx);
+    if let Some(id) = asked.iter().find(|id| !green_guard(id)) {
         let doubts: String = report.doubts.iter().map(|doubt| format!("; {}", doubt.text)).collect();
         let text = format!(
             "guard {id} is not green on the base: fix the base, or the guard, first; checks see committed files only, and none that git ignores{doubts}"
@@ -229,11 +230,12 @@ fn left_out(state: &WaypointState) -> &[LeftOut] {
 
 /// The ruling on a report, by the policy table.
 pub(super) fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, cx: &StepContext<'_>) -> Ruling {
+    let guards_asked = guards_asked(report.purpose, state.base.as_ref(), cx);
     policy::rule(&Facts {
         clarification: None,
         asked: &asked(report.purpose, cx),
         criteria: &results(&report.criteria),
-        guards_asked: &guards_asked(cx),
+        guards_asked: &guards_asked,
         guards: &results(&report.guards),
         violations: &violations(state, report),
         left_out: left_out(state),
@@ -241,24 +243,39 @@ pub(super) fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, 
         changed: state.work.as_ref().is_some_and(|w| w.commit.is_some()),
         blocking_doubt: report.doubts.iter().any(|d| d.blocking),
         receipt_lacks: is_single(cx)
-            && !is_all_pass(report, asked(report.purpose, cx).into_iter().chain(guards_asked(cx))),
+            && !is_all_pass(report, asked(report.purpose, cx).into_iter().chain(guards_asked.iter().cloned())),
         unmet: checkpoints::unmet(settled).as_ref(),
         budget_left: reworks_left(state, cx),
     })
 }
 
-fn judged(transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
+fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
-    let ruling = rule(state, found, cx);
+    let mut ruling = rule(state, found, cx);
+    if let Some(stacked) = state.stacked.as_ref().filter(|_| ruling.disposition != Disposition::Accept) {
+        match cx.flight.rooted(stacked) {
+            None => return transition.keep(stacked, open, found, cause),
+            // All in front of it landed: it stands on the head that they made.
+            Some(landed) => (transition.next.base, transition.next.stacked) = (Some(landed.clone()), None),
+        }
+    }
+    let collision = landing::integrated_with(&transition);
+    if collision.is_some() && ruling.disposition == Disposition::Rollback {
+        // What is red together may be green alone: it is mended on the tree that has both.
+        ruling.disposition = Disposition::Rework;
+    }
     let outcome = match ruling.disposition {
         Disposition::Accept => Outcome::Complete,
         Disposition::Rework | Disposition::Rollback => Outcome::NeedsReview,
         Disposition::Escalate => Outcome::Blocked,
     };
     let mut transition = transition.answered(cause.clone(), outcome);
-    transition.count_attempt();
+    // A merge is verified of work that was decided before.
+    if open.purpose == Purpose::Verify(VerificationPurpose::Handoff) {
+        transition.count_attempt();
+    }
     remember(&mut transition.next, found);
-    let feedback = Some(feedback(&ruling, found, state, cx));
+    let feedback = Some(Feedback { collision, ..feedback(&ruling, found, state, cx) });
     match ruling.disposition {
         Disposition::Accept => {
             verified(&mut transition.next, found.report, &cause);

@@ -75,7 +75,7 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &StepContext<'
     let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
     let mut constraints = words(constraints);
     if let Purpose::Verify(purpose) = open.purpose {
-        constraints.push(network(&open.gate, purpose, cx));
+        constraints.push(network(&open.gate, purpose, next.base.as_ref(), cx));
     }
     let most = cx.flight.submitted.plan.policy.ask_before_removing.filter(|_| open.purpose == Purpose::Build);
     constraints.extend(most.map(|most| format!("ask before you remove more than {most} files")));
@@ -102,11 +102,11 @@ fn looked_at<'a>(
 }
 
 /// Which checks of a verification may use the network.
-fn network(gate: &GateId, purpose: VerificationPurpose, cx: &StepContext<'_>) -> String {
+fn network(gate: &GateId, purpose: VerificationPurpose, base: Option<&Oid>, cx: &StepContext<'_>) -> String {
     let criteria = criteria(purpose, cx);
     let commands = cx.workflow.gate(gate).map(|gate| settled::might_be_run(gate, purpose, cx)).unwrap_or_default();
     let commands = commands.iter().map(|asked| (&asked.id, Some(&asked.command.check)));
-    let may = looked_at(&criteria, &cx.flight.submitted.plan.guards).chain(commands);
+    let may = looked_at(&criteria, guards(purpose, base, cx)).chain(commands);
     let may = may.filter(|(_, check)| check.is_some_and(|check| check.network));
     let may: Vec<&str> = may.map(|(id, _)| id.as_str()).collect();
     if may.is_empty() {
@@ -266,6 +266,14 @@ pub(super) fn criteria(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Ve
     }
 }
 
+/// The guards that a verification is about. Where the base landed in this flight, they were green on its tree when that was
+/// verified.
+pub(super) fn guards<'a>(purpose: VerificationPurpose, base: Option<&Oid>, cx: &StepContext<'a>) -> &'a [Guard] {
+    let has_landed = base.is_some_and(|base| cx.flight.landed.at(base).is_some());
+    let are_known = purpose == VerificationPurpose::Baseline && has_landed;
+    if are_known { &[] } else { &cx.flight.submitted.plan.guards }
+}
+
 /// What a verifier judges: no word of a builder is in it (FLY-18).
 pub(super) fn verify_request(
     next: &WaypointState,
@@ -281,7 +289,7 @@ pub(super) fn verify_request(
     if purpose == VerificationPurpose::Baseline {
         (commit, tree, bundles) = (base.clone(), base_tree, cx.flight.bundles_up_to(&base));
     }
-    let (criteria, guards) = (criteria(purpose, cx), cx.flight.submitted.plan.guards.clone());
+    let (criteria, guards) = (criteria(purpose, cx), guards(purpose, Some(&base), cx).to_vec());
     VerificationRequest::new(
         origin(&fresh.request, cx),
         VerificationRequestBody {

@@ -1,27 +1,30 @@
-//! Accepted work that is merged behind other accepted work before that has landed: a car of the merge train (ADR 22).
+//! Work on its way to the branch (FLY-39): it waits in the queue until it is integrated with what goes before it, and is judged
+//! as it lands (ADR 22).
 //!
-//! Its base is a commit that stands for the landing in front of it. Nothing is made on such a base: work that leaves the train
-//! for anything but its landing is again what it was when it was accepted.
+//! The base of work that is integrated behind other work is a commit that stands for the landing in front of it. Nothing is made on such
+//! a base: a report by which the work is not accepted is kept until that landing is there, or is void.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::VerificationPurpose,
     facts::Oid,
     ids::WaypointId,
-    journal::Cause,
-    reason::ReasonCode,
-    state::{Alone, Held, OpenTurn, Outcome, Phase, Purpose, Resume, Stacked, Verified, WaypointState, Work},
+    journal::{Cause, Entry, Queued as QueuedEntry},
+    state::{Alone, Held, KeptReport, OpenTurn, Phase, Purpose, Queued, Resume, Stacked, WaypointState, Work},
+    version,
 };
 
-use super::{EngineStep, MergeResult, transition::Transition};
-use crate::{gates::Workflow, policy::Ruling};
+use super::{
+    EngineStep, Input, MergeResult, StepContext,
+    report::{self, Found},
+    transition::Transition,
+    turns,
+};
+use crate::gates::{Duty, Gate, Workflow};
 
-/// What a merge is verified for.
-const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
-
-/// What work is merged with, where that is more than the head: the train up to a car of it.
+/// What work is integrated with, where that is more than the head: the queue up to an entry of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behind {
-    /// The waypoints of the train up to there, in the order in which they land.
+    /// The waypoints of the queue up to there, in the order in which they land.
     pub waypoints: Vec<WaypointId>,
     /// A commit with the tree of the last of them, on the head.
     pub commit: Oid,
@@ -29,17 +32,17 @@ pub struct Behind {
     pub tree: Oid,
 }
 
-/// Why work cannot be merged behind other work; on the head it can.
+/// Why work cannot be integrated behind other work; on the head it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aside {
     /// It collides with what is in front of it, or changes nothing that this does not: others go before it until the head moved.
     Passed,
-    /// People or agents would have to look at the merge again, and of what may never land: it comes first when the train is
+    /// People or agents would have to look at the merge again, and of what may never land: it comes first when the queue is
     /// through.
     First,
 }
 
-/// What of a waypoint is merged next: its work as it was accepted, and the base of that.
+/// What of a waypoint is integrated next: its work as it was handed off or last merged with the head, and the base of that.
 #[must_use]
 pub fn unmerged(state: &WaypointState) -> Option<(&Work, &Oid)> {
     match &state.stacked {
@@ -48,114 +51,150 @@ pub fn unmerged(state: &WaypointState) -> Option<(&Work, &Oid)> {
     }
 }
 
-/// Whether work that was behind a train is on the head as it was accepted: the train is gone, and the head has not moved.
-#[must_use]
-pub fn is_alone_on(state: &WaypointState, head: &Oid) -> bool {
-    state.stacked.as_ref().is_some_and(|stacked| stacked.alone.base == *head)
-}
-
-/// Whether a merge with the train is something to verify behind it.
+/// Whether a merge with the queue is something to verify behind it.
 ///
 /// # Errors
 /// Why it is not.
 pub fn stacks(merge: &MergeResult, workflow: &Workflow) -> Result<(), Aside> {
     match merge {
         MergeResult::Clean { same_diff: true, .. } => Ok(()),
-        MergeResult::Clean { .. } => {
-            let behind = workflow.last_judge().and_then(|judge| workflow.after(&judge.id));
-            if behind.is_some() { Err(Aside::First) } else { Ok(()) }
-        }
-        MergeResult::Contained | MergeResult::Accepted | MergeResult::Conflict { .. } => Err(Aside::Passed),
+        MergeResult::Clean { .. } => match workflow.last_judge() {
+            Some(judge) if !lands_behind(judge, workflow) => Err(Aside::First),
+            _ => Ok(()),
+        },
+        MergeResult::Contained | MergeResult::AsItIs | MergeResult::Conflict { .. } => Err(Aside::Passed),
     }
 }
 
-/// The open verification of a merge, where it may be given up for another one: no person has a hand in it.
+/// Whether what a gate's verifier accepts lands, without a look of anybody else.
+fn lands_behind(gate: &Gate, workflow: &Workflow) -> bool {
+    gate.duty == Duty::Judge && workflow.after(&gate.id).is_none()
+}
+
+/// Whether work lands by the verdict that it waits for.
+#[must_use]
+pub(crate) fn lands_by_verdict(state: &WaypointState, workflow: &Workflow) -> bool {
+    let (gate, purpose) = match &state.phase {
+        Phase::InTurn(open) => (&open.gate, open.purpose),
+        Phase::Queued(queued) => (&queued.gate, queued.purpose),
+        _ => return false,
+    };
+    let is_made = state.work.as_ref().is_some_and(|work| work.commit.is_some());
+    let last = || workflow.gate(gate).is_some_and(|gate| lands_behind(gate, workflow));
+    is_made && judges_work(purpose) && (purpose == MERGE || state.fork.is_none() && last())
+}
+
+/// What work is verified for that was accepted before.
+pub(super) const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
+
+/// Whether a turn judges work, and not its base.
+fn judges_work(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Verify(VerificationPurpose::Handoff | VerificationPurpose::Merge))
+}
+
+/// The open verification of integrated work, where it may be given up for another one: no person has a hand in it.
 pub(crate) fn replaceable(state: &WaypointState) -> Option<&OpenTurn> {
     match &state.phase {
-        Phase::InTurn(open) if open.purpose == MERGE && open.taken_by.is_none() && open.judged.is_empty() => Some(open),
+        Phase::InTurn(open) if judges_work(open.purpose) && open.taken_by.is_none() && open.judged.is_empty() => {
+            Some(open)
+        }
         _ => None,
     }
 }
 
-/// The work of an accepted state, as it is before it is merged behind other work.
-pub(super) fn alone(state: &WaypointState) -> Option<Alone> {
-    if let Some(stacked) = &state.stacked {
-        return Some(stacked.alone.clone());
-    }
-    let Phase::Accepted { at, report: Some(report) } = state.phase else { return None };
-    Some(Alone { at, base: state.base.clone()?, work: state.work.clone()?, report })
+/// Whether work waits in the queue before it comes to a verifier: the head moved since its base, or other work goes before it.
+pub(super) fn waits(state: &WaypointState, gate: &Gate, cx: &StepContext<'_>) -> bool {
+    let is_made = state.work.as_ref().is_some_and(|work| work.commit.is_some());
+    let is_overtaken = || state.base.as_ref() != Some(cx.flight.head());
+    let is_behind = || !cx.is_first && lands_behind(gate, cx.workflow);
+    gate.duty == Duty::Judge && is_made && (is_overtaken() || is_behind())
 }
 
-/// Whether work in this phase is what it was merged to.
-fn is_merged(phase: &Phase) -> bool {
+/// The turn whose report is kept, where it is this one.
+pub(crate) fn keeps<'a>(state: &'a WaypointState, report: &Cause) -> Option<&'a OpenTurn> {
+    let Phase::Queued(queued) = &state.phase else { return None };
+    queued.kept.as_ref().filter(|kept| kept.report == *report).map(|kept| &kept.turn)
+}
+
+/// The waypoint as the turn saw it whose report is kept, for that report. What it used up was charged when it came.
+pub(super) fn as_kept(state: &WaypointState, input: &mut Input) -> Option<WaypointState> {
+    let Input::Reported(handoff) = input else { return None };
+    let turn = keeps(state, &handoff.cause)?.clone();
+    handoff.metered = None;
+    Some(WaypointState { phase: Phase::InTurn(turn), answered: None, ..state.clone() })
+}
+
+/// Whether work in this phase is what it was integrated to.
+fn is_integrated(phase: &Phase) -> bool {
     match phase {
-        Phase::InTurn(open) => open.purpose == MERGE,
-        Phase::Waiting(question) => question.turn.purpose == MERGE,
+        Phase::InTurn(open) => judges_work(open.purpose),
+        Phase::Waiting(question) => judges_work(question.turn.purpose),
         Phase::Held(Held { resume, .. }) => match resume {
-            Resume::Turn(open) => open.purpose == MERGE,
-            Resume::Gate { purpose, .. } => *purpose == MERGE,
+            Resume::Turn(open) => judges_work(open.purpose),
+            Resume::Gate { purpose, .. } => judges_work(*purpose),
             Resume::Landing { .. } => true,
             Resume::Beginning | Resume::Fork => false,
         },
-        Phase::Accepted { .. } | Phase::Cancelled => true,
+        Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => true,
         Phase::Pending | Phase::Forked | Phase::Delegated(_) => false,
     }
 }
 
-/// Whether a state says of the train what cannot be.
+/// Whether a state says of the queue what cannot be.
 pub(super) fn misfit(after: &WaypointState) -> Option<&'static str> {
+    let is_made = after.work.as_ref().is_some_and(|work| work.commit.is_some());
+    if let Phase::Queued(queued) = &after.phase {
+        if !is_made {
+            return Some("nothing waits in the queue that could land");
+        }
+        if queued.kept.is_some() && after.stacked.is_none() {
+            return Some("a report is kept on work that is behind no other work");
+        }
+    }
     let stacked = after.stacked.as_ref()?;
-    if !is_merged(&after.phase) {
+    if !is_integrated(&after.phase) {
         return Some("something else than its landing follows from work that is merged behind other work");
     }
-    let is_made = after.work.as_ref().is_some_and(|work| work.commit.is_some());
     (!is_made || stacked.behind.is_empty()).then_some("merged behind other work, and there is none")
 }
 
 impl Transition<'_> {
-    /// Work that goes anywhere but to its landing is what it was before it was merged behind other work, and nothing of it is
+    /// Work that goes anywhere but to its landing is what it was before it was integrated behind other work, and nothing of it is
     /// verified or let through any more: something else is to become of it.
     pub(super) fn settle_stack(&mut self, phase: &Phase) {
-        if self.next.stacked.is_some() && !is_merged(phase) {
+        if self.next.stacked.is_some() && !is_integrated(phase) {
             self.unstack();
-            self.next.verified = None;
             self.next.cleared = false;
         }
     }
 
-    /// Takes the work out of the train: it is as it was accepted.
+    /// Takes the work out of the queue: it is as it was before.
     pub(super) fn unstack(&mut self) {
         let Some(stacked) = self.next.stacked.take() else { return };
-        let Stacked { alone: Alone { base, work, report, .. }, .. } = *stacked;
-        self.next.verified = Some(Verified { report, tree: work.tree.clone(), base: base.clone() });
-        self.next.cleared = true;
+        let Alone { base, work } = stacked.alone;
+        self.next.verified = None;
         (self.next.base, self.next.work) = (Some(base), Some(work));
     }
 
-    /// The train that it was behind is gone, and it stands on the head as it was accepted: that verdict is of the tree that lands.
-    pub(super) fn accepted_again(self) -> EngineStep {
-        let stacked = self.before.stacked.as_deref().filter(|_| is_alone_on(self.before, self.cx.flight.head()));
-        let Some(Stacked { alone: Alone { at, report, .. }, .. }) = stacked else { return EngineStep::Nothing };
-        let (at, report) = (*at, *report);
-        let mut transition = self.exited(Outcome::Complete);
-        transition.unstack();
-        let (disposition, reason) = (Disposition::Accept, ReasonCode::CriteriaMet);
-        let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
-        transition.decided(Phase::Accepted { at, report: Some(report) }, &ruling, None)
+    /// Comes to a verifier's gate with work that has to be integrated first.
+    pub(super) fn enqueue(self, gate: &Gate) -> EngineStep {
+        let (gate, purpose, since) = (gate.id.clone(), turns::purpose(gate), self.cx.now);
+        self.queued(Queued { gate, purpose, since, kept: None })
     }
 
-    /// Not green behind work that has not landed: nobody knows whose fault that is. It stays accepted, and is judged next on the
-    /// head itself.
-    pub(super) fn set_apart(self, stacked: &Stacked, cause: Cause) -> EngineStep {
-        let mut transition = self.answered(cause, Outcome::NeedsReview);
-        transition.unstack();
-        transition.next.apart = true;
-        let front = stacked.behind.last().map_or("other work", |front| front.as_str());
-        let remediation =
-            Some(format!("not green behind {front}, which has not landed: it is verified again on what landed"));
-        let (disposition, reason) = (Disposition::Accept, ReasonCode::MergeConflict);
-        let ruling = Ruling { disposition, reason, exhausted: false, remediation };
-        let (at, report) = (stacked.alone.at, Some(stacked.alone.report));
-        transition.decided(Phase::Accepted { at, report }, &ruling, None)
+    /// Not accepted behind work that has not landed: nobody knows whose fault that is. The report counts when that has landed.
+    pub(super) fn keep(self, stacked: &Stacked, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
+        let (gate, purpose, since) = (open.gate.clone(), open.purpose, stacked.since);
+        let turn = OpenTurn { questions: Vec::new(), allowance: None, ..open.clone() };
+        let kept = Some(Box::new(KeptReport { turn, report: cause.clone() }));
+        let mut transition = self.taken(cause);
+        report::remember(&mut transition.next, found);
+        transition.queued(Queued { gate, purpose, since, kept })
+    }
+
+    fn queued(mut self, queued: Queued) -> EngineStep {
+        self.go_to(Phase::Queued(Box::new(queued)));
+        let entry = QueuedEntry { schema_version: version::CURRENT, record: self.record() };
+        EngineStep::Append(Box::new(Entry::Queued(Box::new(entry))))
     }
 }

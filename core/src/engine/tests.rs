@@ -25,6 +25,7 @@ mod migrating;
 mod opening;
 pub(crate) mod parts;
 mod people;
+mod queue;
 mod reached;
 mod revising;
 mod sizes;

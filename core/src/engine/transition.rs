@@ -20,7 +20,7 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, StepContext,
     arrival::{self, Arrival},
-    delegating, forking, funding, opening, taking,
+    delegating, forking, funding, opening, stacking, taking,
     turns::{self, Opening},
     visits,
 };
@@ -139,7 +139,9 @@ impl<'a> Transition<'a> {
 
     /// Closes the open visit of the gate whose turn it was.
     pub(super) fn exited(mut self, outcome: Outcome) -> Self {
-        let gate = self.before.phase.turn().map(|open| &open.gate).or_else(|| delegating::gate(self.before));
+        let queued = || if let Phase::Queued(queued) = &self.before.phase { Some(&queued.gate) } else { None };
+        let gate = self.before.phase.turn().map(|open| &open.gate);
+        let gate = gate.or_else(|| delegating::gate(self.before)).or_else(queued);
         let mut open = self.next.history.iter_mut().rev().filter(|visit| visit.exited.is_none());
         if let Some(visit) = open.find(|visit| gate == Some(&visit.gate)) {
             visit.exited = Some(self.cx.now);
@@ -150,11 +152,9 @@ impl<'a> Transition<'a> {
         self
     }
 
-    /// A decided build or repair turn is an attempt, unless a landing conflict opened it (contract, `attempts`).
+    /// A decided build or repair turn is an attempt (contract, `attempts`).
     pub(super) fn count_attempt(&mut self) {
-        if !std::mem::take(&mut self.next.after_conflict) {
-            self.next.counters.attempts += 1;
-        }
+        self.next.counters.attempts += 1;
     }
 
     /// Work is sent back: a rework, or a rollback.
@@ -238,6 +238,9 @@ impl<'a> Transition<'a> {
                 if opening::is_base_tried(gate, &transition.next, transition.cx) =>
             {
                 turns::open(*transition, Opening { purpose: opening::BASELINE, ..Opening::of(gate) }, None)
+            }
+            Arrival::At(transition, Stop::Gate(gate)) if stacking::waits(&transition.next, gate, transition.cx) => {
+                transition.enqueue(gate)
             }
             Arrival::At(transition, Stop::Gate(gate)) => {
                 let waits = transition.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
@@ -451,7 +454,7 @@ pub fn phase_status(state: &WaypointState) -> Status {
     match &state.phase {
         Phase::Pending => Status::Pending,
         Phase::InTurn(open) if open.people => Status::Waiting,
-        Phase::InTurn(_) | Phase::Forked | Phase::Accepted { .. } => Status::Running,
+        Phase::InTurn(_) | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } => Status::Running,
         Phase::Waiting(_) | Phase::Delegated(_) => Status::Waiting,
         Phase::Held(held) => held.status,
         Phase::Cancelled => Status::Cancelled,

@@ -145,12 +145,12 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     EngineStep::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
-/// In which of its role's queues a turn is. Every landing waits for the merge that is being verified, also that of
-/// the most urgent work: it goes first.
+/// In which of its role's queues a turn is. A builder waits for the base that is tried, and every landing for work that was
+/// accepted before: these go first.
 #[must_use]
 pub fn queue(turn: &Turn, planned: Priority) -> Priority {
     match &turn.request {
-        TurnRequest::Verify(request) if request.purpose == VerificationPurpose::Merge => Priority::Critical,
+        TurnRequest::Verify(request) if request.purpose != VerificationPurpose::Handoff => Priority::Critical,
         TurnRequest::Verify(_) | TurnRequest::Build(_) | TurnRequest::Complete(_) => planned,
     }
 }

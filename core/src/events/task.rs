@@ -258,7 +258,7 @@ fn status(state: Option<&WaypointState>, landed: bool) -> TaskStatus {
     match &state.phase {
         Phase::Pending => TaskStatus::Ready,
         _ if landed => TaskStatus::Complete,
-        Phase::InTurn(_) | Phase::Forked | Phase::Delegated(_) => TaskStatus::InProgress,
+        Phase::InTurn(_) | Phase::Forked | Phase::Delegated(_) | Phase::Queued(_) => TaskStatus::InProgress,
         Phase::Accepted { .. } if state.lands() => TaskStatus::InProgress,
         Phase::Accepted { .. } => TaskStatus::Complete,
         Phase::Waiting(_) | Phase::Held(_) | Phase::Cancelled => TaskStatus::Blocked,

@@ -105,7 +105,7 @@ fn place(state: &WaypointState, phase: &Phase) -> Option<StoppedAt> {
         since,
     };
     match phase {
-        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => None,
+        Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => None,
         Phase::InTurn(open) if open.people => Some(at(open, PlaceKind::Person, entered(open))),
         Phase::InTurn(open) if open.asking().is_some() => Some(at(open, PlaceKind::Answer, entered(open))),
         Phase::InTurn(open) => Some(at(open, PlaceKind::Agent, entered(open))),

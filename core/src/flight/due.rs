@@ -28,10 +28,12 @@ use crate::{
 pub enum Due {
     /// An accepted commit is based on the head: append its landing.
     Land(WaypointId),
-    /// An accepted commit is based on an older head: merge it, and verify the merge.
+    /// Work on its way to the branch is based on an older head, or waits: merge it with the head, and have that verified.
     Merge(WaypointId),
-    /// An accepted commit is the next behind the train: merge it with the last car, and verify the merge.
+    /// Work is the next in the queue: merge it with the last entry, and have that verified.
     Stack(WaypointId),
+    /// What a kept report's work was integrated with has landed: the report counts.
+    Judge(WaypointId),
     /// The turn's deadline has passed.
     Deadline(WaypointId, TurnId),
     /// The open question got no answer in time.
@@ -62,6 +64,7 @@ impl Due {
             Self::Land(waypoint)
             | Self::Merge(waypoint)
             | Self::Stack(waypoint)
+            | Self::Judge(waypoint)
             | Self::Deadline(waypoint, _)
             | Self::Unanswered(waypoint)
             | Self::Budget(waypoint)
@@ -136,7 +139,7 @@ fn migrating<'a>(
 pub fn migrates(flight: &FlightState, id: &WaypointId, state: &WaypointState, now: Timestamp) -> bool {
     let Some(waypoint) = flight.planned(id) else { return false };
     let Some(workflow) = flight.workflow_of(waypoint, state) else { return false };
-    engine::has_to_migrate(state, &StepContext { flight, waypoint, workflow, now, conditions: &[] })
+    engine::has_to_migrate(state, &StepContext { flight, waypoint, workflow, now, conditions: &[], is_first: true })
 }
 
 /// When to look again at `now`, although nothing happened; never while the flight is paused.
@@ -165,7 +168,9 @@ pub fn rests_until(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) 
 /// Whether a waypoint uses up the flight's budget, or would at once. Accepted work may still land: it costs nothing
 /// more. A waypoint that depends on something incomplete, or that a held role keeps from beginning, stays pending.
 fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint, refused: &RefusedRoles<'_>) -> bool {
-    let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_) | Phase::Forked);
+    let under_way = |state: &WaypointState| {
+        matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_) | Phase::Forked | Phase::Queued(_))
+    };
     let begins = || is_ready(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none();
     waypoints.get(&waypoint.id).is_some_and(under_way) || begins()
 }

@@ -98,7 +98,7 @@ fn waiting(
             stuck(flight, waypoints, id, delegated).next()?;
             (InboxKind::Held, Some(delegated.gate.clone()), delegated.since, None)
         }
-        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => return None,
+        Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => return None,
     };
     let reference = engine::reference(state, phase)?;
     let to = concerned(flight, id, state, phase);
@@ -196,6 +196,6 @@ fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase:
             [Some(Verb::Answer), retry].into_iter().flatten().collect()
         }
         Phase::Held(_) | Phase::Delegated(_) => vec![Verb::Retry],
-        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => Vec::new(),
+        Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => Vec::new(),
     }
 }

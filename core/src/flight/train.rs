@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::VerificationPurpose,
     facts::Oid,
     ids::{TurnId, WaypointId},
     journal::Landed,
     plan::Priority,
-    state::{OpenTurn, Phase, Purpose, Stacked, WaypointState},
+    state::{OpenTurn, Phase, Stacked, WaypointState},
 };
 
 use super::{Due, FlightState, Waypoints};
@@ -58,7 +57,6 @@ struct Car<'a> {
 struct Candidate<'a> {
     place: Place,
     id: &'a WaypointId,
-    state: &'a WaypointState,
 }
 
 /// What is merged first: what was in the train before, in the order of the train; then by priority and acceptance.
@@ -72,6 +70,8 @@ enum Place {
 struct Queue<'a> {
     train: Vec<Car<'a>>,
     rest: Vec<Candidate<'a>>,
+    /// Works whose kept reports count now.
+    judged: Vec<&'a WaypointId>,
 }
 
 impl FlightState {
@@ -101,18 +101,29 @@ impl FlightState {
     }
 }
 
-/// The next landing, and the next merge.
+/// The next landing, the next merge, and reports that count now.
 pub(super) fn landing(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Vec<Due> {
-    let Queue { train, rest } = queue(flight, waypoints);
-    let Some((front, _)) = train.split_first() else {
-        return rest.first().map(|next| Due::Merge(next.id.clone())).into_iter().collect();
-    };
-    let mut due = Vec::new();
-    if front.open.is_none() {
-        due.push(Due::Land(front.id.clone()));
+    let Queue { train, rest, judged } = queue(flight, waypoints);
+    let mut due: Vec<Due> = judged.into_iter().map(|id| Due::Judge(id.clone())).collect();
+    match train.first() {
+        Some(front) => {
+            due.extend(front.open.is_none().then(|| Due::Land(front.id.clone())));
+            due.extend(next_car(&train, &rest, yard).map(|next| Due::Stack(next.id.clone())));
+        }
+        None => due.extend(rest.first().map(|next| Due::Merge(next.id.clone()))),
     }
-    due.extend(next_car(&train, &rest, yard).map(|next| Due::Stack(next.id.clone())));
+    // What somebody else looks at behind the verdict is integrated with the head, and in nobody's way.
+    let waits = |state: &WaypointState| matches!(state.phase, Phase::Queued(_));
+    let alone = waypoints.iter().filter(|(id, state)| waits(state) && Lot::of(flight, id, state).is_none());
+    due.extend(alone.map(|(id, _)| Due::Merge(id.clone())));
     due
+}
+
+/// Whether no other work is on its way to the branch.
+#[must_use]
+pub fn is_first(flight: &FlightState, waypoints: &Waypoints, waypoint: &WaypointId) -> bool {
+    let others = waypoints.iter().filter(|(id, _)| *id != waypoint);
+    others.filter_map(|(id, state)| Lot::of(flight, id, state)).next().is_none()
 }
 
 /// The work that is merged next behind the train.
@@ -121,8 +132,7 @@ fn next_car<'a>(train: &[Car<'a>], rest: &'a [Candidate<'a>], yard: &Yard<'_>) -
     if train.len() >= yard.depth || train.iter().filter(waits).count() >= WAITING_MAX {
         return None;
     }
-    let aside =
-        |one: &Candidate<'_>| if one.state.apart { Some(Aside::First) } else { yard.aside.get(one.id).copied() };
+    let aside = |one: &Candidate<'_>| yard.aside.get(one.id).copied();
     let next = rest.iter().find(|one| aside(one) != Some(Aside::Passed))?;
     // What has to be first in the train is waited for: nothing else goes before it.
     aside(next).is_none().then_some(next)
@@ -167,8 +177,13 @@ struct Lot<'a> {
 impl<'a> Lot<'a> {
     fn of(flight: &FlightState, id: &'a WaypointId, state: &'a WaypointState) -> Option<Self> {
         let work = state.work.as_ref().filter(|work| work.commit.is_some())?;
+        let lands = || {
+            let workflow = flight.planned(id).and_then(|planned| flight.workflow_of(planned, state));
+            workflow.is_some_and(|workflow| engine::lands_by_verdict(state, workflow))
+        };
         let (at, open) = match &state.phase {
-            Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => (None, Some(open)),
+            Phase::InTurn(open) if lands() => (None, Some(open)),
+            Phase::Queued(queued) if lands() => (Some(queued.since), None),
             Phase::Accepted { at, .. } => (Some(*at), None),
             _ => return None,
         };
@@ -187,6 +202,9 @@ impl<'a> Lot<'a> {
         off_head: &[&Stacked],
     ) -> Option<(u8, Option<&Place>, usize)> {
         let state = self.car.state;
+        if matches!(state.phase, Phase::Queued(_)) {
+            return None;
+        }
         let is_merged = || state.work.as_ref().is_some_and(|work| work.made_on.is_some());
         let rank = match front {
             Some(front) => state.stacked.as_ref().filter(|stacked| stacked.base_tree == *front.tree).map(|_| 0)?,
@@ -201,6 +219,15 @@ impl<'a> Lot<'a> {
         Some((rank, self.place.as_ref(), self.index))
     }
 
+    /// What its work was integrated with whose report is kept.
+    fn kept(&self) -> Option<&'a Stacked> {
+        let state = self.car.state;
+        match &state.phase {
+            Phase::Queued(queued) if queued.kept.is_some() => state.stacked.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What it is stacked on while that has not landed; nothing while a verification goes on that no merge replaces.
     fn off_head(&self, flight: &FlightState) -> Option<&'a Stacked> {
         let Car { state, open, .. } = self.car;
@@ -212,13 +239,14 @@ impl<'a> Lot<'a> {
     /// one on the head that another orchestrator began as well.
     fn candidate(self, flight: &FlightState) -> Option<Candidate<'a>> {
         let is_free = self.car.open.is_none() || self.off_head(flight).is_some();
-        let Self { car: Car { id, state, .. }, place, .. } = self;
-        place.filter(|_| is_free).map(|place| Candidate { place, id, state })
+        let Self { car: Car { id, .. }, place, .. } = self;
+        place.filter(|_| is_free).map(|place| Candidate { place, id })
     }
 }
 
 fn queue<'a>(flight: &FlightState, waypoints: &'a Waypoints) -> Queue<'a> {
-    let mut lots: Vec<Lot<'a>> = waypoints.iter().filter_map(|(id, state)| Lot::of(flight, id, state)).collect();
+    let lots = waypoints.iter().filter_map(|(id, state)| Lot::of(flight, id, state));
+    let (kept, mut lots): (Vec<Lot<'a>>, Vec<Lot<'a>>) = lots.partition(|lot| lot.kept().is_some());
     let off_head: Vec<&Stacked> = lots.iter().filter_map(|lot| lot.off_head(flight)).collect();
     let mut train: Vec<Car<'a>> = Vec::new();
     let next = |lots: &[Lot<'a>], front: Option<&Car<'a>>| {
@@ -228,7 +256,13 @@ fn queue<'a>(flight: &FlightState, waypoints: &'a Waypoints) -> Queue<'a> {
     while let Some(at) = next(&lots, train.last()) {
         train.push(lots.swap_remove(at).car);
     }
+    let is_rooted = |lot: &Lot<'_>| lot.kept().is_some_and(|stacked| flight.rooted(stacked).is_some());
+    let (judged, kept): (Vec<Lot<'a>>, Vec<Lot<'a>>) = kept.into_iter().partition(is_rooted);
+    // What it was integrated with has left: the report is void.
+    let is_void =
+        |lot: &Lot<'_>| lot.kept().is_some_and(|stacked| train.iter().all(|car| *car.tree != stacked.base_tree));
+    lots.extend(kept.into_iter().filter(is_void));
     let mut rest: Vec<Candidate<'a>> = lots.into_iter().filter_map(|lot| lot.candidate(flight)).collect();
     rest.sort_by(|one, other| one.place.cmp(&other.place));
-    Queue { train, rest }
+    Queue { train, rest, judged: judged.into_iter().map(|lot| lot.car.id).collect() }
 }

@@ -156,6 +156,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::Held(held) => held_in(&state, held),
         Phase::Forked => state.fork.as_ref().map(|fork| fork.fork.clone()),
         Phase::Delegated(delegated) => Some(delegated.gate.clone()),
+        Phase::Queued(queued) => Some(queued.gate.clone()),
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
     let turn = match &state.phase {
@@ -170,7 +171,8 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::Delegated(delegated) => awaited(flight, &waypoint.id, delegated),
         _ => &[],
     };
-    let waits_for = waypoint.depends_on.iter().chain(children).filter(is_awaited).cloned().collect();
+    let ahead = state.stacked.as_ref().map_or(&[][..], |stacked| &stacked.behind);
+    let waits_for = waypoint.depends_on.iter().chain(children).chain(ahead).filter(is_awaited).cloned().collect();
     // A person has done what was advised on work that is under way again.
     let remediation = remediation(flight, waypoints, &waypoint.id).filter(|_| status != Status::Running);
     // Recorded by an earlier version, which did not say whose receipt it is.
@@ -212,6 +214,7 @@ fn changed_at(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> O
         Phase::Waiting(question) => Some(question.since),
         Phase::Held(held) => Some(held.since),
         Phase::Delegated(delegated) => Some(delegated.since),
+        Phase::Queued(queued) => Some(queued.since),
         Phase::Accepted { at, .. } => Some(*at),
         Phase::Pending | Phase::Forked | Phase::Cancelled => None,
     });

@@ -188,19 +188,17 @@ fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest)
     }
 }
 
-/// What accepted work collided with (FLY-39).
+/// What work collided with on its way to the branch (FLY-39).
 fn push_collision(text: &mut String, collision: &Collision) {
-    let _ = writeln!(text, "## What your accepted change collided with\n");
+    let _ = writeln!(text, "## What your change collided with\n");
     let said = match collision.kind {
         CollisionKind::Conflict => {
-            "Your last change was accepted, but other waypoints landed before it, and git could not merge it with \
-             theirs. You start from what landed, without your change. Make it again so that both hold; what they did \
-             stays."
+            "Other waypoints landed before your last change, and git could not merge it with theirs. You start from what \
+             landed, without your change. Make it again so that both hold; what they did stays."
         }
         CollisionKind::RedMerge => {
-            "Your last change was accepted, but other waypoints landed before it. The two could be merged, and the \
-             merge is red although each was green alone. You start from the merge, which has your change and theirs. \
-             Fix it so that both hold; keep their changes."
+            "Other waypoints landed before your last change. It was merged with theirs, and the merge was not accepted. You \
+             start from the merge, which has your change and theirs. Fix it so that both hold; keep their changes."
         }
     };
     let _ = writeln!(text, "{said}\n");

@@ -22,7 +22,7 @@ use holdpoint_runtime::{
 };
 use tracing::Instrument as _;
 
-use super::{State, children::ChildrenError, migrate, planned, trace};
+use super::{State, children::ChildrenError, inbox::Unreadable, migrate, planned, trace};
 use crate::{
     books::{Books, BooksError},
     shell::Shell,
@@ -62,6 +62,14 @@ pub(crate) enum ApplyError {
         #[source]
         source: ChildrenError,
     },
+    #[error("cannot read the kept report {reference}")]
+    Kept {
+        reference: String,
+        #[source]
+        source: Unreadable,
+    },
+    #[error("the kept report {reference} is gone: `holdpoint cancel` ends the waypoint")]
+    NotKept { reference: String },
     #[error("cannot evaluate the condition of gate {gate}")]
     Condition {
         gate: GateId,
@@ -128,7 +136,9 @@ impl State {
             let moves = first.is_some();
             let step_input = first.as_ref().unwrap_or(&input);
             let (state, now) = (&books.flight, clock::now());
-            let cx = StepContext { flight: state, waypoint: &planned, workflow, now, conditions: &conditions };
+            let is_first = flight::is_first(state, &books.waypoints, waypoint);
+            let cx =
+                StepContext { flight: state, waypoint: &planned, workflow, now, conditions: &conditions, is_first };
             let entry = match engine::step(&before, step_input.clone(), &cx, &fresh_ids()) {
                 EngineStep::Append(entry) => *entry,
                 EngineStep::Evaluate(wanted) => {

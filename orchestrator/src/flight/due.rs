@@ -66,6 +66,7 @@ impl State {
                 Due::Deadline(..) | Due::Unanswered(_) => serves && !waiting.contains(due),
                 Due::Open(_)
                 | Due::Join(_)
+                | Due::Judge(_)
                 | Due::Migrate(_)
                 | Due::Budget(_)
                 | Due::Delegate(_)
@@ -110,6 +111,7 @@ impl State {
             Due::Stack(waypoint) => self.begin_landing(myself, waypoint.clone(), Kind::Stack).await,
             Due::Open(waypoint) => self.apply(waypoint, Input::Open, None).await.map(drop),
             Due::Join(waypoint) => self.join(waypoint).await,
+            Due::Judge(waypoint) => self.judge(waypoint).await,
             Due::Deadline(waypoint, turn) => self.deadline(waypoint, turn).await,
             Due::Unanswered(waypoint) => self.apply(waypoint, Input::AnswerOverdue, None).await.map(drop),
             Due::Migrate(waypoint) => self.migrate(waypoint).await,

@@ -115,7 +115,9 @@ impl State {
                 // Plans for turns that never were push no open turn out of what is remembered.
                 let state = self.books.as_ref().map(|books| books.state(&subject.waypoint));
                 let open = state.as_ref().and_then(|state| state.open_turn(&turn));
-                let is_merge = open.is_some_and(|open| open.purpose == Purpose::Verify(VerificationPurpose::Merge));
+                let judges =
+                    |purpose| matches!(purpose, Purpose::Verify(purpose) if purpose != VerificationPurpose::Baseline);
+                let is_judged = open.is_some_and(|open| judges(open.purpose));
                 if open.is_some() {
                     self.shell.hints.taken(&turn);
                     self.planned.remember(&subject.waypoint, &turn);
@@ -128,8 +130,8 @@ impl State {
                 self.took(&subject.waypoint, &turn, (head.delivery, head.agent.clone()));
                 self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
-                // A verifier that takes the merge of one car makes room for the next one.
-                if is_merge {
+                // A verifier that takes integrated work makes room for the next one.
+                if is_judged {
                     self.pump(myself).await;
                 }
             }

@@ -164,15 +164,13 @@ impl State {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let state = books.state(waypoint);
-        let alone = state.stacked.as_ref().filter(|_| kind != Kind::Land).map(|stacked| &stacked.alone);
-        let (at, report, base, work) = match (&state.phase, alone) {
-            (_, Some(alone)) => (alone.at, alone.report, Some(&alone.base), Some(&alone.work)),
-            (Phase::Accepted { at, report: Some(report) }, None) => {
-                (*at, *report, state.base.as_ref(), state.work.as_ref())
-            }
-            _ => return Ok(None),
+        let (at, report) = match &state.phase {
+            Phase::Accepted { at, report } => (*at, *report),
+            Phase::Queued(queued) => (queued.since, None),
+            _ => (state.stacked.as_ref().map_or_else(clock::now, |stacked| stacked.since), None),
         };
-        let (Some(base), Some(work)) = (base, work) else { return Ok(None) };
+        let verified = state.work.as_ref().zip(state.base.as_ref()).filter(|_| kind == Kind::Land);
+        let Some((work, base)) = verified.or_else(|| engine::unmerged(&state)) else { return Ok(None) };
         let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
         let head = books.flight.head().clone();
         // Each once, and behind what it builds on: what brings the head brings the work's base, too.
@@ -271,7 +269,7 @@ impl State {
     async fn append_merge(&mut self, waypoint: &WaypointId, making: &Making, merged: Merged) -> Result<(), ApplyError> {
         let (head, parent) = (merged.head.clone(), Some(making.context.clone()));
         if merged.behind.is_none() {
-            self.apply(waypoint, Input::HeadMoved(merged), parent).await?;
+            self.apply(waypoint, Input::Integrated(merged), parent).await?;
             return Ok(());
         }
         let books = self.books().await?;
@@ -280,7 +278,7 @@ impl State {
         let stacks = workflow.map_or(Ok(()), |workflow| engine::stacks(&merged.merge, workflow));
         let aside = match stacks {
             Err(aside) => Some(aside),
-            Ok(()) => match self.apply(waypoint, Input::HeadMoved(merged), parent).await? {
+            Ok(()) => match self.apply(waypoint, Input::Integrated(merged), parent).await? {
                 Applied::Appended => None,
                 Applied::Nothing | Applied::Refused(_) => Some(Aside::Passed),
             },
@@ -301,7 +299,7 @@ impl State {
         landing: Landing,
     ) -> Result<bool, ApplyError> {
         let shell = self.shell.clone();
-        let Landing { commit, bundle_on } = landing;
+        let Landing { commit, report, bundle_on } = landing;
         let entry = LandedEntry {
             schema_version: version::CURRENT,
             waypoint: waypoint.clone(),
@@ -310,7 +308,7 @@ impl State {
             parent: accepted.head.clone(),
             bundle: commit.bundle,
             bundle_on,
-            report: accepted.report,
+            report,
             verified_on: accepted.verified_on.clone(),
             record: Record::at(clock::now()),
         };

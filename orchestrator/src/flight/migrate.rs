@@ -65,7 +65,12 @@ async fn left(
                 return Ok(Migrating { turn: None, feedback });
             }
         },
-        Phase::Pending | Phase::Forked | Phase::Delegated(_) | Phase::Accepted { .. } | Phase::Cancelled => {
+        Phase::Pending
+        | Phase::Forked
+        | Phase::Delegated(_)
+        | Phase::Queued(_)
+        | Phase::Accepted { .. }
+        | Phase::Cancelled => {
             return Ok(Migrating { turn: None, feedback: None });
         }
     };

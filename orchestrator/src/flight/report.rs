@@ -8,11 +8,12 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{VerificationPurpose, VerificationReport, VerificationRequest},
-    checkpoint::{CheckpointRule, GateDemands},
+    artifact::{Artifact as _, Handed, VerificationPurpose, VerificationReport, VerificationRequest},
+    checkpoint::{CheckpointRule, CheckpointStatus, GateDemands},
     facts::Verdict,
-    ids::{CriterionId, FlightId, RoleId},
+    ids::{CriterionId, FlightId, RoleId, WaypointId},
     refusal::RefusalCode,
+    state::{KeptReport, Phase},
     subjects::HandoffSubject,
     turn::{Turn, TurnRequest},
 };
@@ -20,7 +21,7 @@ use holdpoint_runtime::mirror::{MirrorError, from_wire, path_changes};
 use holdpoint_workspace::WorkspaceError;
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, State, handoff::give_back, planned};
+use super::{ApplyError, Msg, State, handoff::give_back, inbox::handed, planned};
 use crate::{books::BooksError, intake::Taken, shell::Shell};
 
 /// Why a report does not count yet.
@@ -107,6 +108,36 @@ impl State {
                 give_back(&received, &subject).await;
             }
         }
+    }
+
+    /// A kept report counts: what its work was integrated with has landed.
+    pub(super) async fn judge(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
+        let state = self.books().await?.state(waypoint);
+        let Phase::Queued(queued) = &state.phase else { return Ok(()) };
+        let Some(kept) = &queued.kept else { return Ok(()) };
+        let KeptReport { turn, report: cause } = kept.as_ref();
+        let reference = || cause.reference();
+        let found = handed(&self.shell.bus, cause, VerificationReport::KIND).await;
+        let found = found.map_err(|source| ApplyError::Kept { reference: reference(), source })?;
+        let Some(Handed::Reported(report)) = found else {
+            return Err(ApplyError::NotKept { reference: reference() });
+        };
+        let mut report = *report;
+        // As it was when it was kept.
+        report.receipt.foreign = state.foreign_receipt.unwrap_or(true);
+        let of_gate = state.checkpoints.iter().filter(|one| one.gate == turn.gate).flat_map(|one| &one.checkpoints);
+        let touched = of_gate.filter(|one| one.status == CheckpointStatus::Pass).map(|one| one.name.clone()).collect();
+        let handoff = Handoff {
+            turn: turn.turn.clone(),
+            role: turn.role.clone(),
+            agent: report.agent.clone(),
+            cause: cause.clone(),
+            told: None,
+            metered: None,
+            left_out: Vec::new(),
+            body: Box::new(ReportInput { report, for_build: None, touched }),
+        };
+        self.apply(waypoint, Input::Reported(handoff), None).await.map(drop)
     }
 
     /// The report with what its turn keeps for the build turn behind it.

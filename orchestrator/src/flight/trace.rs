@@ -164,6 +164,9 @@ pub(super) fn note(input: &Input, entry: &Entry) {
     if let Entry::Revised(revised) = entry {
         tracing::info!(gate = %revised.document.gate, document = revised.document.from, "a person edited a document");
     }
+    if matches!(entry, Entry::Queued(_)) {
+        tracing::info!("waits in the queue to the branch");
+    }
     if let Some(decision) = entry.decision() {
         tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
     }
@@ -180,6 +183,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         | Entry::Steered(_)
         | Entry::Answered(_)
         | Entry::Revised(_)
+        | Entry::Queued(_)
         | Entry::Reserved(_)
         | Entry::Added(_)
         | Entry::Retired(_) => trace.root(),
@@ -361,7 +365,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         | Input::DeadlinePassed(_)
         | Input::AnswerOverdue
         | Input::Died(_)
-        | Input::HeadMoved(_)
+        | Input::Integrated(_)
         | Input::LandingFailed(_)
         | Input::Gathered
         | Input::Recalled
@@ -401,6 +405,6 @@ fn failure(input: &Input) -> Option<&'static str> {
         | Input::Revised(_)
         | Input::AnswerOverdue
         | Input::LandingFailed(_)
-        | Input::HeadMoved(_) => None,
+        | Input::Integrated(_) => None,
     }
 }

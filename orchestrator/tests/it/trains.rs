@@ -1,9 +1,9 @@
-//! The merge train over real journals and a real repository: works verified behind each other at the same time.
+//! The queue to the branch over real journals and a real repository: works verified behind each other at the same time.
 
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    artifact::{Artifact, VerificationPurpose, VerificationReport, VerificationRequest},
+    artifact::{Artifact, VerificationReport, VerificationRequest},
     facts::Verdict,
     ids::{WaypointId, role},
     state::Purpose,
@@ -17,7 +17,7 @@ use crate::{
 };
 use holdpoint_bus::turns::Delivery;
 
-/// Merges that a verifier has and has not judged.
+/// Works that a verifier has and has not judged.
 type Held = Vec<(Turn, Delivery)>;
 
 fn request(turn: &Turn) -> &VerificationRequest {
@@ -31,27 +31,24 @@ async fn judge(verifier: &mut Agent, (turn, delivery): (Turn, Delivery), verdict
     delivery.ack().await.unwrap();
 }
 
-/// Lets a verifier pass all work by itself and take this many merges, without judging them.
-async fn merges(verifier: &mut Agent, count: usize) -> Held {
+/// Lets a verifier take this many works, without judging them.
+async fn taken(verifier: &mut Agent, count: usize) -> Held {
     let mut held = Vec::new();
     while held.len() < count {
-        let (turn, delivery) = verifier.take().await;
-        if request(&turn).purpose == VerificationPurpose::Merge {
-            held.push((turn, delivery));
-        } else {
-            judge(verifier, (turn, delivery), Verdict::Pass).await;
-        }
+        held.push(verifier.take().await);
     }
     held
 }
 
-/// A flight of so many works on one base, of which the first has landed and the others are the train.
+/// A flight of so many works on one base, of which the first has landed and the others wait for their verdicts.
 async fn train(count: usize) -> (World, Agent, Held) {
     let world = World::start().await;
     world.submit_for(&plan(count), None).await;
     build_all(&world, count, |_| "x\n".to_owned()).await;
     let mut verifier = world.agent(role::VERIFIER, "v1").await;
-    let held = merges(&mut verifier, count - 1).await;
+    let first = verifier.take().await;
+    judge(&mut verifier, first, Verdict::Pass).await;
+    let held = taken(&mut verifier, count - 1).await;
     (world, verifier, held)
 }
 
@@ -113,29 +110,34 @@ async fn a_train_goes_on_by_an_orchestrator_that_starts_while_it_is_verified() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_is_red_in_the_train_leaves_it_and_is_judged_again_behind_the_others() {
+async fn work_that_is_red_behind_others_lets_those_behind_it_go_on_and_is_reworked_once_they_landed() {
     let (world, mut verifier, mut held) = Box::pin(train(4)).await;
     let red = held.remove(1);
     let name = red.0.waypoint.clone();
     judge(&mut verifier, red, Verdict::Fail).await;
-    let apart = |view: &FlightView| of(view, &name).turn.is_none();
-    world.view_when("the red work to leave the train", apart).await;
+    let kept = |view: &FlightView| of(view, &name).turn.is_none();
+    world.view_when("the red report to be kept", kept).await;
+    assert_eq!(of(&world.view().await, &name).attempts, 0, "nobody knows whose fault it is");
     // What is behind it is merged again, and its verifier hears that its turn is over.
     let (front, last) = (held.remove(0), held.remove(0));
-    let again = merges(&mut verifier, 1).await.remove(0);
+    let again = taken(&mut verifier, 1).await.remove(0);
     assert_eq!(again.0.waypoint, last.0.waypoint);
     assert_ne!(request(&again.0).tree, request(&last.0).tree);
     last.1.ack().await.unwrap();
     judge(&mut verifier, again, Verdict::Pass).await;
     judge(&mut verifier, front, Verdict::Pass).await;
-    let alone = merges(&mut verifier, 1).await.remove(0);
-    assert_eq!(alone.0.waypoint, name);
     let view = world.view_when("the others to land", |view| view.landings.len() == 3).await;
-    assert_eq!(request(&alone.0).base, view.head, "on what landed");
-    judge(&mut verifier, alone, Verdict::Pass).await;
+    bring(&world, &view.landings).await;
+    let mut builder = world.agent(role::BUILDER, "b2").await;
+    let rework = builder.builds(&world, &[(name.as_str(), "again\n")]).await;
+    let TurnRequest::Build(request) = &rework.request else { panic!("{rework:?}") };
+    assert!(view.landings.iter().any(|landing| landing.tip == request.base), "on what landed before it");
+    assert!(request.feedback.as_ref().is_some_and(|feedback| feedback.collision.is_some()));
+    let verifying = passing(verifier);
     let view = accepted(&world).await;
+    verifying.abort();
     a_line_of_all(&world, &view, 4).await;
-    assert_eq!(of(&view, &name).sent_back, 0, "it was nobody's fault");
+    assert_eq!((of(&view, &name).attempts, of(&view, &name).sent_back), (2, 1), "the work's own");
     world.is_sound().await;
 }
 
@@ -164,9 +166,9 @@ async fn works_that_collide_in_the_train_are_made_again_once_the_first_has_lande
         builder.builds(&world, &[(name, &format!("{n}\n"))]).await;
     }
     let mut verifier = world.agent(role::VERIFIER, "v1").await;
-    let held = merges(&mut verifier, 1).await;
+    let held = taken(&mut verifier, 2).await;
     let builds = |w: &WaypointView| w.turn.as_ref().is_some_and(|turn| turn.purpose == Purpose::Build);
-    assert!(!world.view().await.waypoints.iter().any(builds), "nothing is made again yet");
+    world.view_when("all works to wait for their verdicts", |view| !view.waypoints.iter().any(builds)).await;
     for taken in held {
         judge(&mut verifier, taken, Verdict::Pass).await;
     }

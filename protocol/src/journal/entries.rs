@@ -206,6 +206,15 @@ pub struct Revised {
     pub record: Record,
 }
 
+/// Work waits in the queue to the branch, as the state says: no verifier has it until it is integrated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Queued {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The journal's part.
+    pub record: Record,
+}
+
 /// A turn is given up: its agents die of it, or nobody answers it in time. A person decides from here on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dead {

@@ -35,6 +35,7 @@ fn every_entry_subject_lies_under_its_journals_filter() {
             EntryKind::Steered,
             EntryKind::Answered,
             EntryKind::Revised,
+            EntryKind::Queued,
             EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High, pool: streams::fleet_pool() },
         ] {
             let subject = key.entry(&kind);

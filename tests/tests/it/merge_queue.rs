@@ -1,4 +1,4 @@
-//! The landing queue: what raced is merged, verified as it lands, and sent back with what it collided with.
+//! The queue to the branch: what raced is integrated before it is verified, and sent back with what it collided with.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,9 +34,6 @@ fn racing(place: &Path) -> String {
 fn fly_two(world: &World, builder: &str) -> Finished {
     let run = world.fly(builder, &["--builders", "2", "--config", "../plan/config.toml"]);
     run.expect(0);
-    for waypoint in ["one", "two"] {
-        assert_eq!(run.waypoint(waypoint)["attempts"], 1, "a landing conflict is no attempt");
-    }
     run
 }
 
@@ -92,7 +89,9 @@ fn what_is_green_alone_and_red_together_is_mended_on_the_merge() {
     let landings = landings(&world, &run);
     let [(commit, first), (head, second)] = landings.as_slice() else { panic!("{landings:?}") };
     let (feedback, turn, prompt) = told(&place);
-    assert_eq!(feedback["reason_code"], "merge_conflict");
+    assert_eq!((&feedback["reason_code"], &feedback["disposition"]), (&"regression".into(), &"rework".into()));
+    let attempts = |waypoint: &str| run.waypoint(waypoint)["attempts"].clone();
+    assert_eq!((attempts(first), attempts(second)), (1.into(), 2.into()), "work that is red on what landed is its own");
     let collision = &feedback["collision"];
     assert_eq!((&collision["kind"], &collision["paths"]), (&"red_merge".into(), &serde_json::json!([])));
     assert_eq!(
@@ -131,6 +130,9 @@ fn a_conflict_tells_who_landed_what_and_where_both_changed_the_same() {
     let landings = landings(&world, &run);
     let [(commit, first), (head, second)] = landings.as_slice() else { panic!("{landings:?}") };
     let (feedback, turn, prompt) = told(&place);
+    for waypoint in ["one", "two"] {
+        assert_eq!(run.waypoint(waypoint)["attempts"], 1, "a landing conflict is no attempt");
+    }
     let landed = serde_json::json!([
         {"waypoint": first, "title": format!("Adds {first}"), "commit": commit, "paths": ["shared"]}
     ]);
@@ -202,7 +204,7 @@ fn a_merge_that_carries_a_change_out_of_its_scope_is_sent_back() {
 
 /// Waypoints of the big race.
 const MANY: usize = 24;
-/// Works in the merge train at once, unless it is configured.
+/// Works in the queue at once, unless it is configured.
 const DEPTH: usize = 8;
 /// No two items have the same number.
 const UNIQUE: &str = "test -z \"$(cat numbers/* | sort | uniq -d)\"";
@@ -243,24 +245,24 @@ fn eight_builders_leave_the_branch_green_at_every_commit() {
         green(&world, commit, &so_far);
     }
     let flight = run.json()["flight"].as_str().unwrap().to_owned();
-    let counted: Vec<_> = landings.iter().map(|(_, id)| (id, merges_of(&world, &flight, id))).collect();
-    // Work that leaves the train has itself and those behind it merged again; nothing else does.
+    let counted: Vec<_> = landings.iter().map(|(_, id)| (id, verified(&world, &flight, id))).collect();
+    // Work that leaves the queue has those behind it verified again; nothing else does.
     let left: usize = counted.iter().map(|(_, (_, left))| left).sum();
-    for (id, (merged, _)) in &counted {
-        assert!(*merged <= left + 1, "{id} was merged {merged} times, and work left the train {left} times");
+    for (id, (verified, _)) in &counted {
+        assert!(*verified <= left + 1, "{id} was verified {verified} times, and work left the queue {left} times");
     }
-    let merges: usize = counted.iter().map(|(_, (merged, _))| merged).sum();
-    assert!(merges <= MANY + left * DEPTH, "{merges} merges, and work left the train {left} times");
-    println!("{merges} merges verified for {MANY} waypoints, work left the train {left} times");
+    let verified: usize = counted.iter().map(|(_, (verified, _))| verified).sum();
+    assert!(verified <= MANY + left * DEPTH, "{verified} verifications, and work left the queue {left} times");
+    println!("{verified} verifications for {MANY} waypoints, work left the queue {left} times");
 }
 
-/// How often a waypoint's work was merged and verified again, and how often it left the train: it was sent back, or was
-/// red behind work that had not landed.
-fn merges_of(world: &World, flight: &str, waypoint: &str) -> (usize, usize) {
+/// How often a waypoint's work was verified, and how often it left the queue: it was sent back.
+fn verified(world: &World, flight: &str, waypoint: &str) -> (usize, usize) {
     let history = world.holdpoint(&["history", waypoint, "--flight", flight, "--json"]);
     let lines: Vec<Value> = history.expect(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let turns = lines.iter().filter(|line| line["kind"] == "turn").map(|line| &line["artifact"]);
-    let merged = turns.filter(|turn| turn["request"]["purpose"] == "merge").count();
-    let left = lines.iter().filter(|line| line["artifact"]["decision"]["reason_code"] == "merge_conflict").count();
-    (merged, left)
+    let verified =
+        turns.filter(|turn| ["handoff", "merge"].iter().any(|purpose| turn["request"]["purpose"] == *purpose));
+    let sent_back = |line: &&Value| line["artifact"]["decision"]["disposition"] == "rework";
+    (verified.count(), lines.iter().filter(sent_back).count())
 }

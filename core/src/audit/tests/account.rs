@@ -53,7 +53,12 @@ impl Account {
                 entry: Ok(logged.entry.clone()),
             });
             handoffs.extend(steering(&entries[n]));
-            handoffs.extend(logged.input.as_ref().and_then(|input| handoff(&entries[n], input)));
+            let taken = logged.input.as_ref().and_then(|input| handoff(&entries[n], input));
+            // A report that was kept is the cause of two entries.
+            let is_new =
+                |line: &HandoffLine| handoffs.iter().all(|known: &HandoffLine| known.reference() != line.reference());
+            let taken = taken.filter(is_new);
+            handoffs.extend(taken);
             if let Entry::Dead(dead) = &logged.entry {
                 handoffs.extend(dead.deaths.iter().map(|death| {
                     let sequence = Sequence(100_000 + handoffs_before(n, death.delivery));

@@ -88,7 +88,8 @@ impl Orchestrator {
         loop {
             let planned = self.flight.planned(name).unwrap();
             let workflow = self.flight.workflow_of(planned, &state).unwrap();
-            let cx = StepContext { flight: &self.flight, waypoint: planned, workflow, now, conditions: &[] };
+            let cx =
+                StepContext { flight: &self.flight, waypoint: planned, workflow, now, conditions: &[], is_first: true };
             match engine::step(&state, input.clone(), &cx, &fresh) {
                 EngineStep::Reserve(need) => {
                     let reserved = flight::reserve(&self.flight, &self.waypoints, name, &need, now);

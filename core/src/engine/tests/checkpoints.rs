@@ -175,7 +175,7 @@ fn a_missing_tool_is_no_part_of_the_score_and_where_a_required_one_is_missing_a_
 }
 
 #[test]
-fn a_merge_is_held_to_the_same_checkpoints_and_goes_back_as_a_collision() {
+fn a_merge_is_held_to_the_same_checkpoints() {
     let mut fixture = flight(&["a", "b"], twelve(80));
     for name in ["b", "a"] {
         come(&mut fixture, name);
@@ -187,8 +187,8 @@ fn a_merge_is_held_to_the_same_checkpoints_and_goes_back_as_a_collision() {
     let fail =
         |report: &mut VerificationReport| came_to(report, "formatted", Verdict::Fail, Some(CriterionReason::ExitCode));
     let turn = fixture.report("b", fail).turn();
-    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::CheckpointsUnmet);
     let told = turn.told().unwrap();
     assert!(told.notes[0].contains("### Checkpoint: formatted"), "{told:?}");
-    assert_eq!(fixture.state("b").counters.reworks, 0, "a collision uses up no rework");
+    assert!(told.collision.is_some(), "with what it was judged together");
 }

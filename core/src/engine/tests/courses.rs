@@ -118,7 +118,7 @@ fn the_branch_is_a_line_of_verified_trees_in_the_order_of_dependencies() {
 fn accepted_work_is_merged_at_most_once_before_it_lands_or_is_sent_back() {
     in_every_history(|story| {
         story.calm_down();
-        for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::HeadMoved(_))) {
+        for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::Integrated(_))) {
             let (before, _) = engine::unmerged(&transition.before).expect("it was accepted");
             prop_assert_eq!(&before.made_on, &None, "merged again: {:?}", transition);
         }

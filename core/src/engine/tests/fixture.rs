@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     ids::{ArtifactId, CriterionId, RoleId, TurnId, WaypointId},
     journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Record, Sequence, Submitted},
     plan::Plan,
-    state::{OpenTurn, Phase, Status, WaypointState},
+    state::{OpenTurn, Phase, Queued, Status, WaypointState},
     streams,
     turn::Turn,
     version,
@@ -47,6 +47,15 @@ impl Taken {
             },
             other => panic!("expected a turn, got {other:?}"),
         }
+    }
+
+    /// The work that waits in the queue.
+    pub(crate) fn queued(self) -> Queued {
+        let Self::Appended(entry) = self else { panic!("expected work to wait, got {self:?}") };
+        let Entry::Queued(queued) = *entry else { panic!("expected work to wait, got {entry:?}") };
+        let state = queued.record.state.expect("a state");
+        let Phase::Queued(queued) = state.phase else { panic!("expected work to wait, got {state:?}") };
+        *queued
     }
 
     pub(crate) fn decided(self) -> Decided {
@@ -120,6 +129,8 @@ pub(crate) struct Fixture {
     pub(crate) log: Vec<Logged>,
     /// The checkpoints on touched paths that hold, as git says of reports.
     pub(crate) touched: Vec<CriterionId>,
+    /// Work waits for what is on its way to the branch. Otherwise each waypoint comes to its verifier as if it were alone.
+    pub(crate) queues: bool,
     counter: u64,
 }
 
@@ -167,6 +178,7 @@ impl Stored {
             Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead.as_ref(), Encoding::MsgPack)),
             Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered.as_ref(), Encoding::MsgPack)),
             Entry::Revised(revised) => (Encoding::MsgPack, codec::encode(revised.as_ref(), Encoding::MsgPack)),
+            Entry::Queued(queued) => (Encoding::MsgPack, codec::encode(queued.as_ref(), Encoding::MsgPack)),
             other => panic!("not an entry of a waypoint's journal: {other:?}"),
         };
         Self { kind: entry.schema_name(), encoding, bytes: bytes.unwrap() }
@@ -222,6 +234,7 @@ impl Fixture {
             journals: BTreeMap::new(),
             log: Vec::new(),
             touched: Vec::new(),
+            queues: false,
             counter: 0x1000,
         };
         fixture.log_own(Entry::Submitted(Box::new(submitted)));
@@ -283,6 +296,10 @@ impl Fixture {
         self.folds.get(&id(name)).cloned().unwrap_or_default()
     }
 
+    fn is_first(&self, waypoint: &WaypointId) -> bool {
+        !self.queues || flight::is_first(&self.flight, &self.waypoints, waypoint)
+    }
+
     /// Gives an input to the machine; what it appends is stored as bytes, read back and folded.
     pub(crate) fn feed(&mut self, name: &str, input: Input) -> Taken {
         let waypoint_id = id(name);
@@ -298,6 +315,7 @@ impl Fixture {
                 workflow,
                 now: self.now,
                 conditions: &conditions,
+                is_first: self.is_first(&waypoint_id),
             };
             match engine::step(&before, input.clone(), &cx, &fresh) {
                 EngineStep::Evaluate(wanted) => {
@@ -310,8 +328,14 @@ impl Fixture {
         };
         let planned = self.flight.planned(&waypoint_id).unwrap();
         let workflow = self.flight.workflow_of(planned, &before).unwrap();
-        let cx =
-            StepContext { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
+        let cx = StepContext {
+            flight: &self.flight,
+            waypoint: planned,
+            workflow,
+            now: self.now,
+            conditions: &conditions,
+            is_first: self.is_first(&waypoint_id),
+        };
         let again = engine::step(&before, input.clone(), &cx, &fresh);
         let mut entry = match (step, again) {
             (EngineStep::Append(entry), EngineStep::Append(again)) => {

@@ -40,7 +40,8 @@ impl Story {
     /// Lets everything happen in turn.
     pub(crate) fn tell(setup: &Setup, events: &[Event]) -> Self {
         let (plan, fleet) = flown(setup);
-        let fixture = Fixture::flown_by(plan, fleet, &[reviewed()]);
+        let mut fixture = Fixture::flown_by(plan, fleet, &[reviewed()]);
+        fixture.queues = true;
         // A third of the orchestrators make one merge at a time.
         let depth = 1 + setup.max_reworks as usize % 3;
         let mut story = Self { fixture, sent: Vec::new(), depth, aside: BTreeMap::new() };
@@ -204,6 +205,7 @@ impl Story {
                 return;
             }
             Due::Stack(name) => fixture.stack(name.as_str()),
+            Due::Judge(name) => fixture.judge(name.as_str()),
             Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), MergeResult::Contained),
             Due::Merge(name) => fixture.merge(name.as_str(), how & 1 == 0),
             Due::Deadline(name, turn) => {

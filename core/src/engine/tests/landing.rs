@@ -30,7 +30,7 @@ fn overtaken() -> Fixture {
 /// An accepted waypoint `b`, and these that landed since.
 fn overtaken_by(names: &[&str]) -> Fixture {
     let mut plan = plan(names.iter().chain(&["b"]).map(|name| waypoint(name, &[])).collect());
-    plan.policy.max_reworks = 0;
+    plan.policy.max_reworks = 1;
     let mut fixture = Fixture::new(plan, fleet());
     fixture.accept("b");
     for name in names {
@@ -89,22 +89,22 @@ fn a_conflict_is_a_rework_on_the_new_head_that_uses_up_no_rework() {
 }
 
 #[test]
-fn a_merge_that_is_red_is_a_conflict_that_starts_from_the_merge() {
+fn work_that_is_red_with_what_landed_is_reworked_from_the_merge() {
     let mut fixture = overtaken();
     fixture.merge("b", true);
     let merged = fixture.state("b").work.unwrap().commit.unwrap();
     let turn = fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
-    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::CriteriaFailed);
     let request = build_request(&turn);
     assert_eq!((&request.base, &request.start), (fixture.flight.head(), &merged));
     let feedback = request.feedback.as_ref().unwrap();
-    assert_eq!((feedback.failing.len(), feedback.reason_code), (1, ReasonCode::MergeConflict));
+    assert_eq!((feedback.failing.len(), feedback.reason_code), (1, ReasonCode::CriteriaFailed));
     assert!(!feedback.failing[0].result.evidence.is_empty());
     let told = feedback.collision.as_ref().unwrap();
     assert_eq!((told.kind, told.paths.len(), told.landed.len()), (CollisionKind::RedMerge, 0, 1));
     assert_eq!((&told.landed[0].commit, told.landed[0].paths.len()), (fixture.flight.head(), 0));
     let counters = fixture.state("b").counters;
-    assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 0, 1));
+    assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 1, 0), "the work's own");
 }
 
 /// As [`overtaken`]; the check of `b` has to be red on its base, and no commit of `a` changed that.
@@ -129,36 +129,28 @@ fn baseline(turn: &Turn) -> &VerificationRequest {
 
 #[test]
 fn what_has_to_be_red_first_is_tried_on_the_new_base_before_work_that_collided_is_made_again() {
-    for red_merge in [false, true] {
-        let mut fixture = overtaken_and_red_first();
-        let (head, tree) = (fixture.flight.head().clone(), fixture.flight.head_tree().clone());
-        let turn = if red_merge {
-            fixture.merge("b", true).turn();
-            fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn()
-        } else {
-            fixture.merge("b", false).turn()
-        };
-        let request = baseline(&turn);
-        assert_eq!((&request.base, &request.commit, &request.tree), (&head, &head, &tree), "the base alone");
-        assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
-        let start = fixture.state("b").work.and_then(|work| work.commit).unwrap_or_else(|| head.clone());
-        // The builder's feedback survives a verifier that is not heard of again.
-        fixture.now = turn.deadline;
-        fixture.feed("b", Input::DeadlinePassed(Box::new(turn))).turn();
-        let build = fixture.report("b", |_| {}).turn();
-        assert_eq!((build.role.as_str(), build.decision.is_none()), (role::REPAIR, true));
-        let request = build_request(&build);
-        assert_eq!((&request.base, &request.start), (&head, &start));
-        let told = request.feedback.as_ref().unwrap();
-        assert_eq!((told.reason_code, told.failing.len()), (ReasonCode::MergeConflict, usize::from(red_merge)));
-        assert!(told.collision.is_some());
-        fixture.build_ok("b").turn();
-        fixture.report("b", |_| {}).decided();
-        let counters = fixture.state("b").counters;
-        assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 0, 1), "no attempt");
-        fixture.land("b");
-        assert_eq!(fixture.status("b"), Status::Complete);
-    }
+    let mut fixture = overtaken_and_red_first();
+    let (head, tree) = (fixture.flight.head().clone(), fixture.flight.head_tree().clone());
+    let turn = fixture.merge("b", false).turn();
+    let request = baseline(&turn);
+    assert_eq!((&request.base, &request.commit, &request.tree), (&head, &head, &tree), "the base alone");
+    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    // The builder's feedback survives a verifier that is not heard of again.
+    fixture.now = turn.deadline;
+    fixture.feed("b", Input::DeadlinePassed(Box::new(turn))).turn();
+    let build = fixture.report("b", |_| {}).turn();
+    assert_eq!((build.role.as_str(), build.decision.is_none()), (role::REPAIR, true));
+    let request = build_request(&build);
+    assert_eq!((&request.base, &request.start), (&head, &head));
+    let told = request.feedback.as_ref().unwrap();
+    assert_eq!((told.reason_code, told.failing.len()), (ReasonCode::MergeConflict, 0));
+    assert!(told.collision.is_some());
+    fixture.build_ok("b").turn();
+    fixture.report("b", |_| {}).decided();
+    let counters = fixture.state("b").counters;
+    assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (2, 0, 1));
+    fixture.land("b");
+    assert_eq!(fixture.status("b"), Status::Complete);
 }
 
 #[test]
@@ -242,11 +234,11 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
         };
         let merged = Merged { work: work.clone(), head: older.clone(), behind: None, merge };
         // It would land a tree without what landed last, as if that had been undone.
-        assert_eq!(fixture.feed("b", Input::HeadMoved(merged)), Taken::Nothing);
+        assert_eq!(fixture.feed("b", Input::Integrated(merged)), Taken::Nothing);
     }
     let merge = MergeResult::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true };
     let other = Merged { work: oid(0xbad), head: fixture.flight.head().clone(), behind: None, merge };
-    assert_eq!(fixture.feed("b", Input::HeadMoved(other)), Taken::Nothing, "work that was not accepted");
+    assert_eq!(fixture.feed("b", Input::Integrated(other)), Taken::Nothing, "work that was not accepted");
     fixture.merge("b", true).turn();
 }
 
@@ -278,7 +270,7 @@ fn a_merge_that_breaks_a_path_rule_is_sent_back_with_the_path() {
     fixture.merged("b", MergeResult::Clean { commit, violations, same_diff: true });
     let turn = fixture.report("b", |_| {}).turn();
     let feedback = build_request(&turn).feedback.clone().unwrap();
-    assert_eq!(feedback.reason_code, ReasonCode::MergeConflict);
+    assert_eq!(feedback.reason_code, ReasonCode::ScopeViolation);
     assert!(feedback.notes.iter().any(|note| note.contains("moved/by-a")), "{feedback:?}");
 }
 

@@ -5,9 +5,9 @@ mod any_order;
 use std::{collections::BTreeMap, time::Duration};
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::VerificationPurpose,
     facts::{Oid, Verdict},
-    ids::WaypointId,
+    ids::{WaypointId, role},
     plan::{Priority, Waypoint},
     reason::ReasonCode,
     state::{Outcome, Phase, Stacked, Status},
@@ -198,7 +198,7 @@ fn those_behind_a_first_car_that_is_red_are_merged_again_in_their_order() {
     let mut fixture = train(&["a", "b", "c", "d"]);
     green(&mut fixture, "d");
     let turn = red(&mut fixture, "b").turn();
-    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::CriteriaFailed);
     let given_up = fixture.open_turn("c").unwrap().turn;
     assert_eq!(due(&fixture), [Due::Merge(id("c"))], "also while it is being verified");
     fixture.merge("c", true).turn();
@@ -219,36 +219,52 @@ fn those_behind_a_first_car_that_is_red_are_merged_again_in_their_order() {
 }
 
 #[test]
-fn work_that_is_red_behind_what_has_not_landed_is_judged_again_on_the_head_alone() {
-    let mut fixture = train(&["a", "b", "c", "d", "e"]);
-    let alone = stacked(&fixture, "c").alone;
-    let decided = red(&mut fixture, "c").decided();
-    let decision = &decided.decision;
-    assert_eq!((decision.disposition, decision.reason_code), (Disposition::Accept, ReasonCode::MergeConflict));
+fn a_red_report_behind_what_has_not_landed_is_kept_and_counts_once_that_has() {
+    let mut fixture = train(&["a", "b", "c", "d"]);
+    let (open, merged) = (fixture.open_turn("c").unwrap(), fixture.state("c").work);
+    let kept = red(&mut fixture, "c").queued().kept.unwrap();
+    assert_eq!(kept.turn.turn, open.turn);
     let state = fixture.state("c");
-    assert_eq!((&state.work, &state.base), (&Some(alone.work), &Some(alone.base)), "as it was accepted");
-    assert!(state.apart && state.counters.conflicts == 0 && state.stacked.is_none(), "{state:?}");
-    for name in ["d", "e"] {
-        assert_eq!(due(&fixture), [Due::Stack(id(name))]);
-        fixture.stack(name).turn();
-    }
-    assert_eq!(due(&fixture), [], "c has to be first, and nothing passes it");
-    for name in ["b", "d", "e"] {
-        green(&mut fixture, name);
-        assert_eq!(due(&fixture), [Due::Land(id(name))]);
-        fixture.land(name);
-    }
-    assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
-    fixture.merge("c", true).turn();
+    assert!(state.stacked.is_some() && state.work == merged && state.counters.reworks == 0, "{state:?}");
+    assert_eq!(due(&fixture), [Due::Stack(id("d"))], "nothing stands on what is not green");
+    fixture.stack("d").turn();
+    assert_eq!(behind(&fixture, "d"), ["b"]);
+    green(&mut fixture, "b");
+    fixture.land("b");
+    assert_eq!(due(&fixture), [Due::Judge(id("c"))]);
     let head = fixture.flight.head().clone();
-    let turn = red(&mut fixture, "c").turn();
-    assert_eq!(build_request(&turn).base, head);
-    assert_eq!((fixture.state("c").counters.conflicts, fixture.state("c").apart), (1, false));
+    let turn = fixture.judge("c").turn();
+    let request = build_request(&turn);
+    assert_eq!((&request.base, Some(&request.start)), (&head, merged.unwrap().commit.as_ref()));
+    let told = request.feedback.as_ref().unwrap();
+    assert_eq!((told.reason_code, told.failing.len()), (ReasonCode::CriteriaFailed, 1));
+    let collision = told.collision.as_ref().unwrap();
+    assert_eq!((collision.kind, collision.landed.len()), (CollisionKind::RedMerge, 2));
+    let counters = fixture.state("c").counters;
+    assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 1, 0));
+    green(&mut fixture, "d");
+    fixture.land("d");
     is_sound(&fixture);
 }
 
 #[test]
-fn work_that_is_red_when_all_in_front_of_it_landed_is_a_landing_conflict() {
+fn a_kept_report_is_void_where_what_it_was_behind_leaves_the_queue() {
+    let mut fixture = train(&["a", "b", "c"]);
+    let alone = stacked(&fixture, "c").alone;
+    red(&mut fixture, "c").queued();
+    red(&mut fixture, "b").turn();
+    assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
+    assert_eq!(fixture.merge("c", true).turn().role.as_str(), role::VERIFIER);
+    let state = fixture.state("c");
+    let made_on = state.work.unwrap().made_on;
+    assert_eq!((state.stacked, made_on, state.counters.reworks), (None, Some(alone.base), 0));
+    green(&mut fixture, "c");
+    fixture.land("c");
+    is_sound(&fixture);
+}
+
+#[test]
+fn work_that_is_red_when_all_in_front_of_it_landed_goes_on_from_the_merge() {
     let mut fixture = train(&["a", "b", "c"]);
     green(&mut fixture, "b");
     fixture.land("b");
@@ -258,7 +274,7 @@ fn work_that_is_red_when_all_in_front_of_it_landed_is_a_landing_conflict() {
     assert_eq!((&request.base, &request.start), (&head, &merged));
     let told = request.feedback.as_ref().unwrap().collision.as_ref().unwrap();
     assert_eq!((told.kind, told.landed.len()), (CollisionKind::RedMerge, 2));
-    assert_eq!(fixture.state("c").counters.conflicts, 1);
+    assert_eq!((fixture.state("c").counters.conflicts, fixture.state("c").counters.reworks), (0, 1));
     fixture.build_ok("c").turn();
     green(&mut fixture, "c");
     fixture.land("c");
@@ -288,9 +304,10 @@ fn work_that_was_in_the_train_lands_before_work_that_never_was() {
     fixture.stack("b").turn();
     fixture.cancel("a").decided();
     assert_eq!(due(&fixture), [Due::Merge(id("b"))], "c could land as it is, but was accepted later");
-    let decision = fixture.merge("b", true).decided().decision;
-    assert_eq!((decision.disposition, decision.reason_code), (Disposition::Accept, ReasonCode::CriteriaMet));
-    assert_eq!(due(&fixture).first(), Some(&Due::Land(id("b"))), "it was verified on this head before");
+    fixture.merge("b", true).turn();
+    assert_eq!(fixture.state("b").work.unwrap().made_on, None, "it stands on the head as it was handed off");
+    green(&mut fixture, "b");
+    assert_eq!(due(&fixture).first(), Some(&Due::Land(id("b"))));
     fixture.land("b");
     assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
     is_sound(&fixture);

@@ -182,11 +182,11 @@ fn collision(kind: CollisionKind, paths: &[&str]) -> Feedback {
 }
 
 #[test]
-fn a_builder_is_told_what_its_accepted_change_collided_with() {
+fn a_builder_is_told_what_its_change_collided_with() {
     let conflict = collision(CollisionKind::Conflict, &["src/a.rs", "src/b.rs"]);
     let shown = text(&BuildRequest { feedback: Some(conflict), ..request() });
     for part in [
-        "was accepted",
+        "Other waypoints landed before your last change",
         "You start from what landed, without your change.",
         "Both changed:\n\n```\nsrc/a.rs\nsrc/b.rs\nand 2 more\n```",
         "\nparse-headers (Headers are parsed), commit cccccccccccccccccccccccccccccccccccccccc; it changed src/a.rs, \

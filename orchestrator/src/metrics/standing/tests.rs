@@ -59,7 +59,8 @@ fn opened() -> Entry {
     let flight = &books.flight;
     let waypoint = flight.submitted.plan.waypoint(&id).unwrap();
     let workflow = flight.workflow(waypoint).unwrap();
-    let cx = StepContext { flight, waypoint, workflow, now: Timestamp::from_millis(1_000), conditions: &[] };
+    let cx =
+        StepContext { flight, waypoint, workflow, now: Timestamp::from_millis(1_000), conditions: &[], is_first: true };
     let fresh = Fresh {
         turn: "turn-1".parse().unwrap(),
         decision: "decision-1".parse().unwrap(),

@@ -5,11 +5,10 @@ use std::time::Duration;
 use holdpoint_bus::handoffs::ShowJwt;
 use holdpoint_protocol::{
     api::{ActStanding, ProgressAnswer},
-    artifact::{ActCode, Artifact as _, BuildArtifact, VerificationPurpose, VerificationReport},
+    artifact::{ActCode, Artifact as _, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
-    state::{Purpose, Status},
-    turn::TurnRequest,
+    state::Status,
     view::{FlightStatus, WaypointView},
 };
 
@@ -17,8 +16,6 @@ use holdpoint_runtime::clock;
 
 use super::{PLAN, W, passes, plan_of};
 use crate::support::World;
-
-const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_whose_waypoint_is_cancelled_stops_and_what_it_came_to_is_refused() {
@@ -81,34 +78,22 @@ async fn accepted_work_that_is_cancelled_before_it_lands_does_not_land() {
     for name in ["x", "y", "z"] {
         builder.builds(&world, &[(name, "1\n")]).await;
     }
-    for _ in 0..2 {
-        verifier.judges(Verdict::Pass).await;
-    }
-    world.view_when("the first landing", |view| view.landings.len() == 1).await;
-    // The third is verified behind the second, which is verified behind the first.
-    let mut merge = None;
-    for _ in 0..2 {
-        let (turn, _delivery) = verifier.take().await;
-        let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
-        if request.purpose == VerificationPurpose::Merge {
-            merge = Some(turn);
-        } else {
-            let report = verifier.reported(&turn, Verdict::Pass);
-            verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    // The second is verified behind the first, and waits for it.
+    let (first, _delivery) = verifier.take().await;
+    let second = verifier.judges(Verdict::Pass).await;
+    let is_second = |w: &&WaypointView| w.id == second.waypoint;
+    let waits = |w: &WaypointView| w.turn.is_none() && w.gate.is_none() && w.status == Status::Running;
+    world.view_when("the second acceptance", |view| view.waypoints.iter().find(is_second).is_some_and(waits)).await;
+    ada.does(&world, Some(second.waypoint.as_str()), &ada.cancel()).await;
+    let report = verifier.reported(&first, Verdict::Pass);
+    verifier.hand_off(&first, VerificationReport::KIND, &report).await;
+    let verifying = tokio::spawn(async move {
+        loop {
+            verifier.judges(Verdict::Pass).await;
         }
-    }
-    let merge = merge.unwrap();
-    let view = world
-        .view_when("the third acceptance", |view| {
-            let merging = |w: &WaypointView| w.turn.as_ref().is_some_and(|turn| turn.purpose == MERGE);
-            view.waypoints.iter().any(|w| w.id != merge.waypoint && merging(w))
-        })
-        .await;
-    let third = view.waypoints.iter().find(|w| w.status == Status::Running && w.id != merge.waypoint).unwrap();
-    ada.does(&world, Some(third.id.as_str()), &ada.cancel()).await;
-    let report = verifier.reported(&merge, Verdict::Pass);
-    verifier.hand_off(&merge, VerificationReport::KIND, &report).await;
+    });
     let view = world.view_when("the end", |view| view.status == FlightStatus::Incomplete).await;
+    verifying.abort();
     let statuses = |wanted| view.waypoints.iter().filter(|w| w.status == wanted).count();
     assert_eq!((view.landings.len(), statuses(Status::Complete), statuses(Status::Cancelled)), (2, 2, 1));
     world.is_sound().await;

@@ -11,9 +11,9 @@ use holdpoint_protocol::{
     reason::{BlockReason, ReasonCode},
     retire::Retired,
     state::{
-        Acted, Branch, BranchStanding, Configured, Counters, Delegated, GateEntries, GateVisit, Held, LastDecision,
-        OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
-        TurnQuestion, Verified, Vote, WaypointState, WinningHandoff, Work,
+        Acted, Branch, BranchStanding, Configured, Counters, Delegated, GateEntries, GateVisit, Held, KeptReport,
+        LastDecision, OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Queued,
+        Resume, Status, TurnQuestion, Verified, Vote, WaypointState, WinningHandoff, Work,
     },
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext},
     version,
@@ -81,9 +81,7 @@ fn state(phase: Phase) -> WaypointState {
         fork: None,
         verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
         cleared: true,
-        after_conflict: true,
         stacked: None,
-        apart: false,
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
         advice: None,
@@ -259,6 +257,14 @@ fn revised() -> journal::Revised {
     journal::Revised { schema_version: version::CURRENT, document, record }
 }
 
+fn queued() -> journal::Queued {
+    let turn = open_turn(role::VERIFIER, Purpose::Verify(VerificationPurpose::Handoff));
+    let kept = Some(Box::new(KeptReport { turn, report: cause() }));
+    let purpose = Purpose::Verify(VerificationPurpose::Handoff);
+    let queued = Queued { gate: "verify".parse().unwrap(), purpose, since: at(4), kept };
+    journal::Queued { schema_version: version::CURRENT, record: record(Phase::Queued(Box::new(queued))) }
+}
+
 fn steered() -> Steered {
     let workflows = Vec::new();
     let (schema_version, record) = (version::CURRENT, flight_record());
@@ -367,6 +373,7 @@ pub(super) fn all() -> Kinds {
         another("steered_reconfigured", "steered", reconfigured()),
         published("answered", answered()),
         published("revised", revised()),
+        published("queued", queued()),
         another("steered_budget", "steered", raised()),
         published("reserved", reserved()),
         published("added", added()),

@@ -207,14 +207,14 @@ pub(super) fn allowed_turn() -> Turn {
     turn
 }
 
-/// The verification of a merge behind other accepted work.
+/// The verification of work that is integrated behind other work.
 pub(super) fn stacked_turn() -> Turn {
     let mut turn = verify_turn(VerificationPurpose::Merge);
     if let Some(state) = &mut turn.record.state {
         let work = state.work.clone().unwrap();
-        let alone = Alone { at: at(4), base: oid('9'), work: Work { made_on: None, ..work }, report: digest("report") };
+        let alone = Alone { base: oid('9'), work: Work { made_on: None, ..work } };
         let behind = vec!["parse-config".parse().unwrap()];
-        (state.apart, state.verified) = (true, None);
+        state.verified = None;
         state.stacked = Some(Box::new(Stacked { on: oid('9'), behind, base_tree: oid('8'), since: at(5), alone }));
     }
     turn
