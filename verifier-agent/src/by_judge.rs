@@ -158,7 +158,7 @@ async fn put(
             asks: Some(&criterion.id),
             stall: Some(&stall),
             printed: Some(&printed),
-            guarded: false,
+            guarded: None,
             watch: None,
             observed: false,
         };

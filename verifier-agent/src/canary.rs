@@ -23,7 +23,7 @@ use regex::Regex;
 use crate::{
     criterion::{Named, Subject},
     error::VerifyError,
-    runs::{CheckArgs, Ran, Runs, Tree},
+    runs::{Ran, Runs, Tree},
 };
 
 /// Files of the base that are read in order to empty those with tests.
@@ -107,7 +107,8 @@ async fn answer(
     }
     let command = canary::for_all_failures(&named.check.command);
     let check = Check { command, ..named.check.clone() };
-    let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree::new(oid, tested), watch: None };
+    let with_canaries = Named { check: &check, ..named };
+    let on = |oid, tested| with_canaries.on(expect, Tree::new(oid, tested));
     let tree = garden.grow(&green.run.tree).await?;
     let ran = runs.check(on(&tree, TreeTested::Canaries)).await?;
     if ran.not_set_up {

@@ -11,6 +11,7 @@ use holdpoint_core::{
     written::{self, ChangedText, Softened},
 };
 use holdpoint_protocol::{
+    Digest,
     artifact::VerificationRequest,
     facts::{DiffSummary, Oid, Violation},
 };
@@ -149,6 +150,13 @@ impl Changes {
         let back: Vec<_> = self.product.iter().filter(|(path, _)| wire_path(path) == file).cloned().collect();
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), &back).await?))
     }
+}
+
+/// The ignore files of a base, as one name.
+pub(crate) async fn ignores(mirror: &Mirror, base_tree: &Oid) -> Result<Digest, VerifyError> {
+    let files = mirror.ignore_files(&from_wire(base_tree)).await?;
+    let lines: String = files.iter().map(|file| format!("{} {}\n", file.oid.as_str(), file.path)).collect();
+    Ok(Digest::of(lines.as_bytes()))
 }
 
 /// Reads the texts of changed files, and what they take from tests.

@@ -65,7 +65,7 @@ async fn missing(
         evidence: EvidenceLevel::Fast,
         mutants: None,
     };
-    // A guard's green of an earlier turn stands.
+    // A tool that was not there may be so by now.
     let report = probed(runs, subject, Named { check: &probe, by: AskedBy::Guard, ..named }).await?;
     // Where the environment could not be set up nothing is known of it, and the command will say the same.
     let no_setup = [Some(CriterionReason::SetupFailed), Some(CriterionReason::SetupChanged)];

@@ -10,10 +10,10 @@ use holdpoint_core::{
     runners,
 };
 use holdpoint_protocol::{
-    artifact::{CheckRun, CriterionReport, TreeTested},
+    artifact::{CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::{CriterionId, WaypointId},
-    plan::{Check, EnvironmentSpec, EvidenceLevel},
+    plan::{Check, EvidenceLevel},
 };
 use holdpoint_workspace::Mirror;
 use regex::Regex;
@@ -22,14 +22,13 @@ pub(crate) use report::{NAMES_SHOWN, NO_TESTS, report_of_setup};
 use report::{report, report_alone, report_of_run};
 
 use crate::{
-    base_runs::{BaseRun, BaseRuns, Key},
     canary,
     changes::Changes,
     error::VerifyError,
     evidence::Evidence,
     heard,
     judge::About,
-    runs::{CheckArgs, Ran, Record, Runs, Tree},
+    runs::{CheckArgs, Ran, Record, Runs, Takes, Tree},
     steady,
 };
 
@@ -40,8 +39,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) base_tree: &'a Oid,
     pub(crate) changes: &'a Changes,
     pub(crate) mirror: &'a Mirror,
-    pub(crate) base_runs: &'a BaseRuns,
-    pub(crate) environment: &'a EnvironmentSpec,
     pub(crate) about: About<'a>,
 }
 
@@ -65,9 +62,11 @@ pub(crate) struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// A run of it on a tree.
+    /// A run of it on a tree. A red that speaks against the work, or against what was green before, is not taken from what is known.
     pub(crate) fn on(self, expect: Option<&'a Regex>, tree: Tree<'a>) -> CheckArgs<'a> {
-        CheckArgs { id: self.id, check: self.check, expect, tree, watch: None }
+        let of_work = matches!(tree.tested, TreeTested::Handoff | TreeTested::TestsAsOnBase);
+        let takes = if of_work || self.by == AskedBy::Guard { Takes::Green } else { Takes::Any };
+        CheckArgs { id: self.id, check: self.check, expect, tree, watch: None, takes }
     }
 }
 
@@ -77,26 +76,18 @@ pub(crate) async fn plain(
     subject: &Subject<'_>,
     named: Named<'_>,
 ) -> Result<CriterionReport, VerifyError> {
-    if let Some(green) = green_base(runs, subject, named) {
-        return Ok(report_alone(named, &green));
-    }
     let expect = expect_of(named)?;
     let ran = steady::run(runs, named, expect.as_ref(), Tree::new(subject.base_tree, TreeTested::Base)).await?;
-    keep(runs, subject, named, &ran);
     Ok(report_alone(named, &ran))
 }
 
-/// The verdict of one run on the base: of an earlier turn where that was green, because one that was red may have met what is not so now.
+/// The verdict of one run on the base.
 pub(crate) async fn probed(
     runs: &mut Runs<'_>,
     subject: &Subject<'_>,
     named: Named<'_>,
 ) -> Result<CriterionReport, VerifyError> {
-    if let Some(green) = green_base(runs, subject, named) {
-        return Ok(report_alone(named, &green));
-    }
     let ran = runs.check(named.on(None, Tree::new(subject.base_tree, TreeTested::Base))).await?;
-    keep(runs, subject, named, &ran);
     Ok(report_alone(named, &ran))
 }
 
@@ -126,11 +117,7 @@ pub(crate) async fn judged(
 ) -> Result<Judged, VerifyError> {
     let expect = expect_of(named)?;
     let expect = expect.as_ref();
-    let green = if subject.tree == subject.base_tree { green_base(runs, subject, named) } else { None };
-    let first = match green {
-        Some(green) => green,
-        None => steady::run(runs, named, expect, Tree::new(subject.tree, TreeTested::Handoff)).await?,
-    };
+    let first = steady::run(runs, named, expect, Tree::new(subject.tree, TreeTested::Handoff)).await?;
     if first.not_set_up || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
         return Ok(Judged { report: report_alone(named, &first), first, base: None });
     }
@@ -248,53 +235,12 @@ pub(crate) fn expect_of(named: Named<'_>) -> Result<Option<Regex>, VerifyError> 
     checks::expect_of(named.check).map_err(|source| VerifyError::Expect { id: named.id.clone(), source })
 }
 
-/// The run on the base, from an earlier turn if there was one.
+/// The run on the base.
 pub(crate) async fn base_run(
     runs: &mut Runs<'_>,
     subject: &Subject<'_>,
     named: Named<'_>,
     expect: Option<&Regex>,
 ) -> Result<Ran, VerifyError> {
-    if let Some(known) = subject.base_runs.get(&key(subject, named)) {
-        return Ok(recalled(runs, named, known));
-    }
-    let ran = steady::run(runs, named, expect, Tree::new(subject.base_tree, TreeTested::Base)).await?;
-    keep(runs, subject, named, &ran);
-    Ok(ran)
-}
-
-/// The run of a guard on the base from an earlier turn, where it was green: one that was red may have met what is not so now.
-fn green_base(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Option<Ran> {
-    let known = subject.base_runs.get(&key(subject, named)).filter(|_| named.by == AskedBy::Guard)?;
-    (known.run.verdict == Verdict::Pass).then(|| recalled(runs, named, known))
-}
-
-/// A run on the base from an earlier turn, as one of this turn.
-fn recalled(runs: &mut Runs<'_>, named: Named<'_>, known: BaseRun) -> Ran {
-    let run = CheckRun { criterion: Some(named.id.clone()), after: None, ..known.run };
-    runs.record.ran(run.clone(), known.evidence);
-    let (tail, ending) = (String::new(), String::new());
-    Ran {
-        run,
-        read: known.read,
-        tail,
-        ending,
-        changed: known.changed,
-        lacks: None,
-        not_set_up: false,
-        red_before: Vec::new(),
-    }
-}
-
-/// Keeps a run on the base for later.
-fn keep(runs: &Runs<'_>, subject: &Subject<'_>, named: Named<'_>, ran: &Ran) {
-    if let (false, Some(evidence)) = (ran.not_set_up, runs.record.evidence(&ran.run.output)) {
-        let (run, read, changed) = (ran.run.clone(), ran.read.clone(), ran.changed.clone());
-        let run = BaseRun { run, read, changed, evidence: evidence.clone(), is_steady: false };
-        subject.base_runs.put(key(subject, named), run);
-    }
-}
-
-pub(crate) fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
-    Key { tree: subject.base_tree.clone(), environment: subject.environment.clone(), check: named.check.clone() }
+    steady::run(runs, named, expect, Tree::new(subject.base_tree, TreeTested::Base)).await
 }

@@ -3,17 +3,22 @@
 //! What was settled is kept, and only while nobody but agents acted on the waypoint: a person who has it tried again may have
 //! changed what no tree shows.
 
-use std::{collections::VecDeque, sync::Mutex};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use holdpoint_core::handed::DOUBTS_MAX;
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, ChecklistReceipt, Doubt, VerificationPurpose, VerificationRequest},
+    artifact::{Doubt, VerificationPurpose, VerificationRequest},
     facts::Verdict,
+    ids::ArtifactId,
     turn::Turn,
 };
+use holdpoint_runtime::fresh;
 
-use crate::workbench::Findings;
+use crate::{known_runs::KnownRuns, workbench::Findings};
 
 /// Findings kept, the most recently used ones: those of a few waypoints.
 const FINDINGS_MAX: usize = 8;
@@ -39,17 +44,25 @@ impl<'a> Attempts<'a> {
 
 /// The findings of this process.
 #[derive(Debug, Default)]
-pub(crate) struct JudgedBefore(Mutex<VecDeque<(Digest, Findings)>>);
+pub(crate) struct JudgedBefore(Mutex<VecDeque<Kept>>);
+
+#[derive(Debug, Clone)]
+struct Kept {
+    key: Digest,
+    findings: Findings,
+    /// Their report is made. Until then another delivery of the turn may make it.
+    is_reported: bool,
+}
 
 impl JudgedBefore {
     /// What was found of such a request, as findings on this one.
     pub(crate) fn get(&self, attempts: Attempts<'_>, request: &VerificationRequest) -> Option<Findings> {
         let key = key(attempts, request);
-        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let at = kept.iter().position(|(known, _)| *known == key)?;
-        let (key, findings) = kept.remove(at)?;
-        kept.push_back((key, findings.clone()));
-        Some(again(findings))
+        let mut kept = self.kept();
+        let at = kept.iter().position(|one| one.key == key)?;
+        let one = kept.remove(at)?;
+        kept.push_back(one.clone());
+        Some(if one.is_reported { again(one.findings) } else { one.findings })
     }
 
     /// Keeps findings that another verification would only repeat.
@@ -57,11 +70,21 @@ impl JudgedBefore {
         if !is_settled(request, findings) {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        kept.push_back((key(attempts, request), findings.clone()));
+        let findings = Findings { known: KnownRuns::default(), ..findings.clone() };
+        let mut kept = self.kept();
+        kept.push_back(Kept { key: key(attempts, request), findings, is_reported: false });
         while kept.len() > FINDINGS_MAX {
             kept.pop_front();
         }
+    }
+
+    /// A report is made.
+    pub(crate) fn reported(&self, report: &ArtifactId) {
+        self.kept().iter_mut().filter(|one| one.findings.report == *report).for_each(|one| one.is_reported = true);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,13 +115,15 @@ fn is_settled(request: &VerificationRequest, findings: &Findings) -> bool {
         && bytes <= EVIDENCE_BYTES_MAX
 }
 
-fn again(findings: Findings) -> Findings {
-    let Findings { mut doubts, receipt, .. } = findings;
+/// Findings as those of another report, which has its runs from theirs.
+fn again(mut findings: Findings) -> Findings {
     let text = "an earlier attempt handed off the same tree: its verdict stands, and nothing was run again".to_owned();
-    doubts.insert(0, Doubt { blocking: false, text });
-    doubts.truncate(DOUBTS_MAX);
-    let checks = receipt.checks.into_iter().map(|run| CheckRun { after: None, ..run }).collect();
-    let receipt = ChecklistReceipt { checks, ..receipt };
+    findings.doubts.insert(0, Doubt { blocking: false, text });
+    findings.doubts.truncate(DOUBTS_MAX);
+    for run in &mut findings.receipt.checks {
+        run.after = None;
+        run.known_from.get_or_insert_with(|| findings.report.clone());
+    }
     // What its judge used up was reported then.
-    Findings { doubts, receipt, metered: None, ..findings }
+    Findings { report: fresh::artifact(), metered: None, ..findings }
 }

@@ -9,7 +9,6 @@
 //! - [`place`]: what a program may touch; [`evidence`]: what it printed.
 
 mod base_product;
-mod base_runs;
 mod by_judge;
 mod canary;
 mod case;
@@ -23,6 +22,7 @@ mod guard;
 mod heard;
 mod judge;
 mod judged_before;
+mod known_runs;
 mod mutants;
 pub mod place;
 pub mod process;

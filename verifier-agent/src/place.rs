@@ -228,6 +228,7 @@ mod tests {
             read_paths: vec!["/data".into()],
             deny_paths: vec!["/data/secret".into()],
             judge: None,
+            fresh: false,
         }
     }
 

@@ -3,6 +3,7 @@
 //! `criterion` decides what a run means for a criterion; this only says how each run ended.
 
 mod attended;
+mod check;
 mod ended;
 mod observed;
 mod record;
@@ -13,6 +14,7 @@ mod stood;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
+    sync::Mutex,
     time::Instant,
 };
 
@@ -20,7 +22,7 @@ use holdpoint_core::{
     checks::{CheckOutcome, JudgedRun},
     environment::TreeChanges,
     runners::{Observed, ReportTexts},
-    telling::{self, PlannedCommand},
+    telling,
 };
 use holdpoint_faults::Step;
 use holdpoint_harness::{
@@ -32,17 +34,15 @@ use holdpoint_harness::{
     over_http,
 };
 use holdpoint_protocol::{
-    artifact::CheckRun,
+    Digest,
+    artifact::{CheckRun, Metered},
     budget::Allowance,
-    facts::{Oid, Verdict},
-    ids::CriterionId,
-    plan::{EnvironmentSpec, EvidenceLevel},
+    facts::Oid,
+    ids::{ArtifactId, CriterionId},
+    plan::EnvironmentSpec,
     time::Millis,
 };
-use holdpoint_runtime::{
-    mirror::from_wire,
-    telemetry::{TRACE, fields},
-};
+use holdpoint_runtime::{mirror::from_wire, telemetry::TRACE};
 use holdpoint_sandbox::{
     Command, Ended, ProgramInput, RunOutcome, Sandbox,
     observer::{ObserverListener, ObserverReport},
@@ -50,18 +50,18 @@ use holdpoint_sandbox::{
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
-use tracing::{Instrument as _, field, info_span};
+use tracing::{Instrument as _, info_span};
 
 pub(crate) use ended::exit_code;
-use ended::{read, tell, tested};
 pub(crate) use record::Record;
-pub(crate) use run::{CheckArgs, Ran, Tree};
+pub(crate) use run::{CheckArgs, Ran, Takes, Tree};
 
 use crate::{
     error::VerifyError,
     evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
+    known_runs::{KnownRuns, TurnRuns},
     place::{Allowed, Place, Places, Stand, profile, variables},
     reports::Reports,
     settings::VerifierSettings,
@@ -84,8 +84,8 @@ pub(crate) struct Program<'a> {
     pub(crate) stall: Option<&'a Stall>,
     /// What hears its calls for help in print; only the judge's count.
     pub(crate) printed: Option<&'a PrintListener>,
-    /// What new modules its Python programs import is looked at.
-    pub(crate) guarded: bool,
+    /// New modules of its tree, whose imports by its Python programs are looked at; `None`: it is no check.
+    pub(crate) guarded: Option<&'a BTreeSet<String>>,
     /// Lines that they are watched for.
     pub(crate) watch: Option<&'a Watch>,
     /// An observer hears what its Python test runners do.
@@ -143,6 +143,12 @@ pub(crate) struct Runs<'a> {
     pub(crate) new_modules: BTreeSet<String>,
     /// What commands run that ask for recipes of the base.
     pub(crate) recipes: BTreeMap<String, String>,
+    /// The base's ignore files.
+    pub(crate) ignores: Digest,
+    /// Runs that need not be made.
+    known: TurnRuns<'a>,
+    /// The report that this turn's runs are for.
+    report: &'a ArtifactId,
     /// What the judge may use up.
     pub(crate) allowance: Option<Allowance>,
     /// What the judge used up, also in earlier deliveries of the turn.
@@ -168,16 +174,31 @@ pub(crate) struct Ground<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) environments: &'a Environments,
     pub(crate) mechanism: TreeMechanism,
+    /// Runs of earlier reports.
+    pub(crate) known: &'a Mutex<KnownRuns>,
+}
+
+/// What the runs of a turn leave.
+pub(crate) struct EndedRuns {
+    pub(crate) report: ArtifactId,
+    pub(crate) record: Record,
+    pub(crate) known: KnownRuns,
+    pub(crate) metered: Option<Metered>,
+}
+
+/// What is noted in a ledger; `None`: nothing ran.
+pub(crate) fn used(ledger: &TurnLedger) -> Option<Metered> {
+    Some(ledger.used.clone()).filter(|used| *used != Metered::default())
 }
 
 impl<'a> Runs<'a> {
-    /// A workbench that uses `folder` for everything. Trees depend on what `spec` says.
+    /// A workbench that uses `folder` for everything, for a `report`. Trees depend on what `spec` says.
     pub(crate) fn new(
-        Ground { settings, sandbox, environments, mechanism }: Ground<'a>,
+        Ground { settings, sandbox, environments, mechanism, known }: Ground<'a>,
         (mirror, base_tree): (&'a Mirror, &'a Oid),
         spec: &'a EnvironmentSpec,
         folder: TurnFolder,
-        desk: &'a dyn Desk,
+        (report, desk): (&'a ArtifactId, &'a dyn Desk),
     ) -> Self {
         Self {
             settings,
@@ -193,72 +214,15 @@ impl<'a> Runs<'a> {
             started: 0,
             new_modules: BTreeSet::new(),
             recipes: BTreeMap::new(),
+            ignores: Digest::of(b""),
+            known: TurnRuns { earlier: known, own: KnownRuns::default(), fresh: settings.fresh },
+            report,
             allowance: None,
             ledger: TurnLedger::unkept(),
             record: Record::default(),
             folder,
             desk,
         }
-    }
-
-    /// Runs a check on a tree.
-    pub(crate) async fn check(&mut self, args: CheckArgs<'_>) -> Result<Ran, VerifyError> {
-        let ready = self.ready(args.tree).await?;
-        if let Some(failed) = ready.not_set_up {
-            return Ok(*failed);
-        }
-        let allowed = Allowed { network: args.check.network, wall: args.check.timeout.duration() };
-        let env = &self.settings.check_env;
-        let command = &args.check.command;
-        // A run that watches lines is made for that alone.
-        let observed = args.check.evidence == EvidenceLevel::Strict && args.watch.is_none();
-        let program = Program {
-            command,
-            env,
-            read: &[],
-            stdin: Vec::new(),
-            home: None,
-            allowed,
-            asks: None,
-            stall: None,
-            printed: None,
-            guarded: true,
-            watch: args.watch,
-            observed,
-        };
-        let span = info_span!(
-            target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
-            { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
-        );
-        let left = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
-        let mut read = read(command, self.recipe(command), args.expect, &left);
-        if let Some(told) = &left.told {
-            read = read.observed(command, observed::all(command, told, &left.places));
-        }
-        tell(&span, args.tree.tested, &left.outcome, &read);
-        let red = read.outcome.0 != Verdict::Pass;
-        let printed = if red { left.printed_with_room()? } else { String::new() };
-        let ran = self.noted(Some(args.id), command, args.tree, left, read);
-        Ok(Ran { lacks: telling::lacks(PlannedCommand::Check(args.check), &printed), ..ran })
-    }
-
-    /// What a command runs: a negation is of the command alone.
-    fn recipe<'c>(&'c self, command: &'c str) -> &'c str {
-        self.recipes.get(command).filter(|_| !command.contains('!')).map_or(command, String::as_str)
-    }
-
-    /// Runs a check on a tree that no other run needs, and removes the tree.
-    pub(crate) async fn check_once(&mut self, args: CheckArgs<'_>) -> Result<Ran, VerifyError> {
-        let known = self.trees.contains_key(args.tree.oid);
-        let ran = self.check(args).await?;
-        let passing = if known { None } else { self.trees.remove(args.tree.oid) };
-        if let Some(ready) = passing {
-            let Place { tree, build, .. } = ready.place;
-            // Folders that stay go with the turn.
-            let remove = move || [tree, build].iter().all(|folder| remove_tree(folder).is_ok());
-            let _ = tokio::task::spawn_blocking(remove).await;
-        }
-        Ok(ran)
     }
 
     /// What a run printed, as it was kept.
@@ -279,6 +243,12 @@ impl<'a> Runs<'a> {
             left.printed_with_room()?;
         }
         Ok((left.outcome, left.asked))
+    }
+
+    /// What is left when nothing else runs.
+    pub(crate) fn ended(self) -> EndedRuns {
+        let (record, metered) = (self.record, used(&self.ledger));
+        EndedRuns { report: self.report.clone(), record, known: self.known.own, metered }
     }
 
     /// Who has questions answered and keeps records.
@@ -351,7 +321,7 @@ impl<'a> Runs<'a> {
             env.insert("PATH".to_owned(), guard.path(&path));
         }
         let mut reports = None;
-        if program.guarded {
+        if program.guarded.is_some() {
             if guard::node::may_test(self.recipe(program.command)) {
                 profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
             }
@@ -395,7 +365,7 @@ impl<'a> Runs<'a> {
         });
         let reports = read_and_removed.await.unwrap_or_default();
         let tail = tail.last_lines(&outcome);
-        self.record.enforced(&outcome);
+        self.record.ended(&outcome);
         self.record.kept_apart_by(self.mechanism);
         Ok(Left { outcome, tail, asked, places, told, nearly_full, dir: stand.real.dir, reports, changed })
     }
@@ -409,12 +379,12 @@ impl<'a> Runs<'a> {
         listener: Option<&ObserverListener>,
     ) -> Result<Option<Guard>, VerifyError> {
         let named = guard::programs(program.command);
-        let nothing = self.new_modules.is_empty() && program.watch.is_none() && listener.is_none();
-        if !program.guarded || nothing || named.is_empty() {
+        let Some(new_modules) = program.guarded.filter(|_| !named.is_empty()) else { return Ok(None) };
+        if new_modules.is_empty() && program.watch.is_none() && listener.is_none() {
             return Ok(None);
         }
         let observer = listener.map(ObserverListener::starts_with);
-        Guard::write(folder, &named, dir, &self.new_modules, program.watch, observer.as_ref()).map(Some)
+        Guard::write(folder, &named, dir, new_modules, program.watch, observer.as_ref()).map(Some)
     }
 
     /// Puts a run into the record.
@@ -430,7 +400,8 @@ impl<'a> Runs<'a> {
         let heard = read.observed.as_ref().map(Observed::lines).unwrap_or_default();
         let run = self.recorded((criterion, command), tree, &outcome, &heard, read.outcome);
         let ending = evidence::ending(outcome.ended);
-        Ran { run, read, tail, ending, changed, lacks: None, not_set_up: false, red_before: Vec::new() }
+        let (red_before, is_steady) = (Vec::new(), false);
+        Ran { run, read, tail, ending, changed, lacks: None, not_set_up: false, red_before, is_steady }
     }
 
     /// The run of a command, with its evidence in the record.
@@ -456,6 +427,7 @@ impl<'a> Runs<'a> {
             output_bytes: evidence.bytes.len() as u64,
             verdict,
             reason,
+            known_from: None,
         };
         self.record.ran(run.clone(), evidence);
         run

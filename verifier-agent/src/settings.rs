@@ -40,6 +40,8 @@ pub struct VerifierSettings {
     pub deny_paths: Vec<PathBuf>,
     /// Who judges criteria without a check.
     pub judge: Option<JudgeSettings>,
+    /// Every run is made: nothing is taken from an earlier report.
+    pub fresh: bool,
 }
 
 /// The program that judges criteria without a check.
@@ -76,6 +78,7 @@ impl VerifierSettings {
             judge_price,
             judge_prompt,
             judge_pass_env,
+            fresh,
             pass_env,
             read_paths,
             deny_paths,
@@ -111,6 +114,7 @@ impl VerifierSettings {
                 .map(|path| absolute(path))
                 .collect::<Result<_, _>>()?,
             judge,
+            fresh: *fresh,
         })
     }
 }

@@ -11,10 +11,9 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use crate::{
-    base_runs::BaseRun,
-    criterion::{AskedBy, Named, Subject, expect_of, key},
+    criterion::{AskedBy, Named, Subject, expect_of},
     error::VerifyError,
-    runs::{Ran, Runs, Tree},
+    runs::{Ran, Runs, Takes, Tree},
 };
 
 /// Runs a check on a tree. A guard was green before, so its red runs again before it decides; where the runs differ the record
@@ -25,12 +24,14 @@ pub(crate) async fn run(
     expect: Option<&Regex>,
     tree: Tree<'_>,
 ) -> Result<Ran, VerifyError> {
-    let mut ran = runs.check(named.on(expect, tree)).await?;
+    let mut args = named.on(expect, tree);
+    let mut ran = runs.check(args).await?;
+    args.takes = Takes::Nothing;
     let mut ends = vec![ran.read.outcome];
     let mut red = Vec::new();
     while named.by == AskedBy::Guard && !ran.not_set_up && checks::is_run_again(&ends) && has_time(runs, named, &ran) {
         red.push(ran.run.output);
-        ran = runs.check(named.on(expect, tree)).await?;
+        ran = runs.check(args).await?;
         ends.push(ran.read.outcome);
     }
     if let Some(flaky) = checks::flaky(&ends, place(tree.tested)) {
@@ -49,18 +50,15 @@ pub(crate) async fn base_again(
     named: Named<'_>,
     base: &Ran,
 ) -> Result<Option<(Ran, usize)>, VerifyError> {
-    let known = subject.base_runs.get(&key(subject, named));
-    if known.as_ref().is_some_and(|known| known.is_steady) || !has_time(runs, named, base) {
+    if base.is_steady || !has_time(runs, named, base) {
         return Ok(None);
     }
     let expect = expect_of(named)?;
-    let again = runs.check(named.on(expect.as_ref(), Tree::new(subject.base_tree, TreeTested::Base))).await?;
+    let mut args = named.on(expect.as_ref(), Tree::new(subject.base_tree, TreeTested::Base));
+    args.takes = Takes::Nothing;
+    let again = runs.check(args).await?;
     let (read, unsteady) = base.read.steadied(&again.read);
-    if let Some(known) = known {
-        let steady = BaseRun { read: read.clone(), is_steady: true, ..known };
-        subject.base_runs.put(key(subject, named), steady);
-    }
-    Ok(Some((Ran { read, ..base.clone() }, unsteady.len())))
+    Ok(Some((Ran { read, is_steady: true, ..base.clone() }, unsteady.len())))
 }
 
 /// Whether one more run of a check like this one fits into the time that its turn has for it.

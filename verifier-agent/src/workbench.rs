@@ -1,5 +1,7 @@
 //! The workbench: judges one tree, with git and the sandbox and without the broker.
 
+use std::sync::{Mutex, PoisonError};
+
 use holdpoint_core::{checks, handed::DOUBTS_MAX};
 use holdpoint_harness::{
     ask::Desk,
@@ -14,10 +16,11 @@ use holdpoint_protocol::{
     },
     budget::Allowance,
     facts::{DiffSummary, Oid, Verdict, Violation},
-    ids::{CriterionId, TurnId},
+    ids::{ArtifactId, CriterionId, TurnId},
     plan::Criterion,
 };
 use holdpoint_runtime::{
+    fresh,
     mirror::{from_wire, to_wire},
     path_rules,
 };
@@ -27,7 +30,6 @@ use tokio::sync::OnceCell;
 
 use crate::{
     base_product,
-    base_runs::BaseRuns,
     by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
     case,
     changes::{self, Changes},
@@ -38,8 +40,9 @@ use crate::{
     folder::{TurnFolder, clear_stale},
     judge::About,
     judged_before::{Attempts, JudgedBefore},
+    known_runs::KnownRuns,
     mutants, place,
-    runs::{Ground, Record, Runs},
+    runs::{self, EndedRuns, Ground, Record, Runs},
     settings::VerifierSettings,
     submodules, tree_changed, unrun,
 };
@@ -47,6 +50,8 @@ use crate::{
 /// What a verification found: everything of a report but who, when and for which turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
+    /// What its report is called: later ones cite its runs by that.
+    pub report: ArtifactId,
     /// One for each criterion asked, in that order; for a baseline, for each that has to be red first.
     pub criteria: Vec<CriterionReport>,
     /// One for each guard asked, in that order.
@@ -71,6 +76,8 @@ pub struct Findings {
     pub markers_ignored: Vec<IgnoredMarker>,
     /// What has to be stored before the report is handed off: every digest in it names one of these.
     pub evidence: Vec<Evidence>,
+    /// Runs that later reports may cite.
+    pub(crate) known: KnownRuns,
 }
 
 /// Judges trees. One a process; its turns may run one after another or at once.
@@ -80,7 +87,7 @@ pub struct VerifierWorkbench {
     sandbox: Sandbox,
     environments: Environments,
     mechanism: OnceCell<TreeMechanism>,
-    base_runs: BaseRuns,
+    known_runs: Mutex<KnownRuns>,
     judged_before: JudgedBefore,
 }
 
@@ -108,8 +115,8 @@ impl VerifierWorkbench {
         let resolved = settings.state_dir.canonicalize();
         settings.state_dir = resolved.map_err(VerifyError::io("resolve", &settings.state_dir))?;
         let environments = settings.environments();
-        let (base_runs, judged_before) = (BaseRuns::default(), JudgedBefore::default());
-        Ok(Self { settings, sandbox, environments, mechanism: OnceCell::new(), base_runs, judged_before })
+        let (known_runs, judged_before) = (Mutex::default(), JudgedBefore::default());
+        Ok(Self { settings, sandbox, environments, mechanism: OnceCell::new(), known_runs, judged_before })
     }
 
     /// How the trees of runs are kept apart here, found by trying it once.
@@ -155,9 +162,8 @@ impl VerifierWorkbench {
         Some(self.sandbox.stand_by(place::network(first.network)).await)
     }
 
-    /// Judges what a request names, in a folder called `name` that goes afterwards. The judge's questions wait at the desk.
-    /// Dropping the future ends all
-    /// programs.
+    /// Judges what a request names, in a folder called `name` that goes afterwards, and takes the report for [made](Self::reported). The
+    /// judge's questions wait at the desk. Dropping the future ends all programs.
     ///
     /// # Errors
     /// A failure of ours. Faults of the work under review are in the findings.
@@ -169,7 +175,18 @@ impl VerifierWorkbench {
         notes: Notes<'_>,
         desk: &dyn Desk,
     ) -> Result<Findings, VerifyError> {
-        Box::pin(self.verify_within(VerificationTerms::default(), (name, request), mirror, notes, desk)).await
+        let terms = VerificationTerms::default();
+        let findings = Box::pin(self.verify_within(terms, (name, request), mirror, notes, desk)).await?;
+        self.reported(&findings);
+        Ok(findings)
+    }
+
+    /// Remembers findings whose report is made: later reports may cite it.
+    pub fn reported(&self, findings: &Findings) {
+        if findings.asks.is_none() {
+            self.known_runs.lock().unwrap_or_else(PoisonError::into_inner).extend(&findings.known);
+            self.judged_before.reported(&findings.report);
+        }
     }
 
     /// As [`Self::verify`], by these terms.
@@ -188,7 +205,8 @@ impl VerifierWorkbench {
             Ok(base_tree) => base_tree,
             Err(why) => return Ok(Findings::refused(request, &why)),
         };
-        let before = terms.attempts.and_then(|attempts| self.judged_before.get(attempts, request));
+        let attempts = terms.attempts.filter(|_| !self.settings.fresh);
+        let before = attempts.and_then(|attempts| self.judged_before.get(attempts, request));
         if let Some(findings) = before {
             notes("the tree was judged before");
             let metered = terms.turn.and_then(|turn| self.used(turn));
@@ -204,7 +222,7 @@ impl VerifierWorkbench {
 
     /// What the judge used up in a turn so far, in whichever of its deliveries.
     pub(crate) fn used(&self, turn: &TurnId) -> Option<Metered> {
-        used(&TurnLedger::of(&self.settings.state_dir, turn))
+        runs::used(&TurnLedger::of(&self.settings.state_dir, turn))
     }
 
     async fn judged(
@@ -217,9 +235,10 @@ impl VerifierWorkbench {
     ) -> Result<Findings, VerifyError> {
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mechanism = Box::pin(self.mechanism()).await?;
-        let Self { settings, sandbox, environments, .. } = self;
-        let ground = Ground { settings, sandbox, environments, mechanism };
-        let mut runs = Runs::new(ground, (mirror, base_tree), &request.environment, folder, desk);
+        let Self { settings, sandbox, environments, known_runs: known, .. } = self;
+        let ground = Ground { settings, sandbox, environments, mechanism, known };
+        let report = fresh::artifact();
+        let mut runs = Runs::new(ground, (mirror, base_tree), &request.environment, folder, (&report, desk));
         let mut changes = Box::pin(looked_at(mirror, base_tree, request, &mut runs)).await?;
         if request.environment.setup.is_some() && request.tree != *base_tree {
             let among = Box::pin(runs.among_dependencies(changes.paths().collect::<Vec<_>>().into_iter())).await?;
@@ -232,8 +251,6 @@ impl VerifierWorkbench {
             base_tree,
             changes: &changes,
             mirror,
-            base_runs: &self.base_runs,
-            environment: &request.environment,
             about: About {
                 clarifications: &request.clarifications,
                 tests: &request.tests,
@@ -243,6 +260,7 @@ impl VerifierWorkbench {
         };
         runs.new_modules = changes.new_modules.clone();
         runs.recipes = path_rules::recipes(mirror, &from_wire(base_tree), &changes::commands(request)).await?;
+        runs.ignores = changes::ignores(mirror, base_tree).await?;
         runs.allowance = allowance;
         if let Some(turn) = turn {
             runs.ledger = TurnLedger::of(&self.settings.state_dir, turn);
@@ -264,7 +282,7 @@ impl VerifierWorkbench {
             told("criterion", &criterion.id);
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
             if verdicts.asks.is_some() {
-                return Ok(findings(verdicts, changes, (runs.record, used(&runs.ledger))));
+                return Ok(findings(verdicts, changes, runs.ended()));
             }
         }
         for guard in &request.guards {
@@ -281,7 +299,7 @@ impl VerifierWorkbench {
         if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {
             verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
-        Ok(findings(verdicts, changes, (runs.record, used(&runs.ledger))))
+        Ok(findings(verdicts, changes, runs.ended()))
     }
 
     async fn criterion(
@@ -333,7 +351,8 @@ impl Findings {
         });
         let checkpoints = commands.collect();
         let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
-        findings(Verdicts { criteria, guards, checkpoints, doubts, asks: None }, Changes::default(), (record, None))
+        let ended = EndedRuns { report: fresh::artifact(), record, known: KnownRuns::default(), metered: None };
+        findings(Verdicts { criteria, guards, checkpoints, doubts, asks: None }, Changes::default(), ended)
     }
 }
 
@@ -396,12 +415,8 @@ fn renamed(subject: &Subject<'_>, named: Named<'_>, judged: &Judged) -> Option<D
     (!gone.is_empty()).then_some(Doubt { blocking: false, text })
 }
 
-/// What is noted in a ledger; `None`: nothing ran.
-fn used(ledger: &TurnLedger) -> Option<Metered> {
-    Some(ledger.used.clone()).filter(|used| *used != Metered::default())
-}
-
-fn findings(verdicts: Verdicts, changes: Changes, (mut record, metered): (Record, Option<Metered>)) -> Findings {
+fn findings(verdicts: Verdicts, changes: Changes, ended: EndedRuns) -> Findings {
+    let EndedRuns { report, mut record, known, metered } = ended;
     let Verdicts { criteria, guards, checkpoints, doubts, asks } = verdicts;
     let flaky = std::mem::take(&mut record.flaky);
     let is_flaky = !flaky.is_empty();
@@ -417,6 +432,7 @@ fn findings(verdicts: Verdicts, changes: Changes, (mut record, metered): (Record
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
     Findings {
+        report,
         criteria,
         guards,
         checkpoints,
@@ -429,6 +445,7 @@ fn findings(verdicts: Verdicts, changes: Changes, (mut record, metered): (Record
         metered,
         markers_ignored,
         evidence,
+        known,
     }
 }
 

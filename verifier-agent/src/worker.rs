@@ -13,7 +13,7 @@ use holdpoint_harness::{
 };
 use holdpoint_protocol::{
     artifact::{
-        EvidenceWanted, VerificationPlan, VerificationPlanBody, VerificationReport, VerificationReportBody,
+        EvidenceWanted, Origin, VerificationPlan, VerificationPlanBody, VerificationReport, VerificationReportBody,
         VerificationRequest,
     },
     ids::{CriterionId, RoleId, role},
@@ -158,6 +158,7 @@ impl VerifyWorker {
         let stored = store(&job.bus, &job.role, &findings.evidence);
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         stored.map_err(|error| WorkError::new("store the evidence", error))?;
+        self.workbench.reported(&findings);
         Ok(match findings.asks {
             Some(JudgeAsks { criterion, ask, output }) => {
                 ask::handoff(job, named(&criterion, ask), None, (output, findings.metered))
@@ -230,7 +231,7 @@ async fn store(bus: &Bus, role: &RoleId, evidence: &[Evidence]) -> Result<(), Bl
 
 fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> VerificationReport {
     VerificationReport::new(
-        job.origin(),
+        Origin { artifact_id: findings.report, ..job.origin() },
         VerificationReportBody {
             turn: job.turn.turn_id.clone(),
             delivery: job.delivery,

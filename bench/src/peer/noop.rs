@@ -168,6 +168,7 @@ pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest
         output_bytes: OUTPUT.len() as u64,
         verdict: Verdict::Pass,
         reason: None,
+        known_from: None,
     });
     let Hand { origin, turn, delivery, agent } = hand;
     VerificationReport::new(

@@ -8,7 +8,7 @@ use crate::{
     artifact::{Clarified, IgnoredMarker, Metered, artifact},
     checkpoint::CheckpointCommand,
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
-    ids::{AgentName, CriterionId, GateId, TurnId},
+    ids::{AgentName, ArtifactId, CriterionId, GateId, TurnId},
     plan::{Criterion, EnvironmentSpec, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
@@ -285,7 +285,7 @@ pub struct CheckRun {
     pub signal: Option<i32>,
     /// Wall time.
     pub duration: Millis,
-    /// How long after its verifier took the turn up it began; `None` where it is not known, as of a run of an earlier turn.
+    /// How long after its verifier took the turn up it began; `None` where it is not known, as of a run that is `known_from` a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Millis>,
     /// The digest of the captured output: also its reference in the blob stream.
@@ -296,6 +296,10 @@ pub struct CheckRun {
     pub verdict: Verdict,
     /// Why it is not a plain pass.
     pub reason: Option<CriterionReason>,
+    /// The report that first had this run: nothing was run again for this one. `None`: it was made for this report. Its own name: it was made
+    /// for something else in this report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_from: Option<ArtifactId>,
 }
 
 /// One property of the sandbox.

@@ -239,6 +239,9 @@ pub struct VerifierConfig {
     /// code under review and never get them.
     #[serde(deserialize_with = "list")]
     pub judge_pass_env: Vec<String>,
+    /// Every run of a check is made: none is taken from an earlier report of the same process.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
     /// Names of variables that checks and the judge get from the environment of the verifier's process.
     #[serde(deserialize_with = "list")]
     pub pass_env: Vec<String>,

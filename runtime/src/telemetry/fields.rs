@@ -22,6 +22,8 @@ pub const CRITERION: &str = "holdpoint.criterion";
 pub const VERDICT: &str = "holdpoint.verdict";
 /// Which kind of tree a check ran on: `handoff`, `base` or `tests_as_on_base`.
 pub const TESTED: &str = "holdpoint.tested";
+/// The report that a run of a check is known from, which was not made again.
+pub const KNOWN_FROM: &str = "holdpoint.known_from";
 /// Which attempt at a waypoint, from 1.
 pub const ATTEMPT: &str = "holdpoint.attempt";
 /// How many attempts a waypoint took.

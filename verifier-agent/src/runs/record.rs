@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     artifact::{CheckRun, ChecklistReceipt, Doubt, IgnoredMarker, PropertyEnforced},
     ids::CriterionId,
 };
-use holdpoint_sandbox::RunOutcome;
+use holdpoint_sandbox::{PropertyReport, RunOutcome};
 
 use crate::evidence::Evidence;
 
@@ -33,7 +33,8 @@ impl Record {
         self.keep(evidence);
     }
 
-    /// How long the runs of a criterion's check took so far, one of the base from an earlier turn included.
+    /// How long the runs of a criterion's check took so far, also when they were made for another report: whether a run is made does not
+    /// depend on what is known.
     pub(crate) fn spent(&self, criterion: &CriterionId) -> Duration {
         let of = |run: &&CheckRun| run.criterion.as_ref() == Some(criterion);
         self.checks.iter().filter(of).map(|run| run.duration.duration()).sum()
@@ -53,9 +54,17 @@ impl Record {
         self.evidence.iter().find(|kept| &kept.digest == digest)
     }
 
+    /// Notes how the sandbox kept one run.
+    pub(crate) fn ended(&mut self, outcome: &RunOutcome) {
+        self.enforced(&outcome.properties);
+        if !outcome.tree_ended {
+            self.left_running += 1;
+        }
+    }
+
     /// Notes what the sandbox enforced in one run. A property that one run went without counts as not enforced.
-    pub(crate) fn enforced(&mut self, outcome: &RunOutcome) {
-        for report in &outcome.properties {
+    pub(crate) fn enforced(&mut self, properties: &[PropertyReport]) {
+        for report in properties {
             let name = report.property.name();
             match self.properties.iter_mut().find(|known| known.property == name) {
                 Some(known) if report.mechanism.is_none() => known.mechanism = None,
@@ -64,9 +73,6 @@ impl Record {
                     .properties
                     .push(PropertyEnforced { property: name.to_owned(), mechanism: report.mechanism.clone() }),
             }
-        }
-        if !outcome.tree_ended {
-            self.left_running += 1;
         }
     }
 

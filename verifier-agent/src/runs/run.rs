@@ -28,6 +28,17 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Which runs that are known may stand in the place of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// Whatever they say.
+    Any,
+    /// Green ones: what a red one met may not be so now.
+    Green,
+    /// None: it has to be another run.
+    Nothing,
+}
+
 /// One run of a check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckArgs<'a> {
@@ -38,10 +49,11 @@ pub(crate) struct CheckArgs<'a> {
     pub(crate) tree: Tree<'a>,
     /// Lines of Python that its programs are watched for.
     pub(crate) watch: Option<&'a Watch>,
+    pub(crate) takes: Takes,
 }
 
 /// How a run ended.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ran {
     /// Its line in the receipt.
     pub(crate) run: CheckRun,
@@ -59,4 +71,6 @@ pub(crate) struct Ran {
     pub(crate) not_set_up: bool,
     /// What runs of it on the same tree printed that were red before this one.
     pub(crate) red_before: Vec<Digest>,
+    /// Its names of tests are those that another run of it has as well.
+    pub(crate) is_steady: bool,
 }

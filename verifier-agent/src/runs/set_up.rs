@@ -103,6 +103,7 @@ impl Runs<'_> {
             lacks,
             not_set_up: true,
             red_before: Vec::new(),
+            is_steady: false,
         }
     }
 
@@ -110,7 +111,7 @@ impl Runs<'_> {
     fn setup_noted(&mut self, tree: Tree<'_>, outcome: &RunOutcome, read: CheckOutcome) -> CheckRun {
         let command = self.spec.setup.clone().unwrap_or_default();
         let run = self.recorded((None, &command), tree, outcome, &[], read);
-        self.record.enforced(outcome);
+        self.record.ended(outcome);
         run
     }
 }

@@ -9,6 +9,7 @@ mod compared;
 mod environments;
 mod imports;
 mod judges;
+mod known;
 mod levels;
 mod mutants;
 mod no_tests;

@@ -198,6 +198,7 @@ pub(crate) fn settings(temp: &Path) -> VerifierSettings {
         read_paths: Vec::new(),
         deny_paths: Vec::new(),
         judge: None,
+        fresh: false,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::droppings::exclude_file;
 use crate::error::WorkspaceError;
 use crate::files::{create_dir, write};
 use crate::oid::ObjectId;
+use crate::tree::TreeEntry;
 
 /// The file with the rules of a folder.
 const RULES: &str = ".gitignore";
@@ -26,10 +27,7 @@ impl Mirror {
         let scratch = self.scratch()?;
         write(&scratch.exclude_file(), exclude_file(&[]))?;
         let dir = scratch.path().join("rules");
-        let entries = self.list_tree(tree).await?;
-        let is_rules = |path: &std::path::Path| path.file_name().is_some_and(|name| name == RULES);
-        let files: Vec<_> =
-            entries.iter().filter(|entry| entry.mode.is_file() && is_rules(entry.path.as_path())).collect();
+        let files = self.ignore_files(tree).await?;
         let blobs: Vec<ObjectId> = files.iter().map(|entry| entry.oid.clone()).collect();
         create_dir(&dir)?;
         for (entry, rules) in files.iter().zip(self.read_blobs(&blobs, RULES_BYTES_MAX).await?) {
@@ -44,5 +42,16 @@ impl Mirror {
         let answer = git.magic_paths().long().run().await?;
         let named = names(&answer.stdout).filter_map(|name| std::str::from_utf8(name).ok());
         Ok(named.map(|name| name.trim_start_matches("./").to_owned()).collect())
+    }
+
+    /// The ignore files of a tree (or a commit): what [`Self::ignored_by`] goes by.
+    ///
+    /// # Errors
+    /// The tree is not here, or git fails.
+    pub async fn ignore_files(&self, tree: &ObjectId) -> Result<Vec<TreeEntry>, WorkspaceError> {
+        let entries = self.list_tree(tree).await?;
+        let is_rules = |path: &std::path::Path| path.file_name().is_some_and(|name| name == RULES);
+        let files = entries.iter().filter(|entry| entry.mode.is_file() && is_rules(entry.path.as_path()));
+        Ok(files.cloned().collect())
     }
 }

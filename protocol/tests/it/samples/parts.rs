@@ -459,10 +459,16 @@ pub(super) fn receipt() -> ChecklistReceipt {
         output_bytes: 512,
         verdict,
         reason,
+        known_from: None,
     };
     ChecklistReceipt {
         checks: vec![
-            CheckRun { criterion: None, after: None, ..run(TreeTested::Base, Verdict::Pass, None) },
+            CheckRun { criterion: None, ..run(TreeTested::Base, Verdict::Pass, None) },
+            CheckRun {
+                after: None,
+                known_from: Some("report-1".parse().unwrap()),
+                ..run(TreeTested::Base, Verdict::Pass, None)
+            },
             CheckRun {
                 exit_code: None,
                 signal: Some(9),
