@@ -174,6 +174,7 @@ fn readable(line: &HistoryLine) -> String {
     if line.artifact["self_checked"] == true {
         fields.push(SELF_CHECKED.to_owned());
     }
+    fields.extend(known(line));
     fields.extend(planned(line));
     fields.extend(children(line));
     match line.standing {
@@ -201,6 +202,15 @@ fn children(line: &HistoryLine) -> Option<String> {
     let parent = line.artifact["parent"].as_str().filter(|_| line.kind == "added")?;
     let children = line.artifact["waypoints"].as_array()?.iter().filter_map(|child| child["id"].as_str());
     Some(format!("children of {parent}: {}", children.collect::<Vec<_>>().join(", ")))
+}
+
+/// The runs of a report that were made for earlier ones.
+fn known(line: &HistoryLine) -> Option<String> {
+    let runs = line.artifact["receipt"]["checks"].as_array()?;
+    let known: Vec<&str> = runs.iter().filter_map(|run| run["known_from"].as_str()).collect();
+    let reports: BTreeSet<_> = known.iter().map(|report| shown::line(report)).collect();
+    let reports = Vec::from_iter(reports).join(", ");
+    (!known.is_empty()).then(|| format!("{} of {} runs known from {reports}", known.len(), runs.len()))
 }
 
 /// What a program said that it means to do; of a plan that its harness wrote, nothing.
@@ -289,6 +299,20 @@ mod tests {
         assert_eq!(lines[1..], ["    doubt: no test notices a.py", "    doubt: x\\n> y"]);
         line.kind = "build_artifact".to_owned();
         assert_eq!(readable(&line).lines().count(), 1);
+    }
+
+    #[test]
+    fn history_says_which_runs_of_a_report_are_known_from_others() {
+        let line = |known: [Option<&str>; 3]| HistoryLine {
+            at: Timestamp::from_millis(0),
+            kind: "verification_report".to_owned(),
+            reference: "S/1".to_owned(),
+            artifact: json!({"receipt": {"checks": known.map(|report| json!({"known_from": report}))}}),
+            standing: Some(Standing::Taken),
+        };
+        let said = readable(&line([Some("one"), None, Some("one")]));
+        assert!(said.ends_with(" 2 of 3 runs known from one"), "{said}");
+        assert!(!readable(&line([None; 3])).contains("known"));
     }
 
     #[test]

@@ -217,8 +217,9 @@ fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
         @if let Some(code) = run.exit_code { ", exit " (code) }
         @if let Some(signal) = run.signal { ", signal " (signal) }
         @if let Some(reason) = run.reason { " (" (reason) ")" }
-        ", " (span(run.duration.duration())) " "
-        a href=(frame.href(&View::Evidence(run.output))) { "output" }
+        ", " (span(run.duration.duration()))
+        @if let Some(report) = &run.known_from { ", known from " (report) }
+        " " a href=(frame.href(&View::Evidence(run.output))) { "output" }
     }
 }
 

@@ -180,7 +180,7 @@ fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
         table {
             thead { tr { th scope="col" { "Began" } th scope="col" { "Of" } th scope="col" { "Command" } th scope="col" { "On" } th scope="col" { "Took" } th scope="col" { "Verdict" } } }
             tbody { @for (bar, run) in shown { tr {
-                td { @match bar.time_of(run) { Some((begin, _)) => { (time(begin)) } None => { "–" } } }
+                td { @match bar.time_of(run) { Some((begin, _)) => { (time(begin)) } None => { (unknown_begin(run)) } } }
                 td { @match &run.criterion { Some(criterion) => { (criterion) } None => { "setup" } } }
                 td { code.long { (word(&run.command)) } }
                 td { (tree_in_words(run.tested)) }
@@ -189,6 +189,11 @@ fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
             } } }
         }
     }
+}
+
+/// What stands in the place of when a run began.
+fn unknown_begin(run: &CheckRun) -> String {
+    run.known_from.as_ref().map_or_else(|| "–".to_owned(), |report| format!("known from {report}"))
 }
 
 fn came_to(with: Outcome) -> &'static str {
@@ -249,7 +254,8 @@ mod tests {
             json!({"criterion": "unit", "command": "make <b>", "tested": "handoff", "tree": "c".repeat(40), "exit_code": 0, "signal": null,
                    "duration": duration, "after": after, "output": Digest::of(b"x"), "output_bytes": 1, "verdict": verdict, "reason": null})
         };
-        let runs = [run(Some(500), 1_000, "pass"), run(Some(6_000), 99_000, "fail"), run(None, 5, "pass")];
+        let mut runs = [run(Some(500), 1_000, "pass"), run(Some(6_000), 99_000, "fail"), run(None, 5, "pass")];
+        runs[2]["known_from"] = "report-1".into();
         let mut report = line(9_000, VerificationReport::KIND, id);
         report.artifact["receipt"] = json!({"checks": runs, "properties": [], "foreign": true});
         let history = [line(2_000, "verification_plan", id), report];
@@ -264,6 +270,7 @@ mod tests {
             "one bar each, and the legend"
         );
         assert!(page.contains("make &lt;b&gt;") && page.contains("the work"), "{page}");
+        assert!(page.contains("known from report-1"), "{page}");
     }
 
     #[test]
