@@ -7,11 +7,13 @@
 //!
 //! - `finding`: the words; `lines`: what is looked at.
 //! - `causes`: who said what an entry answers; `redecide`: what the engine makes of it, `differences`: where that is not
-//!   what it says; `accepted`: what an acceptance and a landing rest on; `ends`: lost tails, the seal, evidence.
+//!   what it says; `accepted`: what an acceptance and a landing rest on; `cited`: runs that a report has from another one;
+//!   `ends`: lost tails, the seal, evidence.
 
 mod accepted;
 mod added;
 mod causes;
+mod cited;
 mod differences;
 mod ends;
 mod finding;
@@ -26,7 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
     Digest,
-    ids::{FlightId, TurnId, WaypointId},
+    artifact::CheckRun,
+    ids::{ArtifactId, FlightId, TurnId, WaypointId},
     journal::{Entry, Record, Sequence},
     state::WaypointState,
     turn::{Feedback, Turn},
@@ -62,6 +65,8 @@ pub struct AuditCounts {
     pub landings: u64,
     /// Bytes of evidence that reports rest on, by name.
     pub evidence: u64,
+    /// Runs that reports have from reports of other flights, which are not here to be looked at.
+    pub cited_elsewhere: u64,
 }
 
 /// What an audit came to.
@@ -165,6 +170,8 @@ pub struct Auditor {
     landed: BTreeSet<WaypointId>,
     /// Evidence that answered reports name: where, and whether something is passed by it.
     evidence: BTreeMap<Digest, (String, bool)>,
+    /// What believed reports ran.
+    runs: BTreeMap<ArtifactId, Vec<CheckRun>>,
     last: Sequence,
     findings: Vec<Finding>,
     counts: AuditCounts,
@@ -183,6 +190,7 @@ impl Auditor {
             answered: BTreeMap::new(),
             landed: BTreeSet::new(),
             evidence: BTreeMap::new(),
+            runs: BTreeMap::new(),
             last: Sequence(0),
             findings: Vec::new(),
             counts: AuditCounts::default(),
@@ -203,6 +211,7 @@ impl Auditor {
     pub fn handoff(&mut self, line: HandoffLine) {
         self.counts.handoffs += 1;
         let evidence = line.evidence();
+        self.remember_runs(&line);
         let key = (line.stream.clone(), line.sequence);
         let at = line.reference();
         let known = Known { line: line.trimmed(), evidence, answered_by: None };

@@ -146,11 +146,15 @@ fn trust(path: &Path) -> Result<TrustRoots, Failure> {
 
 fn readable(checked: &Checked) -> String {
     let audit = &checked.audit;
-    let AuditCounts { entries, handoffs, answered, decisions, landings, evidence } = audit.counts;
+    let AuditCounts { entries, handoffs, answered, decisions, landings, evidence, cited_elsewhere } = audit.counts;
     let bytes = if checked.evidence_bytes { "with their bytes" } else { "by their digests only" };
+    let elsewhere = match cited_elsewhere {
+        0 => String::new(),
+        runs => format!(", runs known from reports of other flights, which cannot be looked at here {runs}"),
+    };
     let looked = format!(
         "entries {entries}, handoffs {handoffs} (answered {answered}), decisions taken again {decisions}, landings {landings}, \
-         pieces of evidence {evidence} {bytes}"
+         pieces of evidence {evidence} {bytes}{elsewhere}"
     );
     let Some(first) = audit.findings.first() else { return format!("{}: sound\n  {looked}", audit.flight) };
     let waypoint = first.waypoint.as_ref().map(|waypoint| format!(" (waypoint {waypoint})")).unwrap_or_default();

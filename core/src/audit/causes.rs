@@ -54,6 +54,7 @@ impl Auditor {
             return self.died(line, dead, waypoint);
         }
         self.remember_evidence(cause);
+        self.cited(cause, waypoint);
         self.answered_once(line, entry, waypoint, before);
         true
     }

@@ -29,6 +29,8 @@ pub enum BrokenLink {
     Decision,
     /// An acceptance that its report does not carry.
     Report,
+    /// A run that a report has from another one, which made no such run.
+    Citation,
     /// A landing that is not of the accepted work on the head.
     Landing,
     /// Evidence that is missing, or not what its name says.
