@@ -79,9 +79,9 @@ impl LandingArgs {
         Ok(())
     }
 
-    /// How many verdicts there are: each work by itself, and each but the first as it lands.
+    /// How many verdicts there are: each work is judged once, as it lands.
     fn verdicts(&self) -> usize {
-        2 * self.waypoints - 1
+        self.waypoints
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`landing`]: how fast accepted work lands, by the number of verifiers.
 //! - [`workspace`]: what git work costs, against plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
+//! - [`verification`]: what verdicts cost whose suite takes time, against a pipeline with a merge queue.
 //! - [`peer`]: what runs in the other processes of a benchmark.
 //!
 //! Nothing here is used by a flight. The command line prints: a report is data with a table.
@@ -32,6 +33,7 @@ mod submit;
 pub mod target;
 mod usage;
 pub mod verdict;
+pub mod verification;
 pub mod workspace;
 mod yardstick;
 

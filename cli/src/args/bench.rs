@@ -37,6 +37,8 @@ pub(crate) enum Bench {
     Workspace(WorkspaceArgs),
     /// What a verdict costs at each level of evidence, against the check alone
     Verdict(VerdictArgs),
+    /// How often a suite that takes time runs, and how long a flight is, against a pipeline with a merge queue
+    Verification(VerificationArgs),
     /// One of the other processes of a benchmark
     #[command(hide = true)]
     Peer(PeerArgs),
@@ -156,7 +158,7 @@ pub(crate) struct GatesArgs {
     holdpoint bench landing\n  \
     holdpoint bench landing --waypoints 128 --verifiers 2,4 --check-ms 500 --json\n\n\
     Builders change a file of their own each, all from the same base; a verdict takes a while and no processor time. \
-    The yardstick is what the verifiers could do if nothing else took time: each work is verified by itself and as it lands.")]
+    The yardstick is what the verifiers could do if nothing else took time: each work is verified once, as it lands.")]
 pub(crate) struct LandingArgs {
     /// Waypoints of each flight, at most 1000
     #[arg(long, value_name = "N", default_value_t = 64)]
@@ -212,6 +214,38 @@ pub(crate) struct FlightArgs {
     /// Times everything is measured
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) rounds: u32,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench verification`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench verification\n  \
+    holdpoint bench verification --waypoints 6 --builders 3 --verifiers 1\n  \
+    holdpoint bench verification --green 60 --tests --json\n\n\
+    `holdpoint run` with a guard that sleeps, and a script that runs it on each branch and once more in its queue. Runs are those that the \
+    reports say were made; the ideal is verifiers that are always busy with what each attempt needs.")]
+pub(crate) struct VerificationArgs {
+    /// Waypoints of a flight
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub(crate) waypoints: usize,
+    /// Builders, which take a second each
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) builders: usize,
+    /// How many verifiers, or runners of the script, there are: a row each
+    #[arg(long, value_name = "N,…", default_value = "1,2,4", value_parser = numbers)]
+    pub(crate) verifiers: Numbers,
+    /// How long the suite takes, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    pub(crate) suite_ms: u64,
+    /// Percent of the waypoints whose first attempt is green
+    #[arg(long, value_name = "PERCENT", default_value_t = 100)]
+    pub(crate) green: u32,
+    /// Each work adds a test
+    #[arg(long)]
+    pub(crate) tests: bool,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

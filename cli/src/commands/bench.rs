@@ -1,11 +1,11 @@
 //! `bench`: benchmarks, each against a yardstick. `holdpoint_bench` decides what is measured and how.
 
-use std::{fmt::Display, time::Duration};
+use std::{fmt::Display, path::PathBuf, time::Duration};
 
 use holdpoint_bench::{
     BenchError, Host, flight, flights, gates,
     handoff::{self, Sync},
-    idle, landing, peer, scale, verdict, workspace,
+    idle, landing, peer, scale, verdict, verification, workspace,
 };
 use holdpoint_bus::broker::ServerBinary;
 use holdpoint_runtime::{config::Config, telemetry};
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::{
     args::bench::{
         Bench, BenchArgs, BenchPlace, FlightArgs, FlightsArgs, GatesArgs, HandoffArgs, IdleArgs, LandingArgs,
-        RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
+        RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs, VerificationArgs, WorkspaceArgs,
     },
     failure::{Exit, Failure, chain},
     fleet::find_server,
@@ -32,6 +32,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         Bench::Landing(args) => landing(args).await,
         Bench::Idle(args) => idle(args).await,
         Bench::Flight(args) => flight(args).await,
+        Bench::Verification(args) => verification(args).await,
         Bench::Flights(args) => flights(args).await,
         Bench::Workspace(args) => workspace(args).await,
         Bench::Verdict(args) => verdict(args).await,
@@ -92,10 +93,23 @@ async fn flight(args: FlightArgs) -> Result<Exit, Failure> {
     let FlightArgs { waypoints, builders, rounds, place } = args;
     let args = flight::FlightArgs { waypoints, builders: builders.0, rounds };
     args.check()?;
-    let program = std::env::current_exe().map_err(|error| {
-        Failure::environment("no_program", format!("cannot tell where this program is: {error}"), "call it by its path")
-    })?;
+    let program = own_program()?;
     measure(&place, Some(find_server().await?), async |host| flight::run(&args, &program, host).await).await
+}
+
+fn own_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| {
+        Failure::environment("no_program", format!("cannot tell where this program is: {error}"), "call it by its path")
+    })
+}
+
+async fn verification(args: VerificationArgs) -> Result<Exit, Failure> {
+    let VerificationArgs { waypoints, builders, verifiers, suite_ms, green, tests, place } = args;
+    let suite = Duration::from_millis(suite_ms);
+    let args = verification::VerificationArgs { waypoints, builders, verifiers: verifiers.0, suite, green, tests };
+    args.check()?;
+    let program = own_program()?;
+    measure(&place, Some(find_server().await?), async |host| verification::run(&args, &program, host).await).await
 }
 
 async fn flights(args: FlightsArgs) -> Result<Exit, Failure> {
