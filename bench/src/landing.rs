@@ -164,7 +164,7 @@ mod tests {
         let check = Duration::from_secs(1);
         let args = LandingArgs { waypoints: 64, builders: 16, verifiers: vec![1, 8], check };
         assert!(args.check().is_ok());
-        assert_eq!(args.verdicts(), 127);
+        assert_eq!(args.verdicts(), 64);
         for wrong in [
             LandingArgs { waypoints: 1, ..args.clone() },
             LandingArgs { builders: 0, ..args.clone() },

@@ -19,7 +19,7 @@ use crate::{
     turn::Turn,
 };
 pub use entries::{
-    Added, Answered, DEAD_AFTER, Dead, Death, Decided, Fleet, Landed, Queued, Reserved, Revised, Steered, Submitted,
+    Added, Answered, DEAD_AFTER, Dead, Death, Decided, Enqueued, Fleet, Landed, Reserved, Revised, Steered, Submitted,
 };
 
 /// The word for entries that give a turn up.
@@ -228,7 +228,7 @@ pub enum Entry {
     /// A person edited the document of a gate.
     Revised(Box<Revised>),
     /// Work waits in the queue to the branch.
-    Queued(Box<Queued>),
+    Queued(Box<Enqueued>),
     /// A part of the flight's budget is reserved for a turn.
     Reserved(Box<Reserved>),
     /// Waypoints are added to the flight.

@@ -69,7 +69,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("progress", schema_for!(api::Progress)),
         ("progress_answer", schema_for!(api::ProgressAnswer)),
         ("progress_notice", schema_for!(api::ProgressNotice)),
-        ("queued", schema_for!(journal::Queued)),
+        ("queued", schema_for!(journal::Enqueued)),
         ("reconfigure", schema_for!(artifact::Reconfigure)),
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
         ("release", schema_for!(artifact::Release)),

@@ -109,7 +109,8 @@ fn recorded_flights_have_every_kind_of_entry_handoff_and_act() {
         kinds.insert(schema.split('/').next().unwrap().to_owned());
     }
     // `retired` is the one entry that is in no export: the others of its flight are gone.
-    let entries = ["submitted", "turn", "decided", "landed", "answered", "steered", "dead", "reserved", "added"];
+    let entries =
+        ["submitted", "turn", "decided", "landed", "answered", "steered", "dead", "queued", "reserved", "added"];
     let acts = ["clarification_response", "retry", "take", "release", "hand_in"];
     let wanted = entries.into_iter().chain(HANDOFF_KINDS).chain(FLIGHT_ACT_KINDS).chain(acts);
     let missing: Vec<&str> = wanted.filter(|kind| !kinds.contains(*kind)).collect();

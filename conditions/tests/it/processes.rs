@@ -84,7 +84,7 @@ async fn a_process_in_which_a_condition_went_over_its_bounds_evaluates_nothing_m
     for (condition, failure) in [
         ("(() => { while (true) {} })()", ConditionFailure::Time),
         (
-            "(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()",
+            "(() => { const all = [], part = 'x'.repeat(1000); while (true) all.push(part.repeat(100) + all.length) })()",
             ConditionFailure::Memory,
         ),
     ] {

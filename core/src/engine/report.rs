@@ -261,7 +261,7 @@ fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cau
     }
     let collision = landing::integrated_with(&transition);
     if collision.is_some() && ruling.disposition == Disposition::Rollback {
-        // What is red together may be green alone: it is mended on the tree that has both.
+        // What is red together may be green alone: it is fixed on the tree that has both.
         ruling.disposition = Disposition::Rework;
     }
     let outcome = match ruling.disposition {

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     artifact::VerificationPurpose,
     facts::Oid,
     ids::WaypointId,
-    journal::{Cause, Entry, Queued as QueuedEntry},
+    journal::{Cause, Enqueued, Entry},
     state::{Alone, Held, KeptReport, OpenTurn, Phase, Purpose, Queued, Resume, Stacked, WaypointState, Work},
     version,
 };
@@ -194,7 +194,7 @@ impl Transition<'_> {
 
     fn queued(mut self, queued: Queued) -> EngineStep {
         self.go_to(Phase::Queued(Box::new(queued)));
-        let entry = QueuedEntry { schema_version: version::CURRENT, record: self.record() };
+        let entry = Enqueued { schema_version: version::CURRENT, record: self.record() };
         EngineStep::Append(Box::new(Entry::Queued(Box::new(entry))))
     }
 }

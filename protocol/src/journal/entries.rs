@@ -208,7 +208,7 @@ pub struct Revised {
 
 /// Work waits in the queue to the branch, as the state says: no verifier has it until it is integrated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Queued {
+pub struct Enqueued {
     /// `MAJOR.MINOR`.
     pub schema_version: SchemaVersion,
     /// The journal's part.

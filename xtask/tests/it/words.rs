@@ -35,7 +35,7 @@ const GATE_ENGINE: [&str; 15] = [
 ];
 
 /// Identifiers that stay, each with why.
-const KEPT: [(&str, &str); 18] = [
+const KEPT: [(&str, &str); 17] = [
     ("NeedsReview", OUTCOME),
     ("needs_review", OUTCOME),
     ("ReviewContext", CONTEXT),
@@ -52,7 +52,6 @@ const KEPT: [(&str, &str); 18] = [
     ("Built", INPUT),
     ("Released", INPUT),
     ("MERGE", INPUT),
-    ("Merge", INPUT),
     ("commit", WORK),
 ];
 const OUTCOME: &str = "the outcome of the workflow document itself";

@@ -257,12 +257,12 @@ fn revised() -> journal::Revised {
     journal::Revised { schema_version: version::CURRENT, document, record }
 }
 
-fn queued() -> journal::Queued {
+fn queued() -> journal::Enqueued {
     let turn = open_turn(role::VERIFIER, Purpose::Verify(VerificationPurpose::Handoff));
     let kept = Some(Box::new(KeptReport { turn, report: cause() }));
     let purpose = Purpose::Verify(VerificationPurpose::Handoff);
     let queued = Queued { gate: "verify".parse().unwrap(), purpose, since: at(4), kept };
-    journal::Queued { schema_version: version::CURRENT, record: record(Phase::Queued(Box::new(queued))) }
+    journal::Enqueued { schema_version: version::CURRENT, record: record(Phase::Queued(Box::new(queued))) }
 }
 
 fn steered() -> Steered {
