@@ -162,14 +162,14 @@ impl State {
                 // Whatever it says of itself: what counts is whose key signed it.
                 report.receipt.foreign = received.harness.is_foreign();
                 let (waypoint, handoff) = (subject.waypoint.clone(), handoff.with(report));
-                if let Err(error) = self.begin_weigh(myself, received, subject, handoff).await {
+                if let Err(error) = Box::pin(self.begin_weigh(myself, received, subject, handoff)).await {
                     // Dropped unacknowledged: it comes again.
                     self.handoff_failed(&waypoint, &error);
                 }
             }
             Handed::Built(artifact) => {
                 let waypoint = subject.waypoint.clone();
-                let begun = self.begin_examine(myself, received, subject, handoff, *artifact).await;
+                let begun = Box::pin(self.begin_examine(myself, received, subject, handoff, *artifact)).await;
                 if let Err(error) = begun {
                     // Dropped unacknowledged: it comes again.
                     self.handoff_failed(&waypoint, &error);
