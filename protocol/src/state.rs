@@ -248,6 +248,13 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Counters {
+    /// The number of the attempt that is under way, from 1. Work that collided has a number, though it was no attempt that counts: no
+    /// two works of a waypoint have the same.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempts.saturating_add(self.conflicts).saturating_add(1)
+    }
+
     /// How often work was sent back: reworks, rollbacks, landing conflicts. Every decision that sends work back makes it
     /// one more; so does work that is merged a second time, without a decision.
     #[must_use]

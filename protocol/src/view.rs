@@ -269,6 +269,9 @@ pub struct TurnView {
     pub role: RoleId,
     /// What it is for.
     pub purpose: Purpose,
+    /// The number of the attempt that it belongs to, from 1.
+    #[serde(default)]
+    pub attempt: u32,
     /// Since when.
     pub opened_at: Timestamp,
     /// Until when.

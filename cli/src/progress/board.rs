@@ -96,12 +96,10 @@ fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize
     let (tone, mut text) = match (&waypoint.turn, waypoint.status) {
         (_, Status::Waiting) => (Tone::Asks, waits(view, waypoint)),
         _ if asks_in_turn(waypoint) => (Tone::Asks, waits(view, waypoint)),
-        (Some(turn), _) if turn.agent.is_some() => {
-            (Tone::Works, format!("{}  {}", activity(view, waypoint, turn), since(turn)))
-        }
+        (Some(turn), _) if turn.agent.is_some() => (Tone::Works, format!("{}  {}", activity(view, turn), since(turn))),
         // Its agent speaks: who that is comes with a later look.
         (Some(turn), _) if said.is_some() => (Tone::Works, format!("a {} has it  {}", turn.role, since(turn))),
-        (Some(turn), _) => (Tone::Rests, format!("{}  {}", activity(view, waypoint, turn), since(turn))),
+        (Some(turn), _) => (Tone::Rests, format!("{}  {}", activity(view, turn), since(turn))),
         (None, Status::Running) => (Tone::Works, branches(waypoint)),
         (None, other) if is_wrong(other) => {
             let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -158,7 +156,7 @@ mod tests {
         let turn = |role: &str, agent: Option<&str>, at: i64| {
             let at = Timestamp::from_millis(at).to_string();
             let text = serde_json::json!({"turn": format!("turn-{role}-{at}").to_lowercase().replace([':', '.'], "-"),
-                "role": role, "purpose": if role == "builder" { serde_json::json!("build") } else { serde_json::json!({"verify": "handoff"}) },
+                "role": role, "attempt": 1, "purpose": if role == "builder" { serde_json::json!("build") } else { serde_json::json!({"verify": "handoff"}) },
                 "opened_at": at, "deadline": at, "agent": agent});
             Some(serde_json::from_value(text).unwrap())
         };

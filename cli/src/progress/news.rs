@@ -253,16 +253,16 @@ fn turn(told: &mut Told, view: &FlightView, waypoint: &WaypointView, now: Timest
         return None;
     }
     told.turn = Some(holder);
-    Some(news(&waypoint.id, activity(view, waypoint, open)))
+    Some(news(&waypoint.id, activity(view, open)))
 }
 
 /// What an open turn is doing, who does it.
-pub(super) fn activity(view: &FlightView, waypoint: &WaypointView, turn: &TurnView) -> String {
+pub(super) fn activity(view: &FlightView, turn: &TurnView) -> String {
     let Some(agent) = &turn.agent else {
         return format!("waits for a {}{}{}", turn.role, place_in_queue(view, turn), overdue(turn));
     };
     match doing(turn) {
-        Doing::Attempt(word) => format!("{word}  attempt {}  {agent}", waypoint.attempts + 1),
+        Doing::Attempt(word) => format!("{word}  attempt {}  {agent}", turn.attempt),
         Doing::Check(words) => format!("{words}  {agent}"),
     }
 }

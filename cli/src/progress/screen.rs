@@ -216,8 +216,10 @@ mod tests {
     fn what_was_said_in_a_turn_that_is_over_is_not_shown_any_more() {
         let mut view = crate::view::tests::flight();
         let waypoint = view.waypoints[0].id.clone();
-        let turn = serde_json::from_value(serde_json::json!({"turn": "turn-1", "role": "builder", "purpose": "build",
-            "opened_at": "2026-01-01T00:00:00.000Z", "deadline": "2026-01-01T01:00:00.000Z", "agent": "builder-1"}));
+        let turn = serde_json::from_value(
+            serde_json::json!({"turn": "turn-1", "role": "builder", "attempt": 1, "purpose": "build",
+            "opened_at": "2026-01-01T00:00:00.000Z", "deadline": "2026-01-01T01:00:00.000Z", "agent": "builder-1"}),
+        );
         view.waypoints[0].turn = Some(turn.unwrap());
         assert!(is_open(&view, &waypoint, &"turn-1".parse().unwrap()));
         assert!(!is_open(&view, &waypoint, &"turn-2".parse().unwrap()));

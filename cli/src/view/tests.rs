@@ -140,6 +140,7 @@ fn a_turn_that_nobody_answered_in_time_says_how_often() {
         turn: "turn-1".parse().unwrap(),
         role: "builder".parse().unwrap(),
         purpose: holdpoint_protocol::state::Purpose::Build,
+        attempt: 1,
         opened_at: at,
         deadline: at,
         agent: None,

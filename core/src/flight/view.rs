@@ -160,11 +160,13 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
     let turn = match &state.phase {
-        Phase::InTurn(open) => Some(turn_view(open, state.counters.redeliveries)),
+        Phase::InTurn(open) => Some(turn_view(open, state.counters.attempt(), state.counters.redeliveries)),
         _ => None,
     };
     let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked);
-    let branches = fork.map(|fork| fork.branches.iter().map(branch_view).collect()).unwrap_or_default();
+    let attempt = state.counters.attempt();
+    let branches =
+        fork.map(|fork| fork.branches.iter().map(|branch| branch_view(branch, attempt)).collect()).unwrap_or_default();
     let status = status(flight, waypoints, &waypoint.id);
     let is_awaited = |id: &&WaypointId| self::status(flight, waypoints, id) != Status::Complete;
     let children = match &state.phase {
@@ -234,11 +236,12 @@ pub(super) fn held_in(state: &WaypointState, held: &Held) -> Option<GateId> {
     }
 }
 
-fn turn_view(open: &OpenTurn, overdue: u32) -> TurnView {
+fn turn_view(open: &OpenTurn, attempt: u32, overdue: u32) -> TurnView {
     TurnView {
         turn: open.turn.clone(),
         role: open.role.clone(),
         purpose: open.purpose,
+        attempt,
         opened_at: open.opened_at,
         deadline: open.deadline,
         agent: open.taken_by.clone(),
@@ -246,13 +249,13 @@ fn turn_view(open: &OpenTurn, overdue: u32) -> TurnView {
     }
 }
 
-fn branch_view(branch: &Branch) -> BranchView {
+fn branch_view(branch: &Branch, attempt: u32) -> BranchView {
     let vote = match &branch.standing {
         BranchStanding::Voted(vote) => Some(vote),
         _ => None,
     };
     let turn = match branch.phase() {
-        Some(Phase::InTurn(open)) => Some(turn_view(open, branch.redeliveries)),
+        Some(Phase::InTurn(open)) => Some(turn_view(open, attempt, branch.redeliveries)),
         _ => None,
     };
     BranchView {

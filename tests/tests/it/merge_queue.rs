@@ -149,6 +149,9 @@ fn a_conflict_tells_who_landed_what_and_where_both_changed_the_same() {
         assert!(prompt.contains(part), "{part} in {prompt}");
     }
     assert_eq!(world.git(&["show", &format!("{head}:shared")]), format!("base\n{first}\n{second}\n"));
+    let collided = world.holdpoint(&["diff", second, "--attempt", "1"]);
+    let shown = &collided.expect(0).stdout;
+    assert!(shown.contains(&format!("\n+{second}\n")) && !shown.contains(&format!("\n {first}\n")), "{shown}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn running(agent: Option<&str>, purpose: Purpose, role: &str) -> FlightView {
         turn: format!("turn-{role}").parse().unwrap(),
         role: role.parse().unwrap(),
         purpose,
+        attempt: 1,
         opened_at: Timestamp::from_millis(NOW),
         deadline: Timestamp::from_millis(NOW + 1_000_000),
         agent: agent.map(|name| name.parse().unwrap()),
@@ -78,6 +79,7 @@ fn a_rework_names_what_is_red_and_who_is_next() {
     waypoint.disposition = Some(Disposition::Rework);
     waypoint.reason_code = Some(ReasonCode::CriteriaFailed);
     waypoint.attempts = 1;
+    waypoint.turn.as_mut().unwrap().attempt = 2;
     waypoint.criteria = flight().waypoints[1].criteria.clone();
     let news = tracker.update(&view, Timestamp::from_millis(NOW));
     assert_eq!(news[0].text, "rework (criteria_failed): repair takes the next turn");

@@ -113,7 +113,7 @@ fn envelope(transition: &Transition<'_>, open: &OpenTurn, request: TurnRequest) 
         waypoint: cx.waypoint.id.clone(),
         gate: open.gate.clone(),
         role: open.role.clone(),
-        attempt: next.counters.attempts + 1,
+        attempt: next.counters.attempt(),
         deadline: open.deadline,
         handoff_subject: subjects::handoff_prefix(&open.role, flight, &cx.waypoint.id),
         guidance: guidance(next, open, cx, transition.fresh),

@@ -91,6 +91,7 @@ fn work_that_collides_goes_back_before_a_verifier_was_asked() {
     fixture.build_ok("b").queued();
     let turn = fixture.merge("b", false).turn();
     assert_eq!(build_request(&turn).feedback.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+    assert_eq!(turn.attempt, 2, "its files and those of the first one have names of their own");
     let counters = fixture.state("b").counters;
     assert_eq!(
         (counters.attempts, counters.reworks, counters.conflicts),

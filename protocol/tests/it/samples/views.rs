@@ -62,6 +62,7 @@ fn waypoint_view() -> WaypointView {
             turn: turn(),
             role: role::id(role::VERIFIER),
             purpose: Purpose::Verify(VerificationPurpose::Handoff),
+            attempt: 1,
             opened_at: at(3),
             deadline: at(1800),
             agent: Some("verifier-1".parse().unwrap()),
