@@ -48,6 +48,7 @@ pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, ADVISORS_MAX, Advised, b
 pub use arrival::Evaluate;
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use branches::{as_seen_by, before_entry, is_for_others, voted};
+pub(crate) use checkpoints::held;
 pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded, invariants};
 pub use forking::Voted;
@@ -62,7 +63,7 @@ pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
 pub(crate) use report::runs_on_work;
 pub use requests::{evidence_expected, policy_hash};
-pub use stacking::{Aside, Behind, stacks, unmerged};
+pub use stacking::{Aside, Behind, counts_now, stacks, unmerged};
 pub(crate) use stacking::{keeps, lands_by_verdict, replaceable};
 pub use taking::{HandingIn, Releasing, TAKEN_TIME, Taking, can_be_taken, in_hand, queued_for, waits_to_be_taken};
 pub use transition::phase_status;

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use holdpoint_protocol::{
     artifact::{self, BuildArtifact, BuildStatus, Failure, HandIn, Handed, HandedHead, VerificationPurpose},
-    checkpoint::CheckpointStatus,
     facts::{BundleRef, Oid},
     ids::{ArtifactId, CriterionId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Record},
@@ -32,6 +31,9 @@ use crate::{
     },
     flight::FlightState,
 };
+
+/// What work is verified for that a maker handed off.
+const HANDOFF: Purpose = Purpose::Verify(VerificationPurpose::Handoff);
 
 impl Auditor {
     /// Takes the decision of an entry again.
@@ -158,17 +160,14 @@ impl Seen<'_> {
         })
     }
 
-    /// The checkpoints of the gate that hold: those on touched paths are among them, and of these git said so.
+    /// What git said of touched paths, as the state after it has it.
     fn touched(&self) -> Vec<CriterionId> {
         let kept = || match &self.before.phase {
             Phase::Queued(queued) => Some(&queued.gate),
             _ => None,
         };
         let gate = self.focused.phase.turn().map(|open| &open.gate).or_else(kept);
-        let gates = self.after().map(|state| state.checkpoints.as_slice()).unwrap_or_default();
-        let results = gates.iter().filter(|one| Some(&one.gate) == gate).flat_map(|one| &one.checkpoints);
-        let held = results.filter(|result| result.status == CheckpointStatus::Pass);
-        held.map(|result| result.name.clone()).collect()
+        self.after().zip(gate).map(|(after, gate)| engine::held(after, gate)).unwrap_or_default()
     }
 
     /// Whether an advisor had the turn.
@@ -475,10 +474,10 @@ fn stood_on<'a>(seen: &Seen<'a>, input: &Input) -> Option<&'a Oid> {
             let stacked = seen.before.stacked.as_ref()?;
             if after.stacked.is_some() { Some(&stacked.on) } else { after.base.as_ref() }
         }
-        // Work that comes to a verifier as it is stands on the head.
-        _ if matches!(&after.phase, Phase::InTurn(open) if matches!(open.purpose, Purpose::Verify(VerificationPurpose::Handoff))) => {
-            after.base.as_ref().filter(|_| after.stacked.is_none())
-        }
-        _ => None,
+        _ => match &after.phase {
+            // Work that comes to a verifier as it is stands on the head.
+            Phase::InTurn(open) if open.purpose == HANDOFF && after.stacked.is_none() => after.base.as_ref(),
+            _ => None,
+        },
     }
 }

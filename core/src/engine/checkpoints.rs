@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{CheckpointAsked, VerificationPurpose, VerificationReport},
-    checkpoint::{CheckpointRule, CheckpointSpec, GateCheckpoints, GateDemands},
+    checkpoint::{CheckpointRule, CheckpointSpec, CheckpointStatus, GateCheckpoints, GateDemands},
     ids::{CriterionId, GateId},
     state::WaypointState,
 };
@@ -13,6 +13,12 @@ use crate::{
     gates::{Duty, Gate},
     policy::UnmetCheckpoints,
 };
+
+/// The checkpoints of a gate that hold: those on touched paths are among them, and of these git said so.
+pub(crate) fn held(state: &WaypointState, gate: &GateId) -> Vec<CriterionId> {
+    let of_gate = state.checkpoints.iter().filter(|one| one.gate == *gate).flat_map(|one| &one.checkpoints);
+    of_gate.filter(|one| one.status == CheckpointStatus::Pass).map(|one| one.name.clone()).collect()
+}
 
 /// What a verification is held against besides criteria and guards, gate by gate.
 pub(super) fn demanded(

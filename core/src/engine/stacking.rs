@@ -5,7 +5,7 @@
 //! a base: a report by which the work is not accepted is kept until that landing is there, or is void.
 
 use holdpoint_protocol::{
-    artifact::VerificationPurpose,
+    artifact::{VerificationPurpose, VerificationReport},
     facts::Oid,
     ids::WaypointId,
     journal::{Cause, Enqueued, Entry},
@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    EngineStep, Input, MergeResult, StepContext,
+    EngineStep, Handoff, Input, MergeResult, ReportInput, StepContext, checkpoints,
     report::{self, Found},
     transition::Transition,
     turns,
@@ -114,6 +114,25 @@ pub(super) fn waits(state: &WaypointState, gate: &Gate, cx: &StepContext<'_>) ->
 pub(crate) fn keeps<'a>(state: &'a WaypointState, report: &Cause) -> Option<&'a OpenTurn> {
     let Phase::Queued(queued) = &state.phase else { return None };
     queued.kept.as_ref().filter(|kept| kept.report == *report).map(|kept| &kept.turn)
+}
+
+/// The input by which a kept report counts: as it was when it was kept, by whose receipt and what held on touched paths. `None`: no
+/// report is kept.
+#[must_use]
+pub fn counts_now(state: &WaypointState, mut report: VerificationReport) -> Option<Input> {
+    let Phase::Queued(queued) = &state.phase else { return None };
+    let KeptReport { turn: OpenTurn { turn, role, gate, .. }, report: cause } = queued.kept.as_deref()?;
+    report.receipt.foreign = state.foreign_receipt.unwrap_or(true);
+    Some(Input::Reported(Handoff {
+        turn: turn.clone(),
+        role: role.clone(),
+        agent: report.agent.clone(),
+        cause: cause.clone(),
+        told: None,
+        metered: None,
+        left_out: Vec::new(),
+        body: Box::new(ReportInput { report, for_build: None, touched: checkpoints::held(state, gate) }),
+    }))
 }
 
 /// The waypoint as the turn saw it whose report is kept, for that report. What it used up was charged when it came.

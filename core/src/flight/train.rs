@@ -1,4 +1,5 @@
-//! The merge train: accepted works in the order in which they land, each verified on the tree of the one in front (ADR 22).
+//! The queue to the branch: works in the order in which they land, each verified on the tree of the one in front (ADR 39). Works that are
+//! integrated are its train.
 //!
 //! A rule over the fold, like everything that is due. Nothing says who is in the train but what each waypoint stands on: a car
 //! whose base has the tree of the car in front of it is behind that one. When a car leaves, those behind it stand on nothing,
@@ -42,7 +43,7 @@ impl Yard<'static> {
         Self { depth: 1, is_taken: &|_, _| false, aside: &BTreeMap::new(), is_put_off: &|_| false };
 }
 
-/// Accepted work in the train.
+/// Integrated work: its verification is open, or it is accepted.
 #[derive(Debug, Clone, Copy)]
 struct Car<'a> {
     id: &'a WaypointId,

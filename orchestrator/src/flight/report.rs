@@ -4,16 +4,16 @@
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::{
     checkpoints,
-    engine::{Handoff, Input, ReportInput},
+    engine::{self, Handoff, Input, ReportInput},
 };
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, Handed, VerificationPurpose, VerificationReport, VerificationRequest},
-    checkpoint::{CheckpointRule, CheckpointStatus, GateDemands},
+    checkpoint::{CheckpointRule, GateDemands},
     facts::Verdict,
     ids::{CriterionId, FlightId, RoleId, WaypointId},
     refusal::RefusalCode,
-    state::{KeptReport, Phase},
+    state::Phase,
     subjects::HandoffSubject,
     turn::{Turn, TurnRequest},
 };
@@ -115,29 +115,14 @@ impl State {
         let state = self.books().await?.state(waypoint);
         let Phase::Queued(queued) = &state.phase else { return Ok(()) };
         let Some(kept) = &queued.kept else { return Ok(()) };
-        let KeptReport { turn, report: cause } = kept.as_ref();
-        let reference = || cause.reference();
-        let found = handed(&self.shell.bus, cause, VerificationReport::KIND).await;
+        let reference = || kept.report.reference();
+        let found = handed(&self.shell.bus, &kept.report, VerificationReport::KIND).await;
         let found = found.map_err(|source| ApplyError::Kept { reference: reference(), source })?;
         let Some(Handed::Reported(report)) = found else {
             return Err(ApplyError::NotKept { reference: reference() });
         };
-        let mut report = *report;
-        // As it was when it was kept.
-        report.receipt.foreign = state.foreign_receipt.unwrap_or(true);
-        let of_gate = state.checkpoints.iter().filter(|one| one.gate == turn.gate).flat_map(|one| &one.checkpoints);
-        let touched = of_gate.filter(|one| one.status == CheckpointStatus::Pass).map(|one| one.name.clone()).collect();
-        let handoff = Handoff {
-            turn: turn.turn.clone(),
-            role: turn.role.clone(),
-            agent: report.agent.clone(),
-            cause: cause.clone(),
-            told: None,
-            metered: None,
-            left_out: Vec::new(),
-            body: Box::new(ReportInput { report, for_build: None, touched }),
-        };
-        self.apply(waypoint, Input::Reported(handoff), None).await.map(drop)
+        let Some(input) = engine::counts_now(&state, *report) else { return Ok(()) };
+        self.apply(waypoint, input, None).await.map(drop)
     }
 
     /// The report with what its turn keeps for the build turn behind it.

@@ -1,6 +1,7 @@
 //! A flight in memory: journals that are written and read as bytes, and agents that answer as a test wants.
 
 mod landing;
+mod taken;
 
 use std::collections::BTreeMap;
 
@@ -10,91 +11,27 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     facts::{LeftOut, Violation},
     ids::{ArtifactId, CriterionId, RoleId, TurnId, WaypointId},
-    journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Record, Sequence, Submitted},
+    journal::{Cause, ConditionResult, Entry, Fleet, Record, Sequence, Submitted},
     plan::Plan,
-    state::{OpenTurn, Phase, Queued, Status, WaypointState},
+    state::{OpenTurn, Phase, Status, WaypointState},
     streams,
     turn::Turn,
     version,
     workflow::WorkflowSpec,
 };
 
+pub(crate) use taken::Taken;
+
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
     budget::Need,
     engine::{
-        self, BuildOutcome, BundledCommit, EngineStep, Evaluate, Folded, Fresh, Handoff, Input, Refusal, ReportInput,
+        self, BuildOutcome, BundledCommit, EngineStep, Evaluate, Folded, Fresh, Handoff, Input, ReportInput,
         StepContext,
     },
     flight::{self, Due, FlightState, Waypoints},
     workflows,
 };
-
-/// What became of an input.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Taken {
-    Appended(Box<Entry>),
-    Refused(Refusal),
-    Nothing,
-}
-
-impl Taken {
-    pub(crate) fn turn(self) -> Turn {
-        match self {
-            Self::Appended(entry) => match *entry {
-                Entry::Turn(turn) => *turn,
-                other => panic!("expected a turn, got {other:?}"),
-            },
-            other => panic!("expected a turn, got {other:?}"),
-        }
-    }
-
-    /// The work that waits in the queue.
-    pub(crate) fn queued(self) -> Queued {
-        let Self::Appended(entry) = self else { panic!("expected work to wait, got {self:?}") };
-        let Entry::Queued(queued) = *entry else { panic!("expected work to wait, got {entry:?}") };
-        let state = queued.record.state.expect("a state");
-        let Phase::Queued(queued) = state.phase else { panic!("expected work to wait, got {state:?}") };
-        *queued
-    }
-
-    pub(crate) fn decided(self) -> Decided {
-        match self {
-            Self::Appended(entry) => match *entry {
-                Entry::Decided(decided) => *decided,
-                other => panic!("expected a decision, got {other:?}"),
-            },
-            other => panic!("expected a decision, got {other:?}"),
-        }
-    }
-
-    pub(crate) fn answered(self) -> Answered {
-        match self {
-            Self::Appended(entry) => match *entry {
-                Entry::Answered(answered) => *answered,
-                other => panic!("expected an answer in the turn, got {other:?}"),
-            },
-            other => panic!("expected an answer in the turn, got {other:?}"),
-        }
-    }
-
-    pub(crate) fn dead(self) -> Dead {
-        match self {
-            Self::Appended(entry) => match *entry {
-                Entry::Dead(dead) => *dead,
-                other => panic!("expected a dead turn, got {other:?}"),
-            },
-            other => panic!("expected a dead turn, got {other:?}"),
-        }
-    }
-
-    pub(crate) fn refusal(self) -> Refusal {
-        match self {
-            Self::Refused(refusal) => refusal,
-            other => panic!("expected a refusal, got {other:?}"),
-        }
-    }
-}
 
 /// One transition as it happened.
 #[derive(Debug, Clone)]
@@ -296,8 +233,23 @@ impl Fixture {
         self.folds.get(&id(name)).cloned().unwrap_or_default()
     }
 
-    fn is_first(&self, waypoint: &WaypointId) -> bool {
-        !self.queues || flight::is_first(&self.flight, &self.waypoints, waypoint)
+    fn step(
+        &self,
+        id: &WaypointId,
+        (before, input): (&WaypointState, &Input),
+        conditions: &[ConditionResult],
+        fresh: &Fresh,
+    ) -> EngineStep {
+        let (flight, now) = (&self.flight, self.now);
+        let waypoint = flight.planned(id).unwrap();
+        let workflow = flight.workflow_of(waypoint, before).unwrap();
+        let is_first = !self.queues || flight::is_first(flight, &self.waypoints, id);
+        engine::step(
+            before,
+            input.clone(),
+            &StepContext { flight, waypoint, workflow, now, conditions, is_first },
+            fresh,
+        )
     }
 
     /// Gives an input to the machine; what it appends is stored as bytes, read back and folded.
@@ -307,17 +259,7 @@ impl Fixture {
         let before = self.state(name);
         let mut conditions = Vec::new();
         let step = loop {
-            let planned = self.flight.planned(&waypoint_id).unwrap();
-            let workflow = self.flight.workflow_of(planned, &before).unwrap();
-            let cx = StepContext {
-                flight: &self.flight,
-                waypoint: planned,
-                workflow,
-                now: self.now,
-                conditions: &conditions,
-                is_first: self.is_first(&waypoint_id),
-            };
-            match engine::step(&before, input.clone(), &cx, &fresh) {
+            match self.step(&waypoint_id, (&before, &input), &conditions, &fresh) {
                 EngineStep::Evaluate(wanted) => {
                     conditions.push(self.conditions.evaluate(&wanted));
                     self.conditions.asked.push(*wanted);
@@ -326,17 +268,7 @@ impl Fixture {
                 step => break step,
             }
         };
-        let planned = self.flight.planned(&waypoint_id).unwrap();
-        let workflow = self.flight.workflow_of(planned, &before).unwrap();
-        let cx = StepContext {
-            flight: &self.flight,
-            waypoint: planned,
-            workflow,
-            now: self.now,
-            conditions: &conditions,
-            is_first: self.is_first(&waypoint_id),
-        };
-        let again = engine::step(&before, input.clone(), &cx, &fresh);
+        let again = self.step(&waypoint_id, (&before, &input), &conditions, &fresh);
         let mut entry = match (step, again) {
             (EngineStep::Append(entry), EngineStep::Append(again)) => {
                 assert_eq!(entry, again, "the same input gives the same entry");
