@@ -187,6 +187,15 @@ fn scores(waypoint: &WaypointView) -> impl Iterator<Item = String> {
     waypoint.checkpoints.iter().filter(|gate| gate.score.is_some()).flat_map(checkpoints::lines)
 }
 
+/// What is said of work that no verifier has yet, and nobody else.
+pub(crate) const IN_QUEUE: &str = "waits in the queue to the branch";
+
+/// Which works land before one that is on its way.
+pub(crate) fn behind(waypoint: &WaypointView) -> Option<String> {
+    let ahead: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
+    (waypoint.status == Status::Running && !ahead.is_empty()).then(|| format!("behind {}", ahead.join(", ")))
+}
+
 /// Everything that a waypoint has come to, in one line.
 fn summary(waypoint: &WaypointView) -> String {
     let mut parts = vec![waypoint.status.to_string()];
@@ -204,14 +213,11 @@ fn summary(waypoint: &WaypointView) -> String {
         let children: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
         parts.push(format!("for its children {}", children.join(", ")));
     } else if waypoint.status == Status::Running && waypoint.gate.is_some() {
-        parts.push("waits in the queue to the branch".to_owned());
+        parts.push(IN_QUEUE.to_owned());
     } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
         parts.push(reason.to_string());
     }
-    if waypoint.status == Status::Running && !waypoint.waits_for.is_empty() {
-        let ahead: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
-        parts.push(format!("behind {}", ahead.join(", ")));
-    }
+    parts.extend(behind(waypoint));
     if waypoint.attempts > 0 {
         parts.push(counted(waypoint.attempts as usize, "attempt"));
     }

@@ -8,7 +8,7 @@ use holdpoint_runtime::config::{Config, Dialect};
 
 /// Most builders of one local fleet; each is a process with a program of its own.
 const BUILDERS_MAX: i64 = 64;
-/// Most verifiers of one local fleet: more than the merge train has room for help little.
+/// Most verifiers of one local fleet: more than the queue to the branch has room for help little.
 const VERIFIERS_MAX: i64 = 32;
 
 /// Which repository, and which fleet.

@@ -12,7 +12,7 @@ use crate::{
     next::clock,
     people::words,
     typed::typed,
-    view::{asks_in_turn, mark, open_turns, progress},
+    view::{IN_QUEUE, asks_in_turn, behind, mark, open_turns, progress},
 };
 
 /// Lines of waypoints that are shown.
@@ -113,11 +113,16 @@ fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize
     Line { tone, text: format!("{} {:<width$}  {text}", mark(waypoint.status), waypoint.id.as_str()) }
 }
 
-/// The branches of a fork, or that it lands.
+/// The branches of a fork, or how far work is on its way to the branch.
 fn branches(waypoint: &WaypointView) -> String {
     let open = waypoint.branches.iter().filter(|branch| branch.turn.is_some()).map(|branch| branch.gate.as_str());
     let open: Vec<&str> = open.collect();
-    if open.is_empty() { "is landing".to_owned() } else { format!("open: {}", open.join(", ")) }
+    if !open.is_empty() {
+        return format!("open: {}", open.join(", "));
+    }
+    let waits = waypoint.gate.is_some() && waypoint.branches.is_empty();
+    let what = if waits { IN_QUEUE } else { "is landing" };
+    behind(waypoint).map_or_else(|| what.to_owned(), |ahead| format!("{what}, {ahead}"))
 }
 
 /// That a waypoint waits for people, with the first command that moves it on.
@@ -192,6 +197,19 @@ mod tests {
         ];
         assert_eq!(texts(&busy(1)), expected);
         assert!(expected.iter().all(|line| line.chars().count() <= 76));
+    }
+
+    #[test]
+    fn work_that_no_verifier_has_yet_waits_and_only_accepted_work_lands() {
+        let mut view = busy(0);
+        let at = view.waypoints.iter().position(|waypoint| waypoint.id.as_str() == "queued-a").unwrap();
+        view.waypoints[at].turn = None;
+        view.waypoints[at].waits_for = vec!["built".parse().unwrap()];
+        for (gate, said) in [(Some("verify"), "waits in the queue to the branch"), (None, "is landing")] {
+            view.waypoints[at].gate = gate.map(|gate| gate.parse().unwrap());
+            let shown = texts(&view);
+            assert!(shown.contains(&format!("… queued-a  {said}, behind built")), "{shown:?}");
+        }
     }
 
     #[test]

@@ -152,6 +152,16 @@ fn a_turn_that_nobody_answered_in_time_says_how_often() {
 }
 
 #[test]
+fn work_that_waits_says_so_with_what_lands_before_it() {
+    let mut view = flight();
+    let waypoint = &mut view.waypoints[0];
+    (waypoint.status, waypoint.gate, waypoint.turn) = (Status::Running, Some("verify".parse().unwrap()), None);
+    waypoint.waits_for = vec!["two".parse().unwrap()];
+    let shown = table(&view);
+    assert!(shown.contains("running, waits in the queue to the branch, behind two"), "{shown}");
+}
+
+#[test]
 fn the_list_says_which_flights_are_paused_and_which_nobody_flies() {
     let line = |flight: &str, status, paused| FlightLine {
         flight: flight.parse().unwrap(),
