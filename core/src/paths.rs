@@ -38,6 +38,7 @@ pub use links::{LINKS_MAX, Links};
 pub use manifest::{is_manifest, manifest_change_is_steering};
 pub use modules::new_modules;
 pub use outputs::is_output;
+pub use python::is_compiled_module;
 pub use recipes::asks_for_recipes;
 pub use scripts::scripts_of;
 pub use steering::is_steering;

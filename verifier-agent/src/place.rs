@@ -32,13 +32,15 @@ pub(crate) struct Place {
     pub(crate) build: PathBuf,
     /// What it depends on.
     pub(crate) layer: Option<Layer>,
+    /// It has compiled modules of Python, which need not be what their sources say.
+    pub(crate) compiled: bool,
 }
 
 impl Place {
     /// The folders of the tree called `name` in a turn's folder.
     pub(crate) fn in_folder(folder: &Path, name: &str) -> Self {
         let of = |kind: &str| folder.join(kind).join(name);
-        Self { tree: of("trees"), build: of("builds"), layer: None }
+        Self { tree: of("trees"), build: of("builds"), layer: None, compiled: false }
     }
 }
 
@@ -184,7 +186,7 @@ pub(crate) fn network(machines: bool) -> Network {
 pub(crate) fn variables(
     settings: &VerifierSettings,
     spec: &EnvironmentSpec,
-    seen: &RunFolders,
+    (place, seen): (&Place, &RunFolders),
     more: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let text = |path: &Path| path.display().to_string();
@@ -205,8 +207,10 @@ pub(crate) fn variables(
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
     // They would write next to the sources.
     env.extend(tidy_variables(&seen.tmp).map(|(name, value)| (name.to_owned(), value)));
-    // Compiled modules in the tree need not be what their sources say.
-    env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&seen.tmp.join("pycache")));
+    // Python then compiles all that it imports, its own library too: three times what a short check takes.
+    if place.compiled {
+        env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&seen.tmp.join("pycache")));
+    }
     // What a passed test's process printed shows whether libtest or the code under test ended it.
     env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());
     env
@@ -296,7 +300,7 @@ mod tests {
 
     #[test]
     fn variables_of_the_harness_win_and_folders_of_the_environment_come_first_in_path() {
-        let (_, stand) = stand(TreeMechanism::Overlay);
+        let (place, stand) = stand(TreeMechanism::Overlay);
         let more =
             BTreeMap::from([("HOME", "/root"), ("CI", "1"), ("A", "a")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         let spec = EnvironmentSpec {
@@ -304,10 +308,21 @@ mod tests {
             env: [("CI".to_owned(), "true".to_owned())].into(),
             ..EnvironmentSpec::default()
         };
-        let env = variables(&settings(), &spec, &stand.seen, &more);
+        let env = variables(&settings(), &spec, (&place, &stand.seen), &more);
         assert_eq!((env["HOME"].as_str(), env["CI"].as_str(), env["A"].as_str()), ("/hold/home", "true", "a"));
         assert_eq!(env["RUSTUP_HOME"], "/home/v/.rustup");
         assert!(!env.contains_key("CARGO_HOME"), "its default is in the home of the run");
         assert_eq!(env["PATH"], "/hold/work/node_modules/.bin:/home/v/.cargo/bin:/usr/bin");
+    }
+
+    #[test]
+    fn python_passes_over_compiled_modules_where_the_tree_has_some() {
+        let (place, stand) = stand(TreeMechanism::Overlay);
+        let of = |compiled| {
+            let place = Place { compiled, ..place.clone() };
+            variables(&settings(), &EnvironmentSpec::default(), (&place, &stand.seen), &BTreeMap::new())
+        };
+        assert_eq!(of(true)["PYTHONPYCACHEPREFIX"], "/hold/tmp/pycache");
+        assert!(!of(false).contains_key("PYTHONPYCACHEPREFIX"));
     }
 }

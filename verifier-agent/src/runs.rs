@@ -272,6 +272,7 @@ impl<'a> Runs<'a> {
         };
         let (layer, not_set_up) = self.set_up(tree).await?;
         place.layer = layer;
+        place.compiled = self.has_compiled_modules(tree.oid, &place).await?;
         self.begin_build(&place).await?;
         let ready = Ready { place, not_set_up: not_set_up.map(Box::new) };
         self.trees.insert(tree.oid.clone(), ready.clone());
@@ -313,7 +314,7 @@ impl<'a> Runs<'a> {
         }
         let places = Places::of(&stand.seen);
         let mut profile = profile(self.settings, place, &stand, program.allowed, program.read);
-        let mut env = variables(self.settings, self.spec, &stand.seen, program.env);
+        let mut env = variables(self.settings, self.spec, (place, &stand.seen), program.env);
         let path = env.get("PATH").cloned().unwrap_or_default();
         let listener = observed::listener(self.sandbox, &program, profile.network, &scratch.join("observer")).await?;
         if let Some(guard) = self.guard(&program, &stand.seen.dir, &scratch.join("guard"), listener.as_ref())? {

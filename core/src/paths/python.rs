@@ -1,6 +1,14 @@
-//! The modules of Python's standard library: a file of that name in the root is what a test runner imports instead.
+//! The modules that Python imports, by names.
 
-/// Top-level modules of CPython 3.11 without `test`, and the private ones of 3.10 to 3.13.
+/// Whether `path` is a compiled module of Python, or a folder of them (PEP 3147). Python loads one in the place of its source, and need
+/// not compare the two (PEP 552).
+#[must_use]
+pub fn is_compiled_module(path: &str) -> bool {
+    path.ends_with(".pyc") || path.split('/').any(|segment| segment == "__pycache__")
+}
+
+/// Top-level modules of CPython 3.11 without `test`, and the private ones of 3.10 to 3.13: a file of such a name in the root is what a
+/// test runner imports instead.
 pub(super) const PYTHON_MODULES: &[&str] = &[
     "__future__",
     "_abc",
@@ -322,3 +330,18 @@ pub(super) const PYTHON_MODULES: &[&str] = &[
     "zlib",
     "zoneinfo",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::is_compiled_module;
+
+    #[test]
+    fn compiled_modules_are_known_by_their_ending_or_folder() {
+        for path in ["a.pyc", "src/__pycache__/a.cpython-313.opt-1.pyc", "tests/__pycache__"] {
+            assert!(is_compiled_module(path), "{path}");
+        }
+        for path in ["a.py", "pycache/a.py", "src/__pycache__.py", ".venv"] {
+            assert!(!is_compiled_module(path), "{path}");
+        }
+    }
+}

@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeSet, fs};
 
-use holdpoint_core::environment::TreeChanges;
+use holdpoint_core::{environment::TreeChanges, paths::is_compiled_module};
 use holdpoint_harness::environment::{TreeMechanism, copy_below, touched};
 use holdpoint_protocol::facts::Oid;
-use holdpoint_runtime::{blocking::blocking, mirror::from_wire};
+use holdpoint_runtime::{
+    blocking::blocking,
+    mirror::{from_wire, wire_path},
+};
 
 use super::Runs;
 use crate::{
@@ -24,6 +27,16 @@ impl Runs<'_> {
         let build = place.build.clone();
         let copied = blocking(move || copy_below(&layer.build(), &build));
         copied.await.map_err(VerifyError::io("copy what was compiled to", &place.build))
+    }
+
+    /// Whether Python could load modules from a tree with its environment that are not what their sources say.
+    pub(super) async fn has_compiled_modules(&self, tree: &Oid, place: &Place) -> Result<bool, VerifyError> {
+        let entries = self.mirror.list_tree(&from_wire(tree)).await?;
+        let paths: Vec<String> = entries.iter().map(|entry| wire_path(&entry.path)).collect();
+        let tracked = paths.iter().map(String::as_str).collect();
+        let places = place.layer.as_ref().map(|layer| layer.places(&tracked)).transpose();
+        let places = places.map_err(VerifyError::io("look through the environment of", &place.tree))?;
+        Ok(paths.iter().chain(places.iter().flatten()).any(|path| is_compiled_module(path)))
     }
 
     /// Makes the folders of a run.
