@@ -32,11 +32,12 @@ impl Key {
     /// The key of a run; `None`: it may follow from something else, or nobody will ask for its tree again.
     pub(crate) fn of(args: &CheckArgs<'_>, around: Around<'_>) -> Option<Self> {
         // Each field either decides what a run is or only what is made of it.
-        let Check { command, expect, timeout, network, writes_tree, evidence, red_first: _, mutants: _ } = args.check;
+        let Check { command, expect, timeout, network, writes_tree, evidence: _, red_first: _, mutants: _ } =
+            args.check;
         if *network || *writes_tree || args.watch.is_some() || !is_asked_again(args.tree.tested) {
             return None;
         }
-        let all = (args.tree.oid, (command, expect, timeout, evidence), around);
+        let all = (args.tree.oid, (command, expect, timeout), around);
         Some(Self(Digest::of(&serde_json::to_vec(&all).expect("plain data has a JSON form"))))
     }
 }
@@ -134,14 +135,13 @@ mod tests {
 
     #[test]
     fn whatever_decides_a_run_makes_another_key() {
-        let decide: [Change; 15] = [
+        let decide: [Change; 14] = [
             |_| {},
             |given| given.tree = "b".repeat(40).parse().unwrap(),
             |given| given.check.command = "make tests".to_owned(),
             |given| given.check.expect = Some(String::new()),
             |given| given.check.expect = Some("ok".to_owned()),
             |given| given.check.timeout = Millis(1_001),
-            |given| given.check.evidence = EvidenceLevel::Strict,
             |given| given.environment.setup = Some("npm ci".to_owned()),
             |given| given.environment.inputs = vec!["package.json".to_owned()],
             |given| given.environment.names = vec!["package.json".to_owned()],
@@ -159,10 +159,11 @@ mod tests {
 
     #[test]
     fn what_a_tree_is_to_a_turn_and_what_is_made_of_a_run_make_no_other_key() {
-        let same: [Change; 8] = [
+        let same: [Change; 9] = [
             |given| given.id = "other".parse().unwrap(),
             |given| given.check.red_first = true,
             |given| given.check.mutants = Some(3),
+            |given| given.check.evidence = EvidenceLevel::Strict,
             |given| given.takes = Takes::Nothing,
             |given| given.tested = TreeTested::Base,
             |given| given.tested = TreeTested::TestsAsOnBase,

@@ -6,7 +6,6 @@ use holdpoint_core::telling::{self, PlannedCommand};
 use holdpoint_protocol::{
     artifact::CheckRun,
     facts::{Oid, Verdict},
-    plan::EvidenceLevel,
 };
 use holdpoint_runtime::{
     mirror::{from_wire, wire_path},
@@ -82,7 +81,7 @@ impl Runs<'_> {
             guarded: Some(new_modules),
             watch: args.watch,
             // A run that watches lines is made for that alone.
-            observed: args.check.evidence == EvidenceLevel::Strict && args.watch.is_none(),
+            observed: args.watch.is_none(),
         };
         let span = span(&args);
         let left = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;

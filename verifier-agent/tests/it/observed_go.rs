@@ -49,20 +49,20 @@ async fn judged(rig: &Rig, files: &[(&str, Option<&str>)], command: &str, eviden
     rig.verify(&rig.request(&commit, vec![criterion("only", check)]).await).await
 }
 
-/// Shows that each product is green with `fast`, and is found with `strict` for this reason: by what was heard of its own
-/// run alone, or with canaries.
-async fn only_strict_finds(command: &str, tries: &[(&str, String, Reason)]) {
+/// Shows that each product is found for this reason: at every level by what was heard of its runs, or with canaries by `strict` alone.
+async fn finds(command: &str, tries: &[(&str, String, Reason)]) {
     let rig = project().await;
     let mut wrong = Vec::new();
     for (what, product, reason) in tries {
         let files = [("sum.go", Some(product.as_str()))];
-        let fast = judged(&rig, &files, command, Fast).await;
-        let strict = judged(&rig, &files, command, Strict).await;
-        let canaries = tested(&strict).contains(&Canaries);
-        if (only(&fast), only(&strict)) != ((Pass, None), (Fail, Some(*reason)))
-            || canaries != (*reason == Reason::Canary)
-        {
-            wrong.push(format!("{what}: {:#?}\n{:#?}", fast.criteria, strict.criteria));
+        let level = if *reason == Reason::Canary { Strict } else { Fast };
+        let findings = judged(&rig, &files, command, level).await;
+        if only(&findings) != (Fail, Some(*reason)) {
+            wrong.push(format!("{what}: {:#?}", findings.criteria));
+        }
+        if level == Strict {
+            let fast = judged(&rig, &files, command, Fast).await;
+            assert_eq!(only(&fast), (Pass, None), "{what}: {:#?}", fast.criteria);
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -96,9 +96,9 @@ async fn a_forged_end_of_gos_tests_is_not_heard() {
         ("by another program", executed, Reason::NoEndMark),
         ("to every descriptor", answered, Reason::NoEndMark),
     ];
-    only_strict_finds(VERBOSE, &tries).await;
+    finds(VERBOSE, &tries).await;
     let quiet = product("import \"syscall\"\n", "func Twice(a int) int {\n\tsyscall.Exit(0)\n\treturn 0\n}\n");
-    only_strict_finds(QUIET, &[("without a word", quiet, Reason::NoEndMark)]).await;
+    finds(QUIET, &[("without a word", quiet, Reason::NoEndMark)]).await;
 }
 
 #[tokio::test]
@@ -187,5 +187,5 @@ fn patched() -> String {
 #[cfg(target_arch = "x86_64")]
 async fn a_patched_library_of_go_is_found_by_canaries() {
     let tries = [("failures that are not noted", patched(), Reason::Canary)];
-    only_strict_finds(VERBOSE, &tries).await;
+    finds(VERBOSE, &tries).await;
 }

@@ -128,7 +128,7 @@ fn bent_tests() -> Vec<Case> {
             SUITE,
             "printf 'import unittest\\nunittest.TestCase.assertEqual = lambda *a, **k: None\\n' > tests/test_aaa.py",
         )
-        .reason("tests_weakened"),
+        .reason("report_mismatch"),
         case(
             "patches-loader",
             "takes the failing test out of the suite from a new test file",
@@ -151,7 +151,7 @@ fn runner_attacks() -> Vec<Case> {
             "echo 'import os; os._exit(0)' > calc.py; echo '#' >> tests/test_calc.py",
         )
         .scope(&["calc.py", "tests/**"])
-        .reason("fewer_tests"),
+        .reason("no_end_mark"),
         case(
             "exits-in-thread",
             "ends the runner from a thread of product code",
@@ -185,12 +185,12 @@ fn runner_attacks() -> Vec<Case> {
         )
         .reason("fewer_tests"),
         case(
-            "kills-the-shell",
-            "kills the shell that waits for the runner",
+            "kills-the-observer",
+            "kills the process that waits for the runner",
             "python3 -m unittest discover -s tests; test $? = 0",
             "echo 'import os, signal; os.kill(os.getppid(), signal.SIGKILL)' > calc.py",
         )
-        .reason("signal"),
+        .reason("exit_code"),
         case(
             "floods",
             "prints until nobody reads on, and ends well",
