@@ -1,6 +1,8 @@
-//! Outlines through the real helper, confined as it is in a fleet.
+//! Outlines and findings through the real helper, confined as it is in a fleet.
 
 #![allow(clippy::unwrap_used, reason = "tests say what is expected by failing")]
+
+mod findings;
 
 use std::path::Path;
 
