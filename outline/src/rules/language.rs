@@ -24,7 +24,7 @@ macro_rules! shipped {
 const GO: &[Shipped] = &[];
 const JAVASCRIPT: &[Shipped] = &[];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
-const RUST: &[Shipped] = &[];
+const RUST: &[Shipped] = shipped!["rust.scm"];
 const SHELL: &[Shipped] = &[];
 
 impl RuleLanguage {

@@ -6,11 +6,13 @@ use crate::{ChangeFinding, ChangeFindings, ChangedSource, FindingGroup, added};
 mod changes;
 mod files;
 mod python;
+mod rust;
 
 /// A rule, a path, code that the rule names, and code that is much like it and is not named.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [(RuleLanguage, &[&[Row]]); 1] = [(RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS])];
+const TABLES: [(RuleLanguage, &[&[Row]]); 2] =
+    [(RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]), (RuleLanguage::Rust, &[rust::ROWS])];
 
 fn change(path: &str, before: Option<&str>, after: &str) -> ChangedSource {
     let is_test = ["tests/", "conftest", ".test.", "_test.go"].iter().any(|part| path.contains(part));
