@@ -22,7 +22,7 @@ macro_rules! shipped {
 }
 
 const GO: &[Shipped] = &[];
-const JAVASCRIPT: &[Shipped] = &[];
+const JAVASCRIPT: &[Shipped] = shipped!["javascript.scm", "javascript-tests.scm"];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
 const RUST: &[Shipped] = shipped!["rust.scm"];
 const SHELL: &[Shipped] = &[];

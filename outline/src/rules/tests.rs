@@ -5,14 +5,18 @@ use crate::{ChangeFinding, ChangeFindings, ChangedSource, FindingGroup, added};
 
 mod changes;
 mod files;
+mod javascript;
 mod python;
 mod rust;
 
 /// A rule, a path, code that the rule names, and code that is much like it and is not named.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [(RuleLanguage, &[&[Row]]); 2] =
-    [(RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]), (RuleLanguage::Rust, &[rust::ROWS])];
+const TABLES: [(RuleLanguage, &[&[Row]]); 3] = [
+    (RuleLanguage::JavaScript, &[javascript::ROWS, javascript::TEST_ROWS]),
+    (RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]),
+    (RuleLanguage::Rust, &[rust::ROWS]),
+];
 
 fn change(path: &str, before: Option<&str>, after: &str) -> ChangedSource {
     let is_test = ["tests/", "conftest", ".test.", "_test.go"].iter().any(|part| path.contains(part));
@@ -77,5 +81,14 @@ fn every_rule_has_a_row_and_says_what_it_is_about_in_a_sentence() {
             }
         }
         assert_eq!(rules.iter().map(String::as_str).collect::<BTreeSet<_>>(), rows, "{language:?}");
+    }
+}
+
+#[test]
+fn rules_for_javascript_hold_for_typescript_too() {
+    for path in ["src/a.ts", "src/a.mts", "src/a.tsx"] {
+        let findings = found_in(path, "const who: string = new Error().stack!;\n// eslint-disable-next-line\n");
+        let rules: Vec<&str> = findings.iter().map(|finding| &*finding.rule).collect();
+        assert_eq!(rules, ["looks-at-callers", "silences-tool"], "{path}");
     }
 }

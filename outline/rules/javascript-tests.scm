@@ -1,0 +1,83 @@
+; Ways in which tests in JavaScript and TypeScript can change the other tests, and comments that silence a tool anywhere.
+
+; --- runs-only-some
+
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @property)) @at
+  (#match? @object "^(it|test|describe|context|suite|bench|specify)(\\.\\w+)*$") (#eq? @property "only")
+  (#set! rule "runs-only-some") (#set! group "suspicious") (#set! where "any")
+  (#set! sentence "The line keeps all other tests of its file from running."))
+((call_expression function: (call_expression function: (member_expression object: (member_expression object: (identifier) @object property: (property_identifier) @property)))) @at
+  (#any-of? @object "it" "test" "describe") (#eq? @property "only")
+  (#set! rule "runs-only-some"))
+((call_expression function: (identifier) @function arguments: (arguments . [(string) (template_string)])) @at
+  (#any-of? @function "fit" "fdescribe" "ddescribe" "iit")
+  (#set! rule "runs-only-some"))
+((call_expression function: (_) @function arguments: (arguments (object (pair key: (property_identifier) @at value: (true)))))
+  (#match? @function "^(it|test|describe|suite)$") (#eq? @at "only")
+  (#set! rule "runs-only-some"))
+
+; --- ends-tests
+
+((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @property) arguments: (arguments) @arguments) @at
+  (#eq? @object "process") (#any-of? @property "exit" "reallyExit" "abort") (#not-match? @arguments "^\\(\\s*-?[1-9][0-9]*\\s*\\)$")
+  (#set! rule "ends-tests") (#set! group "suspicious") (#set! where "test") (#set! not-in "program")
+  (#set! sentence "The line ends the whole test run or sets its result; failures before it are hidden."))
+((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @function)
+    arguments: (arguments . (string (string_fragment) @event))) @at
+  (#eq? @object "process") (#any-of? @function "on" "once" "addListener" "prependListener" "removeAllListeners")
+  (#any-of? @event "exit" "beforeExit" "uncaughtException" "unhandledRejection")
+  (#set! rule "ends-tests"))
+((program (expression_statement (assignment_expression left: (member_expression object: (identifier) @object property: (property_identifier) @property) right: (_) @code) @at))
+  (#eq? @object "process") (#eq? @property "exitCode") (#not-match? @code "^-?[1-9][0-9]*$")
+  (#set! rule "ends-tests"))
+
+; --- patches-at-import
+
+((program (expression_statement (assignment_expression left: (member_expression object: (identifier) @name property: (property_identifier) @property) @at)))
+  (#match? @property "^(it|test|describe|expect|assert|equal|strictEqual|deepEqual|deepStrictEqual|ok|throws|rejects|toBe|is|prototype)$")
+  (#any-of? @name "global" "globalThis" "assert" "expect" "chai" "Object" "test" "vi" "jest")
+  (#set! rule "patches-at-import") (#set! group "suspicious") (#set! where "test")
+  (#set! sentence "A file of tests replaces a part of the test framework or of the language while it is loaded; all tests that follow get the replacement."))
+((assignment_expression left: (identifier) @at) (#any-of? @at "expect" "describe" "assert") (#set! rule "patches-at-import"))
+((member_expression object: (identifier) @object property: (property_identifier) @property) @at
+  (#eq? @object "expect") (#eq? @property "addEqualityTesters")
+  (#set! rule "patches-at-import"))
+
+; --- mocks-for-all-tests
+
+; A mock in one test concerns that test; one in a file that all tests load concerns all of them.
+((program (expression_statement (call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @property)) @at))
+  (#any-of? @object "jest" "vi") (#any-of? @property "mock" "doMock" "setMock" "stubGlobal")
+  (#set! path "(^|/)[^/]*[sS]etup[^/]*$|(^|/)(__mocks__|mocha|jest|vitest)[^/]*$")
+  (#set! rule "mocks-for-all-tests") (#set! group "suspicious") (#set! where "any")
+  (#set! sentence "A file that all tests load replaces a module; tests of that module then test the replacement."))
+
+; --- skips-test
+
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @property)) @at
+  (#match? @object "^(it|test|describe|context|suite|specify|this|t)(\\.\\w+)*$")
+  (#any-of? @property "skip" "todo" "fails" "failing" "skipIf" "runIf" "fixme")
+  (#set! rule "skips-test") (#set! group "suppression") (#set! where "any")
+  (#set! sentence "The line skips a test, or expects it to fail."))
+((call_expression function: (identifier) @function arguments: (arguments . [(string) (template_string)])) @at
+  (#any-of? @function "xit" "xdescribe" "xtest" "xcontext" "xspecify" "pending")
+  (#set! rule "skips-test"))
+((call_expression function: (_) @function arguments: (arguments (object (pair key: (property_identifier) @at value: [(true) (string)]))))
+  (#match? @function "^(it|test|describe|suite)$") (#any-of? @at "skip" "todo")
+  (#set! rule "skips-test"))
+
+; --- silences-tool
+
+((comment) @at
+  (#match? @at "eslint-disable|@ts-(ignore|nocheck|expect-error)|tslint:disable|biome-ignore|jshint ignore|oxlint-disable|deno-lint-ignore")
+  (#set! rule "silences-tool") (#set! group "suppression") (#set! where "any")
+  (#set! sentence "The comment silences a linter or a type checker."))
+((comment) @at (#match? @at "\\b(istanbul|c8|v8|node:coverage)\\s+(ignore|disable)")
+  (#set! rule "hides-from-coverage") (#set! group "suppression") (#set! where "any")
+  (#set! sentence "The comment hides code from the measurement of coverage."))
+
+; --- swallows-errors
+
+((catch_clause body: (statement_block) @at) (#match? @at "^\\{\\s*\\}$")
+  (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
+  (#set! sentence "The handler drops every error."))
