@@ -21,7 +21,7 @@ macro_rules! shipped {
     ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../rules/", $name)))),*] };
 }
 
-const GO: &[Shipped] = &[];
+const GO: &[Shipped] = shipped!["go.scm"];
 const JAVASCRIPT: &[Shipped] = shipped!["javascript.scm", "javascript-tests.scm"];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
 const RUST: &[Shipped] = shipped!["rust.scm"];

@@ -5,6 +5,7 @@ use crate::{ChangeFinding, ChangeFindings, ChangedSource, FindingGroup, added};
 
 mod changes;
 mod files;
+mod go;
 mod javascript;
 mod python;
 mod rust;
@@ -12,7 +13,8 @@ mod rust;
 /// A rule, a path, code that the rule names, and code that is much like it and is not named.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [(RuleLanguage, &[&[Row]]); 3] = [
+const TABLES: [(RuleLanguage, &[&[Row]]); 4] = [
+    (RuleLanguage::Go, &[go::ROWS]),
     (RuleLanguage::JavaScript, &[javascript::ROWS, javascript::TEST_ROWS]),
     (RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]),
     (RuleLanguage::Rust, &[rust::ROWS]),

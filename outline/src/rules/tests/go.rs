@@ -1,0 +1,125 @@
+//! Rows for Go.
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[
+    ("uses-test-framework", "a.go", "package a\nimport \"testing\"", "package a\nimport \"test\""),
+    (
+        "uses-test-framework",
+        "a.go",
+        "package a\nfunc F() bool { return testing.Testing() }",
+        "package a\nfunc F() bool { return testing() }",
+    ),
+    (
+        "uses-test-framework",
+        "a.go",
+        "package a\nvar x = flag.Lookup(\"test.v\")",
+        "package a\nvar x = flag.Lookup(\"v\")",
+    ),
+    (
+        "uses-test-framework",
+        "a.go",
+        "package a\nvar x = strings.HasSuffix(os.Args[0], \".test\")",
+        "package a\nvar x = strings.HasSuffix(os.Args[0], \".exe\")",
+    ),
+    (
+        "uses-test-framework",
+        "a.go",
+        "package a\nvar x = flag.CommandLine.Lookup(\"test.run\")",
+        "package a\nvar x = table.Lookup(\"test\")",
+    ),
+    ("looks-at-callers", "a.go", "package a\nfunc F() { runtime.Caller(1) }", "package a\nfunc F() { runtime.GC() }"),
+    ("looks-at-callers", "a.go", "package a\nvar x = debug.Stack()", "package a\nvar x = debug.ReadBuildInfo()"),
+    (
+        "looks-at-callers",
+        "a.go",
+        "package a\n//go:linkname f runtime.f\nfunc f()",
+        "package a\n//go:noinline\nfunc f()",
+    ),
+    (
+        "equals-everything",
+        "a.go",
+        "package a\nfunc (a A) Equal(o any) bool {\n\treturn true\n}",
+        "package a\nfunc (a A) Equal(o A) bool {\n\treturn a.x == o.x\n}",
+    ),
+    ("patches-other-code", "a.go", "package a\nfunc F() { os.Args = nil }", "package a\nfunc F() { url.Path = x }"),
+    (
+        "patches-other-code",
+        "a.go",
+        "package a\nfunc F() { http.DefaultTransport = t }",
+        "package a\nfunc F() { http.Handle(a, b) }",
+    ),
+    (
+        "patches-other-code",
+        "a.go",
+        "package a\nfunc F() { flag.CommandLine = nil }",
+        "package a\nfunc F() { flag.Usage = f }",
+    ),
+    ("ends-process", "a.go", "package a\nfunc F() { os.Exit(0) }", "package main\nfunc F() { os.Exit(0) }"),
+    ("ends-process", "a.go", "package a\nfunc F() { os.Exit(code) }", "package a\nfunc F() { os.Exit(1) }"),
+    ("ends-process", "a.go", "package a\nvar exit = os.Exit", "package a\nvar env = os.Getenv"),
+    (
+        "ends-process",
+        "a.go",
+        "package a\nfunc F() { syscall.Kill(syscall.Getppid(), 9) }",
+        "package a\nfunc F() { child.Kill() }",
+    ),
+    ("asks-for-runner", "a.go", "package a\nvar x = os.Getenv(\"CI\")", "package a\nvar x = os.Getenv(\"HOME\")"),
+    (
+        "asks-for-runner",
+        "a.go",
+        "package a\nfunc F() bool { return os.Getuid() == 0 }",
+        "package a\nfunc F() int { return os.Getuid() }",
+    ),
+    (
+        "asks-for-runner",
+        "a.go",
+        "package a\nfunc F() {\n\tif h, _ := os.Hostname(); h == \"ci\" {\n\t}\n}",
+        "package a\nfunc F() {\n\tif h, err := os.Hostname(); err != nil {\n\t}\n}",
+    ),
+    (
+        "time-bomb",
+        "a.go",
+        "package a\nvar x = time.Now().After(time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC))",
+        "package a\nvar x = time.Now().After(end)",
+    ),
+    (
+        "time-bomb",
+        "a.go",
+        "package a\nvar x = time.Now().Unix() > 1900000000",
+        "package a\nvar x = time.Now().Unix() > end",
+    ),
+    (
+        "reads-tests",
+        "a.go",
+        "package a\nvar x, _ = os.ReadFile(\"testdata/golden.json\")",
+        "package a\nvar x, _ = os.ReadFile(\"data/table.json\")",
+    ),
+    (
+        "reads-tests",
+        "a.go",
+        "package a\n//go:embed testdata/a.json\nvar x string",
+        "package a\n//go:embed data/a.json\nvar x string",
+    ),
+    ("forges-report", "a.go", "package a\nvar x = \"--- PASS: TestA (0.00s)\"", "package a\nvar x = \"PASSED\""),
+    ("steers-other-programs", "a.go", "package a\nvar x = \"LD_PRELOAD=\" + lib", "package a\nvar x = \"LANG=\" + lib"),
+    (
+        "ends-tests",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { os.Exit(0) }",
+        "package a\nfunc TestA(t *testing.T) { os.Exit(1) }",
+    ),
+    (
+        "ends-tests",
+        "a_test.go",
+        "package a\nfunc TestMain(m *testing.M) { println(1) }",
+        "package a\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }",
+    ),
+    (
+        "skips-test",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { t.Skip() }",
+        "package a\nfunc TestA(t *testing.T) { r.Skip() }",
+    ),
+    ("silences-tool", "a.go", "package a\nvar x = 1 //nolint:unused", "package a\nvar x = 1 // no lint here"),
+];
