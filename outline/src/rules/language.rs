@@ -25,7 +25,7 @@ const GO: &[Shipped] = shipped!["go.scm"];
 const JAVASCRIPT: &[Shipped] = shipped!["javascript.scm", "javascript-tests.scm"];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
 const RUST: &[Shipped] = shipped!["rust.scm"];
-const SHELL: &[Shipped] = &[];
+const SHELL: &[Shipped] = shipped!["shell.scm"];
 
 impl RuleLanguage {
     pub(super) const ALL: [Self; 7] =

@@ -9,15 +9,17 @@ mod go;
 mod javascript;
 mod python;
 mod rust;
+mod shell;
 
 /// A rule, a path, code that the rule names, and code that is much like it and is not named.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [(RuleLanguage, &[&[Row]]); 4] = [
+const TABLES: [(RuleLanguage, &[&[Row]]); 5] = [
     (RuleLanguage::Go, &[go::ROWS]),
     (RuleLanguage::JavaScript, &[javascript::ROWS, javascript::TEST_ROWS]),
     (RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]),
     (RuleLanguage::Rust, &[rust::ROWS]),
+    (RuleLanguage::Shell, &[shell::ROWS]),
 ];
 
 fn change(path: &str, before: Option<&str>, after: &str) -> ChangedSource {

@@ -79,9 +79,11 @@ fn files_at_which_nobody_looked_are_reported_where_they_are_in_a_language_with_r
 
 #[test]
 fn a_file_without_an_ending_is_known_by_its_first_line() {
-    for (first, text) in
-        [("#!/usr/bin/env python3", "x = f.f_back"), ("#!/usr/bin/env -S node", "eval('1'); new Error().stack")]
-    {
+    for (first, text) in [
+        ("#!/usr/bin/env python3", "x = f.f_back"),
+        ("#!/bin/sh", "pytest || true"),
+        ("#!/usr/bin/env -S node", "eval('1'); new Error().stack"),
+    ] {
         assert_eq!(found_in("bin/run", &format!("{first}\n{text}\n")).len(), 1, "{first}");
     }
     assert_eq!(found_in("bin/run", "x = f.f_back\n"), []);
