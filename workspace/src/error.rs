@@ -88,6 +88,12 @@ pub enum WorkspaceError {
         /// The folder.
         dir: PathBuf,
     },
+    /// A patch does not apply to the tree that it has to change.
+    #[error("the patch does not apply: {words}")]
+    PatchRefused {
+        /// What git says of it.
+        words: String,
+    },
     /// No commit has this name.
     #[error("no commit is called {name:?}")]
     UnknownRef {

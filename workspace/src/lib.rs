@@ -42,5 +42,5 @@ pub use mirror::{
 pub use oid::{ObjectFormat, ObjectId};
 pub use path::RepoPath;
 pub use tree::{EntryMode, TreeEntry};
-pub use user::{BranchState, BranchUpdate, CommitStanding, UserRepo};
+pub use user::{BranchState, BranchUpdate, ChangeSource, CommitStanding, UserRepo};
 pub use version::{GIT_FLOOR, GitVersion};

@@ -39,6 +39,15 @@ impl Scratch {
         Ok(Self { trusted: true, ..Self::new(None, objects)? })
     }
 
+    /// A fresh one with objects of its own, which finds those of another repository and writes none there.
+    pub(crate) fn apart_from(theirs: &Objects) -> Result<Self, WorkspaceError> {
+        let begun = Self::new(None, theirs.clone())?;
+        let own = begun.path().join("objects");
+        create_dir(&own.join("info"))?;
+        write(&own.join("info/alternates"), format!("{}\n", theirs.dir.display()))?;
+        Ok(Self { objects: Objects { dir: own, format: theirs.format }, ..begun })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }

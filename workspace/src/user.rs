@@ -2,6 +2,7 @@
 //! configuration and all other refs are never written. Its hooks and monitors do not run.
 
 mod branch;
+mod change;
 mod dirty;
 mod empty;
 mod ignored;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use holdpoint_sandbox::{ToolError, ToolOutput};
 
 pub use branch::{BranchState, BranchUpdate, CommitStanding};
+pub use change::ChangeSource;
 
 use crate::bundle::{self, Bundle, SNAPSHOT_REF};
 use crate::error::WorkspaceError;

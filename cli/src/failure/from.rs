@@ -71,10 +71,13 @@ impl From<workspace::WorkspaceError> for Failure {
                 let hint = "`git fetch --refetch --no-filter` brings what is missing, or clone it without --filter";
                 Self::usage("partial_clone", message, hint)
             }
+            WorkspaceError::PatchRefused { .. } => {
+                Self::usage("patch_refused", message, "--base has to name the commit that the patch was made on")
+            }
             WorkspaceError::UnknownRef { .. } => Self::usage(
                 "unknown_ref",
                 message,
-                "`base` in the plan has to name a branch, tag or commit of the repository",
+                "name a branch, tag or commit of the repository; in a plan it is `base`",
             ),
             WorkspaceError::BranchUnusable { .. } => {
                 Self::usage("branch_unusable", message, "rename or remove what is in the way, then try again")

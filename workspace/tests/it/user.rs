@@ -1,6 +1,9 @@
 //! Reading the user's repository.
 
-use holdpoint_workspace::{BranchUpdate, HANDOFF_REF, ObjectId, UserRepo, WorkspaceError, require_git};
+use holdpoint_workspace::{
+    BranchUpdate, ChangeSource, HANDOFF_REF, Import, InputLimits, Mirror, ObjectId, SNAPSHOT_REF, UserRepo,
+    WorkspaceError, require_git,
+};
 
 use crate::support::{Workbench, bytes_of, commit_all, git, import, init, mirror_in, oid, path, put};
 
@@ -173,4 +176,47 @@ async fn programs_the_repository_names_do_not_run() {
 
 fn executable_in(workbench: &Workbench, name: &str) {
     crate::support::executable(&workbench.repo.join(name));
+}
+
+#[tokio::test]
+async fn a_change_is_two_commits_of_trees_and_writes_nothing_into_the_repository() {
+    let workbench = Workbench::new().await;
+    put(&workbench.repo, "src/new.txt", "new\n");
+    commit_all(&workbench.repo, "work").await;
+    let work = oid(&workbench.repo, "HEAD").await;
+    let patch = git(&workbench.repo, &["diff", "HEAD~1"]).await + "\n";
+    let user = UserRepo::open(&workbench.repo).await.unwrap();
+    assert_eq!(user.merge_base(&work, &workbench.base).await.unwrap(), Some(workbench.base.clone()));
+    let before = git(&workbench.repo, &["count-objects", "-v"]).await;
+    let mut tips = Vec::new();
+    for (n, source) in [ChangeSource::Commit(&work), ChangeSource::Patch(patch.as_bytes())].into_iter().enumerate() {
+        let bundle = user.change(&workbench.base, source, &workbench.path(&format!("{n}.bundle"))).await.unwrap();
+        let dir = workbench.path(&format!("m{n}"));
+        let mirror = Mirror::open_or_create(&dir, user.object_format(), InputLimits::default()).await.unwrap();
+        let tip = mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await.unwrap();
+        let parents = mirror.parents(&tip).await.unwrap();
+        assert_eq!(mirror.tree_of(&tip).await.unwrap(), oid(&workbench.repo, "HEAD^{tree}").await);
+        assert_eq!(mirror.tree_of(&parents[0]).await.unwrap(), oid(&workbench.repo, "HEAD~1^{tree}").await);
+        assert_eq!(mirror.parents(&parents[0]).await.unwrap(), []);
+        tips.push(tip);
+    }
+    assert_eq!(tips[0], tips[1], "both are the same change");
+    assert_eq!(git(&workbench.repo, &["count-objects", "-v"]).await, before);
+    let refused = user.change(&work, ChangeSource::Patch(patch.as_bytes()), &workbench.path("refused")).await;
+    assert!(matches!(refused, Err(WorkspaceError::PatchRefused { .. })), "{refused:?}");
+    let nothing = user.change(&work, ChangeSource::Commit(&work), &workbench.path("nothing.bundle")).await.unwrap();
+    assert_eq!(nothing.tip.as_str().len(), work.as_str().len());
+}
+
+#[tokio::test]
+async fn a_change_is_taken_out_of_a_shallow_clone() {
+    let workbench = Workbench::new().await;
+    put(&workbench.repo, "src/new.txt", "new\n");
+    commit_all(&workbench.repo, "work").await;
+    let (shallow, from) = (workbench.path("shallow"), format!("file://{}", workbench.repo.display()));
+    git(&workbench.repo, &["clone", "--quiet", "--depth=2", &from, shallow.to_str().unwrap()]).await;
+    let user = UserRepo::open(&shallow).await.unwrap();
+    let (base, work) = (user.resolve("HEAD~1").await.unwrap(), user.resolve("HEAD").await.unwrap());
+    let bundle = user.change(&base, ChangeSource::Commit(&work), &workbench.path("of-shallow")).await.unwrap();
+    assert!(bundle.bytes > 0);
 }
