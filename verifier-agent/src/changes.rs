@@ -42,6 +42,8 @@ pub(crate) struct Changes {
     product: Vec<Replacement>,
     /// Those of them that the work deleted.
     gone: BTreeSet<String>,
+    /// Everything that changed.
+    pub(crate) all: Vec<Change>,
     /// Changed files of the product, none of which decides what a check runs: those whose lines may be broken.
     pub(crate) mutable: Vec<Change>,
     /// Whether the scope asks for tests and nothing else.
@@ -83,6 +85,7 @@ impl Changes {
             summary: diff_summary(&summary),
             unnamed: unnamed.into_iter().map(as_on_base).collect(),
             named: named.into_iter().map(as_on_base).collect(),
+            all: found.changes,
         })
     }
 

@@ -31,6 +31,7 @@ mod runs;
 pub mod settings;
 mod steady;
 mod submodules;
+pub mod suspects;
 mod tree_changed;
 mod unrun;
 mod work;

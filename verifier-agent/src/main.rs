@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     holdpoint_harness::ask::maybe_run();
     holdpoint_harness::acp::maybe_run();
     holdpoint_harness::over_http::maybe_run();
+    holdpoint_outline::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_verifier_agent::ROLE, args.config.as_deref(), holdpoint_verifier_agent::run)
 }

@@ -233,6 +233,7 @@ mod tests {
             deny_paths: vec!["/data/secret".into()],
             judge: None,
             fresh: false,
+            helper: None,
         }
     }
 

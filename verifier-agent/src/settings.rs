@@ -14,6 +14,7 @@ use holdpoint_harness::{
     },
     environment::Environments,
 };
+use holdpoint_outline::OutlineHelper;
 use holdpoint_runtime::config::{ByteSize, Config, Dialect, PROMPT_DEFAULT, VerifierConfig};
 
 /// Where programs are looked for when this process has no `PATH`.
@@ -42,6 +43,8 @@ pub struct VerifierSettings {
     pub judge: Option<JudgeSettings>,
     /// Every run is made: nothing is taken from an earlier report.
     pub fresh: bool,
+    /// What reads changed files for code that a person should see; `None`: nobody does.
+    pub helper: Option<OutlineHelper>,
 }
 
 /// The program that judges criteria without a check.
@@ -115,6 +118,8 @@ impl VerifierSettings {
                 .collect::<Result<_, _>>()?,
             judge,
             fresh: *fresh,
+            // Where it cannot be started, findings say so.
+            helper: OutlineHelper::own().ok(),
         })
     }
 }

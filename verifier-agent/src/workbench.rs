@@ -9,6 +9,7 @@ use holdpoint_harness::{
     environment::{Environments, TreeMechanism},
     ledger::TurnLedger,
 };
+use holdpoint_outline::ChangeFinding;
 use holdpoint_protocol::{
     artifact::{
         ChecklistReceipt, CheckpointReport, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose,
@@ -44,7 +45,9 @@ use crate::{
     mutants, place,
     runs::{self, EndedRuns, Ground, Record, Runs},
     settings::VerifierSettings,
-    submodules, tree_changed, unrun,
+    submodules,
+    suspects::{self, Suspects, suspects},
+    tree_changed, unrun,
 };
 
 /// What a verification found: everything of a report but who, when and for which turn.
@@ -62,8 +65,10 @@ pub struct Findings {
     pub violations: Vec<Violation>,
     /// How much changed.
     pub diff: DiffSummary,
-    /// What could not be settled.
+    /// What could not be settled, and what a person should see.
     pub doubts: Vec<Doubt>,
+    /// Suspicious places of the change, each of which is a doubt too.
+    pub suspects: Vec<ChangeFinding>,
     /// What was run.
     pub receipt: ChecklistReceipt,
     /// What the judge asks instead of judging; then the turn ends with that, and nothing else here counts.
@@ -295,7 +300,17 @@ impl VerifierWorkbench {
             told("checkpoint", &asked.id);
             verdicts.checkpoints.push(Box::pin(checkpoint::settled(&mut runs, &subject, asked)).await?);
         }
-        let is_red = |guard: &CriterionReport| guard.result.verdict != Verdict::Pass;
+        let is_red = |report: &CriterionReport| report.result.verdict != Verdict::Pass;
+        let is_green = !verdicts.criteria.iter().chain(&verdicts.guards).any(is_red);
+        if request.purpose == VerificationPurpose::Handoff
+            && is_green
+            && let Some(helper) = &settings.helper
+        {
+            let Suspects { findings, notes } = suspects(helper, (mirror, base_tree), &changes.all).await?;
+            let texts = findings.iter().map(suspects::in_words).chain(notes);
+            verdicts.doubts.extend(texts.map(|text| Doubt { blocking: false, text }));
+            verdicts.suspects = findings;
+        }
         if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {
             verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
@@ -352,7 +367,8 @@ impl Findings {
         let checkpoints = commands.collect();
         let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
         let ended = EndedRuns { report: fresh::artifact(), record, known: KnownRuns::default(), metered: None };
-        findings(Verdicts { criteria, guards, checkpoints, doubts, asks: None }, Changes::default(), ended)
+        let verdicts = Verdicts { criteria, guards, checkpoints, doubts, ..Verdicts::default() };
+        findings(verdicts, Changes::default(), ended)
     }
 }
 
@@ -368,6 +384,7 @@ struct Verdicts {
     guards: Vec<CriterionReport>,
     checkpoints: Vec<CheckpointReport>,
     doubts: Vec<Doubt>,
+    suspects: Vec<ChangeFinding>,
     asks: Option<JudgeAsks>,
 }
 
@@ -417,7 +434,7 @@ fn renamed(subject: &Subject<'_>, named: Named<'_>, judged: &Judged) -> Option<D
 
 fn findings(verdicts: Verdicts, changes: Changes, ended: EndedRuns) -> Findings {
     let EndedRuns { report, mut record, known, metered } = ended;
-    let Verdicts { criteria, guards, checkpoints, doubts, asks } = verdicts;
+    let Verdicts { criteria, guards, checkpoints, doubts, suspects, asks } = verdicts;
     let flaky = std::mem::take(&mut record.flaky);
     let is_flaky = !flaky.is_empty();
     let mut doubts: Vec<Doubt> = flaky.into_iter().chain(doubts).collect();
@@ -439,6 +456,7 @@ fn findings(verdicts: Verdicts, changes: Changes, ended: EndedRuns) -> Findings 
         violations,
         diff,
         doubts,
+        suspects,
         receipt,
         asks,
         flaky: is_flaky,

@@ -23,6 +23,7 @@ mod runners;
 mod sandboxed;
 mod steady;
 mod support;
+mod suspects;
 mod turns;
 mod unrun;
 mod verdicts;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Canaries, Handoff},
+    artifact::TreeTested::Handoff,
     facts::Verdict::{Fail, Pass},
     plan::EvidenceLevel::{self, Fast, Strict},
     reason::CriterionReason as Reason,

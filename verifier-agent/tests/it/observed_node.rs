@@ -1,7 +1,7 @@
 //! The observer of `node --test`, with a real node: products that forge what it prints, and honest projects that have to pass.
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Canaries, Handoff},
+    artifact::TreeTested::Handoff,
     facts::Verdict::{Fail, Pass},
     plan::EvidenceLevel::{self, Fast, Strict},
     reason::CriterionReason as Reason,

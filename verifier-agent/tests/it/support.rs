@@ -199,6 +199,7 @@ pub(crate) fn settings(temp: &Path) -> VerifierSettings {
         deny_paths: Vec::new(),
         judge: None,
         fresh: false,
+        helper: None,
     }
 }
 
