@@ -25,6 +25,7 @@ pub(crate) mod task;
 mod tests;
 pub(crate) mod traces;
 pub(crate) mod unknown;
+pub(crate) mod verify;
 pub(crate) mod workflow;
 
 use std::path::PathBuf;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Look at everything that `run` would refuse, without flying
     Check(CheckArgs),
+    /// Judge a change that was made elsewhere: a branch, a range or a patch
+    Verify(verify::VerifyArgs),
     /// Write a plan for the repository at hand, to begin with
     Init(InitArgs),
     /// Check, show and begin the workflows that a project declares

@@ -37,6 +37,7 @@ mod taking;
 mod task;
 mod traces;
 pub(crate) mod up;
+mod verify;
 mod watch;
 mod workflow;
 
@@ -53,6 +54,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Check(args) => Box::pin(check::check(args)).await,
+        Command::Verify(args) => Box::pin(verify::verify(args)).await,
         Command::Init(args) => Box::pin(init::init(args)).await,
         Command::Diff(args) => Box::pin(diff::diff(args)).await,
         Command::Forget(args) => Box::pin(forget::forget(args)).await,

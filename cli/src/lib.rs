@@ -53,7 +53,9 @@ mod state;
 mod target;
 mod temporary;
 mod typed;
+mod verify;
 mod view;
+mod workbench;
 
 use std::{
     io::{self, Write as _},

@@ -221,7 +221,7 @@ fn in_file(found: &PlanProblems, file: &Path) -> Option<PlanErrors> {
 
 /// Refuses checks whose program certainly is not on this machine, where a fleet of one's own runs them: they would end with
 /// exit code 127, whatever agents do.
-fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Failure> {
     refuse(plan::that_lack(plan, program::lacking_in_path), "check_not_executable", file)
 }
 

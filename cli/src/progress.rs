@@ -1,7 +1,7 @@
 //! Following a flight: what happens to each waypoint, as it happens, until nothing can move on by itself.
 
 mod board;
-mod evidence;
+pub(crate) mod evidence;
 mod news;
 mod screen;
 mod told;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::{declared::ProjectDefaults, environment::Project};
+use holdpoint_core::{declared::ProjectDefaults, environment::Project, plan::ChangeRules};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::mirror::wire_path;
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
@@ -30,6 +30,8 @@ pub(crate) struct Defaults {
     pub(crate) by: Vec<String>,
     /// The command that runs all of its tests.
     pub(crate) suite: Option<String>,
+    /// How changes are judged that were made elsewhere.
+    pub(crate) verify: Option<ChangeRules>,
     /// What a person has to know of it.
     pub(crate) note: Option<String>,
 }
@@ -37,7 +39,7 @@ pub(crate) struct Defaults {
 impl Defaults {
     /// What the project file declares on the base, and for the rest what follows from the base's files.
     pub(crate) async fn of(repo: &UserRepo, base: &ObjectId) -> Result<Self, Failure> {
-        let ProjectDefaults { environment, suite } = declared::defaults(repo, base).await?;
+        let ProjectDefaults { environment, suite, verify } = declared::defaults(repo, base).await?;
         let known = of_base(repo, base).await?;
         let by_file = environment.is_some();
         Ok(Self {
@@ -45,6 +47,7 @@ impl Defaults {
             environment: environment.unwrap_or(known.environment),
             by: if by_file { vec![declared::PROJECT.to_owned()] } else { known.locks },
             suite: suite.or(known.suite),
+            verify,
         })
     }
 

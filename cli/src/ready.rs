@@ -54,6 +54,15 @@ impl Ready {
         let repo = ground::stand(repo, &plan, &workflows).await?;
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
+        Self::on(Planned { plan, workflows }, repo, base).await
+    }
+
+    /// The same on a base that was found, of which no snapshot is needed.
+    pub(crate) async fn on(
+        Planned { plan, workflows }: Planned,
+        repo: UserRepo,
+        base: ObjectId,
+    ) -> Result<Self, Failure> {
         let mut plan = with_tests(plan, &repo, &base).await?;
         plan.checks = checks(&plan, &workflows, &repo, &base).await?;
         if plan.environment.is_none() {

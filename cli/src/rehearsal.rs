@@ -1,27 +1,21 @@
 //! Trying on the base what a flight's first turns would try: guards, which have to be green there, and checks that have to be
 //! red first. With the verifier's own workbench, and before anything begins.
 
-use std::path::Path;
-
-use holdpoint_core::{engine::evidence_expected, plan, shown, telling};
-use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
+use holdpoint_core::{plan, shown, telling};
 use holdpoint_protocol::{
-    artifact::{CriterionReport, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
+    artifact::{CriterionReport, VerificationPurpose},
     facts::Verdict,
-    ids::{WaypointId, role},
+    ids::WaypointId,
     plan::{Criterion, Plan},
-    workflow::GateBrief,
 };
-use holdpoint_runtime::{clock, config::Config, fresh, mirror::to_wire};
-use holdpoint_sandbox::Sandbox;
-use holdpoint_verifier_agent::{Findings, VerifierSettings, VerifierWorkbench};
-use holdpoint_workspace::{Import, InputLimits, Mirror, SNAPSHOT_REF};
+use holdpoint_runtime::{config::Config, mirror::to_wire};
+use holdpoint_verifier_agent::Findings;
 
 use crate::{
-    failure::{Failure, chain},
-    output,
+    failure::Failure,
     ready::Ready,
     temporary,
+    workbench::{LocalWorkbench, ToVerify},
 };
 
 /// Lines of output that a refusal shows.
@@ -39,8 +33,7 @@ pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<Vec<Strin
     if tried.is_empty() && ready.plan.guards.is_empty() {
         return Ok(Vec::new());
     }
-    let dir = temporary::folder()?;
-    let findings = Box::pin(findings(ready, config, &tried, dir.path())).await?;
+    let findings = Box::pin(findings(ready, config, &tried)).await?;
     for report in &findings.guards {
         if report.result.verdict != Verdict::Pass {
             return Err(red_guard(ready, report, &findings));
@@ -82,64 +75,24 @@ fn untouched(tried: &[Tried], green: &[&Tried]) -> Vec<String> {
     waypoints.into_iter().map(words).collect()
 }
 
-async fn findings(ready: &Ready, config: &Config, tried: &[Tried], dir: &Path) -> Result<Findings, Failure> {
-    let failed = |error: &dyn std::error::Error| {
-        let message = format!("cannot try the checks on the base: {}", chain(error));
-        Failure::environment("rehearsal", message, "`holdpoint doctor` looks at this machine; --no-try leaves it out")
-    };
-    let bundle = ready.repo.snapshot(&ready.base, &dir.join("snapshot.bundle")).await?;
-    let mirror =
-        Mirror::open_or_create(&dir.join("mirror"), ready.repo.object_format(), InputLimits::default()).await?;
-    mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await?;
-    let mut config = config.clone();
-    config.agent.state_dir = dir.join("state");
-    std::fs::create_dir_all(&config.agent.state_dir).map_err(|error| failed(&error))?;
-    config.agents.verifier.deny_paths.extend(ready.repo.places().await?);
-    let settings = VerifierSettings::from_config(&config, &own_environment()).map_err(|(_, error)| failed(&error))?;
-    let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
-    let workbench =
-        VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;
-    let request = request(&ready.plan, ready, tried, &mirror).await?;
-    let note = |text: &str| output::err(&format!("trying on the base: {text}"));
-    workbench.verify("rehearsal", &request, &mirror, &note, &Nobody).await.map_err(|error| failed(&error))
-}
-
-/// What a baseline's turn asks, for all waypoints that begin on the base at once.
-async fn request(plan: &Plan, ready: &Ready, tried: &[Tried], mirror: &Mirror) -> Result<VerificationRequest, Failure> {
-    let waypoint = plan.waypoints.first().map(|waypoint| waypoint.id.clone());
-    let origin = Origin {
-        artifact_id: fresh::artifact(),
-        waypoint_id: waypoint.expect("a plan has a waypoint"),
-        produced_by_role: role::id(role::ORCHESTRATOR),
-        produced_at: clock::now(),
-        source_refs: Vec::new(),
-    };
+async fn findings(ready: &Ready, config: &Config, tried: &[Tried]) -> Result<Findings, Failure> {
+    let folder = temporary::folder()?;
+    let bundle = ready.repo.snapshot(&ready.base, &folder.path().join("snapshot.bundle")).await?;
+    let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "trying on the base").await?;
     let base = to_wire(&ready.base);
     // A baseline's turn is about what has to be red first; here everything is tried in the same way.
     let mut criteria: Vec<Criterion> = tried.iter().map(|(_, criterion)| criterion.clone()).collect();
     criteria.iter_mut().filter_map(|criterion| criterion.check.as_mut()).for_each(|check| check.red_first = true);
-    let body = VerificationRequestBody {
-        judged: Vec::new(),
-        evidence: evidence_expected(&criteria, &plan.guards),
+    let asked = ToVerify {
+        plan: &ready.plan,
         purpose: VerificationPurpose::Baseline,
         base: base.clone(),
         commit: base,
-        tree: to_wire(&mirror.tree_of(&ready.base).await?),
-        bundles: Vec::new(),
+        tree: to_wire(&bench.mirror.tree_of(&ready.base).await?),
         criteria,
-        guards: plan.guards.clone(),
-        checkpoints: Vec::new(),
-        environment: plan.environment.clone().unwrap_or_default(),
-        scope: Vec::new(),
-        new_tests: Vec::new(),
-        changed_tests: Vec::new(),
-        protected: Vec::new(),
-        covenant: plan.covenant.clone().unwrap_or_default(),
-        clarifications: Vec::new(),
-        tests: Vec::new(),
-        gate: GateBrief::default(),
+        waypoint: None,
     };
-    Ok(VerificationRequest::new(origin, body))
+    bench.verify(&asked.request()).await.map_err(|failure| failure.also("--no-try leaves it out"))
 }
 
 /// One refusal, with what the output says first.

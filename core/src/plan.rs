@@ -18,7 +18,7 @@ pub(crate) mod path;
 mod patterns;
 pub(crate) mod rules;
 mod schema;
-mod task;
+pub(crate) mod task;
 pub(crate) mod tree;
 mod unjudged;
 pub(crate) mod waypoint;
@@ -41,7 +41,7 @@ pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing
 pub use rules::{PlanProblem, PlanProblems, validate, validate_submission};
 pub(crate) use rules::{validate_order, validate_waypoints};
 pub use schema::schema;
-pub use task::{PlanTask, of_task};
+pub use task::{ChangeRules, PlanTask, of_change, of_task};
 pub use unjudged::{
     accepted_untouched, idle_checks, located, nothing_fulfils, that_lack, that_nothing_fulfils, that_want_network,
     without_check,

@@ -6,6 +6,8 @@
 pub(crate) mod conflict;
 pub(crate) mod words;
 
+pub use words::broken;
+
 use holdpoint_protocol::{
     artifact::Disposition,
     facts::{CriterionResult, LeftOut, Verdict, Violation, ViolationKind},

@@ -138,16 +138,16 @@ pub struct PathChange {
     pub new_mode: Option<String>,
 }
 
-/// Which rule about paths was broken (contract, "Paths").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ViolationKind {
-    /// A protected path.
-    Protected,
-    /// A steering file.
-    Steering,
-    /// A path outside the scope.
-    OutOfScope,
+words! {
+    /// Which rule about paths was broken (contract, "Paths").
+    ViolationKind {
+        /// A protected path.
+        Protected = "protected",
+        /// A steering file.
+        Steering = "steering",
+        /// A path outside the scope.
+        OutOfScope = "out_of_scope",
+    }
 }
 
 /// One broken rule about paths.

@@ -29,11 +29,11 @@ const PLAIN_END: &str = "the check ended with: ";
 
 /// What is shown of a red result.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// Which comparison it did not pass, and how its check ended.
-    pub(super) why: Option<String>,
+    pub(crate) why: Option<String>,
     /// The check, and what its output says.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// What a red result shows. Evidence that cannot be had is not worth an error here: the verdict stands without.
@@ -62,7 +62,8 @@ fn noted(history: &[HistoryLine], red: &Red) -> Option<String> {
     })
 }
 
-fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> Shown {
+/// What a piece of evidence shows of a result with this reason and note.
+pub(crate) fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> Shown {
     let (head, output) = match evidence.find(OUTPUT) {
         Some(at) => evidence.split_at(at),
         None => (evidence, ""),

@@ -14,4 +14,5 @@ mod mcp;
 mod plans;
 mod recorded;
 mod repositories;
+mod verify;
 mod workflow;

@@ -12,8 +12,10 @@ use holdpoint_protocol::{
 
 use super::gate;
 use crate::plan::{
+    ChangeRules,
     error::Problems,
     fields::Fields,
+    task::change_rules,
     tree::{FileKind, Node},
     whole::environment,
 };
@@ -21,12 +23,13 @@ use crate::plan::{
 /// What messages about such files say.
 pub(super) const KIND: FileKind = FileKind {
     name: "workflow file",
-    least: "a workflow file has at least `workflow:` with `name` and `gates`, `environment:` or `suite:`",
+    least: "a workflow file has at least `workflow:` with `name` and `gates`, `environment:`, `suite:` or `verify:`",
     depth: "a workflow needs eight levels; only `metadata` may have a few more",
 };
 
 /// The keys of the file.
-pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows", "owner", "stakeholders", "environment", "suite"];
+pub(super) const FILE_KEYS: &[&str] =
+    &["workflow", "workflows", "owner", "stakeholders", "environment", "suite", "verify"];
 /// The keys of a workflow.
 pub(super) const WORKFLOW_KEYS: &[&str] =
     &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
@@ -61,11 +64,17 @@ pub struct ProjectDefaults {
     pub environment: Option<EnvironmentSpec>,
     /// The command that runs all of its tests.
     pub suite: Option<String>,
+    /// How changes are judged that were made elsewhere.
+    pub verify: Option<ChangeRules>,
 }
 
 /// Reads what plans leave out.
 pub(super) fn defaults(file: &Fields<'_>, problems: &mut Problems) -> ProjectDefaults {
-    ProjectDefaults { environment: environment(file, problems), suite: file.text("suite", problems) }
+    ProjectDefaults {
+        environment: environment(file, problems),
+        suite: file.text("suite", problems),
+        verify: change_rules(file, problems),
+    }
 }
 
 /// Reads a project file.
@@ -75,7 +84,7 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
     if !single && file.has("workflow") {
         problems.add(root.at, "`workflow` and `workflows` are both given", "keep one: `workflows` is a list");
     }
-    if single && !file.has("environment") && !file.has("suite") {
+    if single && !["environment", "suite", "verify"].into_iter().any(|key| file.has(key)) {
         file.demand("workflow", "add `workflow:` with `name` and `gates`", problems);
     }
     let mut workflows = file.list("workflows", problems, workflow);

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{PlanProblems, path::At, rules::environment},
+    plan::{PlanProblems, path::At, rules::environment, task::check_change_rules},
     shown, workflows,
 };
 
@@ -110,6 +110,9 @@ pub(super) fn defaults(declared: &ProjectDefaults, found: &mut Findings) {
     }
     if let Some(suite) = &declared.suite {
         found.errors.command(at.key("suite"), "`suite`", suite);
+    }
+    if let Some(rules) = &declared.verify {
+        check_change_rules(at.key("verify"), rules, &mut found.errors);
     }
 }
 

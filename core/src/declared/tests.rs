@@ -245,7 +245,8 @@ fn what_plans_leave_out_is_read_by_itself_and_held_against_the_rules_of_plans() 
 
 #[test]
 fn a_file_that_is_no_declaration_has_one_problem() {
-    let least = "a workflow file has at least `workflow:` with `name` and `gates`, `environment:` or `suite:`";
+    let least =
+        "a workflow file has at least `workflow:` with `name` and `gates`, `environment:`, `suite:` or `verify:`";
     let alone = "a workflow file is one document: remove `---`";
     for (text, expected) in [
         ("", format!("1:1: the workflow file is empty | {least}")),

@@ -8,7 +8,7 @@ mod graph;
 pub(super) mod over_http;
 mod submission;
 mod texts;
-mod waypoint;
+pub(crate) mod waypoint;
 
 #[cfg(test)]
 mod tests;

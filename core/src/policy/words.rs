@@ -133,7 +133,9 @@ pub(super) fn after_guards(guards: &[CriterionResult]) -> &'static str {
     "a guard that held on the base is red: narrow the goal, or correct the guard"
 }
 
-fn broken(Violation { kind, path }: &Violation) -> String {
+/// A broken path rule in a sentence.
+#[must_use]
+pub fn broken(Violation { kind, path }: &Violation) -> String {
     match kind {
         ViolationKind::Protected => format!("{path} is protected: nobody may change it, whatever the scope says"),
         ViolationKind::Steering => {

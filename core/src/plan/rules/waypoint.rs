@@ -70,7 +70,7 @@ fn tests(at: At<'_>, waypoint: &Waypoint, service: Option<&HttpService>, found: 
     }
 }
 
-fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
+pub(crate) fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
     if criteria.len() > CRITERIA_MAX {
         let message = format!("the waypoint has {} criteria, more than {CRITERIA_MAX}", criteria.len());
         found.add(at.item(CRITERIA_MAX), message, "split the waypoint, or let one command check several things");

@@ -1,0 +1,174 @@
+//! `verify`: judges a change that was made elsewhere. Nothing lands.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_core::plan;
+use holdpoint_protocol::{artifact::VerificationPurpose, plan::Waypoint};
+use holdpoint_runtime::{config::Config, mirror::to_wire};
+use holdpoint_verifier_agent::Findings;
+use holdpoint_workspace::{ObjectId, UserRepo};
+
+use crate::{
+    args::{Work, verify::VerifyArgs},
+    failure::{Exit, Failure},
+    ground, output, preflight,
+    project::Defaults,
+    ready::{Planned, Ready},
+    temporary,
+    verify::{
+        change::Change,
+        report,
+        verdict::{Asked, ChangeVerdict, asks_base},
+    },
+    workbench::{LocalWorkbench, ToVerify},
+};
+
+/// What says that this is a job of GitHub Actions, and where its summary goes.
+const GITHUB_JOB: &str = "GITHUB_ACTIONS";
+const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Judges a change.
+pub(super) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
+    let repo = ground::find(&args.repo).await?;
+    let change = Change::find(&repo, &args.work, args.base.as_deref()).await?;
+    let overrides = args.judge.iter().map(|judge| ("agents.verifier.judge".to_owned(), judge.clone())).collect();
+    let mut config = Config::load(args.config.as_deref(), overrides)?;
+    preflight::check_sandbox(&config).await?;
+    config.agent.environments_dir.get_or_insert(ground::state(&repo).await?.environments());
+    let planned = planned(&args, &repo, &change.base).await?;
+    preflight::check_programs(&planned.plan, args.plan.as_deref())?;
+    let judge = config.agents.verifier.judge.is_some();
+    preflight::warn(&preflight::unjudged(&planned.plan, judge, args.plan.as_deref()));
+    let ready = Ready::on(planned, repo, change.base.clone()).await?;
+    let waypoint = chosen(&ready, &args)?;
+    let (on_work, on_base) = Box::pin(findings(&ready, waypoint, &change, &config)).await?;
+    let asked = Asked {
+        plan: &ready.plan,
+        waypoint,
+        is_planned: args.plan.is_some(),
+        base: change.base.to_string(),
+        work: change.commit().map(ToString::to_string),
+    };
+    let verdict = ChangeVerdict::of(asked, &on_work, on_base.as_ref());
+    if let Some(dir) = &args.logs {
+        logs(dir, [Some(&on_work), on_base.as_ref()].into_iter().flatten())?;
+    }
+    tell(&args, &verdict)?;
+    Ok(if verdict.shown { Exit::Success } else { Exit::Incomplete })
+}
+
+/// What the change is judged by: a plan's file, or what the base says of every change.
+async fn planned(args: &VerifyArgs, repo: &UserRepo, base: &ObjectId) -> Result<Planned, Failure> {
+    if let Some(file) = &args.plan {
+        return preflight::read_work(Work::Plan(file), &args.repo, None).await;
+    }
+    let Defaults { suite, verify, .. } = Defaults::of(repo, base).await?;
+    let rules = verify.unwrap_or_default();
+    if rules.criteria.is_empty() {
+        let Some(suite) = &suite else {
+            let message = format!(
+                "nothing says what a change has to show: no project.yaml of {base} does, and no files of a known kind are there"
+            );
+            let hint = "name a plan, or commit a project.yaml with `verify: {criteria: [{id: unit, check: CMD}]}` or `suite: CMD`";
+            return Err(Failure::usage("nothing_asked", message, hint));
+        };
+        output::err(&format!("note: a change has to pass {suite}; `verify` or `suite` in project.yaml says otherwise"));
+    }
+    let hint = "correct `verify` in project.yaml";
+    let refused = |why: String| Failure::usage("verify", format!("changes cannot be judged: {why}"), hint);
+    let plan = plan::of_change(&rules, suite.as_deref());
+    let plan = plan.ok_or_else(|| refused("its texts cannot stand in a plan".to_owned()))?;
+    preflight::planned(plan, &args.repo).await?.map_err(|found| refused(found.in_a_line(1)))
+}
+
+/// The waypoint that the change is work on.
+fn chosen<'a>(ready: &'a Ready, args: &VerifyArgs) -> Result<&'a Waypoint, Failure> {
+    let all = &ready.plan.waypoints;
+    let names = || all.iter().map(|waypoint| waypoint.id.as_str()).collect::<Vec<_>>().join(", ");
+    match (&args.waypoint, all.as_slice()) {
+        (None, [only]) => Ok(only),
+        (None, _) => {
+            let message = format!("the plan has {}: {}", output::counted(all.len(), "waypoint"), names());
+            Err(Failure::usage("which_waypoint", message, "say which one the change is work on: --waypoint ID"))
+        }
+        (Some(id), _) => all.iter().find(|waypoint| waypoint.id == *id).ok_or_else(|| {
+            Failure::usage("unknown_waypoint", format!("the plan has no waypoint {id}"), format!("it has {}", names()))
+        }),
+    }
+}
+
+/// What is found on the work and, where it matters, on the base.
+async fn findings(
+    ready: &Ready,
+    waypoint: &Waypoint,
+    change: &Change,
+    config: &Config,
+) -> Result<(Findings, Option<Findings>), Failure> {
+    let folder = temporary::folder()?;
+    let bundle = ready.repo.change(&change.base, change.source(), &folder.path().join("change.bundle")).await?;
+    let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "verifying").await?;
+    let commit = bench.tip.clone();
+    // A change that changes nothing is its base.
+    let base = bench.mirror.parents(&commit).await?.into_iter().next().unwrap_or_else(|| commit.clone());
+    let asked = async |purpose, commit: &ObjectId| {
+        let asked = ToVerify {
+            plan: &ready.plan,
+            purpose,
+            base: to_wire(&base),
+            commit: to_wire(commit),
+            tree: to_wire(&bench.mirror.tree_of(commit).await?),
+            criteria: waypoint.criteria.clone(),
+            waypoint: Some(waypoint),
+        };
+        Ok::<_, Failure>(asked.request())
+    };
+    let on_work = bench.verify(&asked(VerificationPurpose::Handoff, &commit).await?).await?;
+    if !asks_base(&ready.plan, waypoint, &on_work) {
+        return Ok((on_work, None));
+    }
+    let on_base = bench.verify(&asked(VerificationPurpose::Baseline, &base).await?).await?;
+    Ok((on_work, Some(on_base)))
+}
+
+/// Says the verdict in every form that is asked for.
+fn tell(args: &VerifyArgs, verdict: &ChangeVerdict) -> Result<(), Failure> {
+    let write = |file: &Option<PathBuf>, text: &dyn Fn() -> String| {
+        file.as_deref().map_or(Ok(()), |file| fs::write(file, text()).map_err(|error| unwritable(file, &error)))
+    };
+    write(&args.junit, &|| report::junit(verdict))?;
+    write(&args.sarif, &|| report::sarif(verdict).to_string())?;
+    write(&args.markdown, &|| report::markdown(verdict))?;
+    if std::env::var_os(GITHUB_JOB).is_some_and(|value| value == "true") {
+        report::annotations(verdict).lines().for_each(output::err);
+        if let Some(summary) = std::env::var_os(GITHUB_SUMMARY).map(PathBuf::from) {
+            let appended = OpenOptions::new().append(true).create(true).open(&summary);
+            let written = appended.and_then(|mut file| file.write_all(report::markdown(verdict).as_bytes()));
+            written.map_err(|error| unwritable(&summary, &error))?;
+        }
+    }
+    if args.json {
+        output::json(verdict);
+    } else {
+        report::lines(verdict).iter().for_each(|line| output::out(line));
+    }
+    Ok(())
+}
+
+/// Writes what each run printed under the name by which the verdict has it.
+fn logs<'a>(dir: &Path, findings: impl Iterator<Item = &'a Findings>) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|error| unwritable(dir, &error))?;
+    for evidence in findings.flat_map(|findings| &findings.evidence) {
+        let file = dir.join(format!("{}.log", evidence.digest.to_string().replace(':', "-")));
+        fs::write(&file, &evidence.bytes).map_err(|error| unwritable(&file, &error))?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let message = format!("cannot write {}: {error}", path.display());
+    Failure::usage("unwritable", message, "name a place that can be written")
+}
