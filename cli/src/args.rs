@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod bridge;
 pub(crate) mod budget;
+mod check;
 pub(crate) mod console;
 pub(crate) mod dead;
 pub(crate) mod first;
@@ -36,6 +37,7 @@ use holdpoint_runtime::config::TimeSpan;
 
 use crate::people::works::AttemptName;
 
+pub(crate) use check::CheckArgs;
 pub(crate) use first::InitArgs;
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
 pub(crate) use process::{AgentArgs, AgentRole, ProcessArgs};
@@ -209,38 +211,6 @@ pub(crate) struct RunArgs {
     /// Print what happens as JSON, one object a line, and at last the result; for scripts
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_events: bool,
-    /// Print the result as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `check`
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    holdpoint check plan.yaml\n  \
-    holdpoint check plan.yaml --repo ../client --builder claude --judge ./judge.sh --json\n  \
-    holdpoint check plan.yaml --nats nats://fleet:4222 --creds me.creds\n\n\
-    Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the \
-    configuration, the sandbox and the broker, with the flags that `run` would be given. Guards and checks that have to be \
-    red first are tried on the base, as the verifier would. No fleet is started, and nothing is written. \
-    Exit 0: `run` would take it; warnings stand on standard error. 2: plan, configuration or repository are wrong. \
-    3: this machine lacks something (`holdpoint doctor` shows what).")]
-pub(crate) struct CheckArgs {
-    /// The plan file (YAML)
-    #[arg(required_unless_present = "task")]
-    pub(crate) plan: Option<PathBuf>,
-    /// Work without a plan file
-    #[command(flatten)]
-    pub(crate) task: TaskFlags,
-    /// Try no check on the base
-    #[arg(long)]
-    pub(crate) no_try: bool,
-    /// What the fleet would run
-    #[command(flatten)]
-    pub(crate) commands: CommandFlags,
-    /// Which repository, and which fleet
-    #[command(flatten)]
-    pub(crate) place: Place,
     /// Print the result as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -18,7 +18,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::fresh;
 
-use crate::{known_runs::KnownRuns, workbench::Findings};
+use crate::{findings::Findings, known_runs::KnownRuns};
 
 /// Findings kept, the most recently used ones: those of a few waypoints.
 const FINDINGS_MAX: usize = 8;

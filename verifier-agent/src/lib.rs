@@ -17,6 +17,7 @@ mod checkpoint;
 mod criterion;
 pub mod error;
 pub mod evidence;
+mod findings;
 mod folder;
 mod guard;
 mod heard;
@@ -40,8 +41,9 @@ pub mod worker;
 
 pub use by_judge::JudgeAsks;
 pub use error::VerifyError;
+pub use findings::Findings;
 pub use judged_before::Attempts;
 pub use process::{ROLE, run};
 pub use settings::{JudgeSettings, VerifierSettings};
-pub use workbench::{Findings, VerificationTerms, VerifierWorkbench};
+pub use workbench::{VerificationTerms, VerifierWorkbench};
 pub use worker::{VerifierStartError, VerifyWorker};

@@ -5,19 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use holdpoint_core::{checks, handed::DOUBTS_MAX};
 use holdpoint_harness::{
     ask::Desk,
-    backend::markers::IGNORED_MAX,
     environment::{Environments, TreeMechanism},
     ledger::TurnLedger,
 };
-use holdpoint_outline::ChangeFinding;
 use holdpoint_protocol::{
-    artifact::{
-        ChecklistReceipt, CheckpointReport, CriterionReport, Doubt, IgnoredMarker, Metered, VerificationPurpose,
-        VerificationRequest,
-    },
+    artifact::{CriterionReport, Doubt, Metered, VerificationPurpose, VerificationRequest},
     budget::Allowance,
-    facts::{DiffSummary, Oid, Verdict, Violation},
-    ids::{ArtifactId, CriterionId, TurnId},
+    facts::{Oid, Verdict},
+    ids::{CriterionId, TurnId},
     plan::Criterion,
 };
 use holdpoint_runtime::{
@@ -31,59 +26,24 @@ use tokio::sync::OnceCell;
 
 use crate::{
     base_product,
-    by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
+    by_judge::{ByJudge, by_judge, by_person},
     case,
     changes::{self, Changes},
     checkpoint,
-    criterion::{AskedBy, Judged, NAMES_SHOWN, NO_TESTS, Named, Subject, judged, not_run, plain},
+    criterion::{AskedBy, Judged, NAMES_SHOWN, NO_TESTS, Named, Subject, judged, plain},
     error::VerifyError,
-    evidence::Evidence,
+    findings::{Findings, Verdicts},
     folder::{TurnFolder, clear_stale},
     judge::About,
     judged_before::{Attempts, JudgedBefore},
     known_runs::KnownRuns,
     mutants, place,
-    runs::{self, EndedRuns, Ground, Record, Runs},
+    runs::{self, Ground, Runs},
     settings::VerifierSettings,
     submodules,
     suspects::{self, Suspects, suspects},
     tree_changed, unrun,
 };
-
-/// What a verification found: everything of a report but who, when and for which turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Findings {
-    /// What its report is called: later ones cite its runs by that.
-    pub report: ArtifactId,
-    /// One for each criterion asked, in that order; for a baseline, for each that has to be red first.
-    pub criteria: Vec<CriterionReport>,
-    /// One for each guard asked, in that order.
-    pub guards: Vec<CriterionReport>,
-    /// One for each command of a checkpoint asked, in that order.
-    pub checkpoints: Vec<CheckpointReport>,
-    /// Broken path rules.
-    pub violations: Vec<Violation>,
-    /// How much changed.
-    pub diff: DiffSummary,
-    /// What could not be settled, and what a person should see.
-    pub doubts: Vec<Doubt>,
-    /// Suspicious places of the change, each of which is a doubt too.
-    pub suspects: Vec<ChangeFinding>,
-    /// What was run.
-    pub receipt: ChecklistReceipt,
-    /// What the judge asks instead of judging; then the turn ends with that, and nothing else here counts.
-    pub asks: Option<JudgeAsks>,
-    /// Whether runs of a check on one tree differed; a doubt says which.
-    pub flaky: bool,
-    /// What the judge used up.
-    pub metered: Option<Metered>,
-    /// Markers in the judge's output that say nothing where they are.
-    pub markers_ignored: Vec<IgnoredMarker>,
-    /// What has to be stored before the report is handed off: every digest in it names one of these.
-    pub evidence: Vec<Evidence>,
-    /// Runs that later reports may cite.
-    pub(crate) known: KnownRuns,
-}
 
 /// Judges trees. One a process; its turns may run one after another or at once.
 #[derive(Debug)]
@@ -287,7 +247,7 @@ impl VerifierWorkbench {
             told("criterion", &criterion.id);
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
             if verdicts.asks.is_some() {
-                return Ok(findings(verdicts, changes, runs.ended()));
+                return Ok(Findings::of(verdicts, changes, runs.ended()));
             }
         }
         for guard in &request.guards {
@@ -314,7 +274,7 @@ impl VerifierWorkbench {
         if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {
             verdicts.doubts.extend(submodules::doubt(mirror, &request.tree).await?);
         }
-        Ok(findings(verdicts, changes, runs.ended()))
+        Ok(Findings::of(verdicts, changes, runs.ended()))
     }
 
     async fn criterion(
@@ -352,40 +312,10 @@ impl VerifierWorkbench {
     }
 }
 
-impl Findings {
-    /// Findings on something that cannot even be looked at, such as a commit that is not on its base: nothing was run,
-    /// and a doubt says why.
-    #[must_use]
-    pub fn refused(request: &VerificationRequest, why: &str) -> Self {
-        let mut record = Record::default();
-        let criteria = asked(request).map(|c| not_run(&mut record, &c.id, c.check.as_ref(), why)).collect();
-        let guards = request.guards.iter().map(|g| not_run(&mut record, &g.id, Some(&g.check), why)).collect();
-        let commands = request.checkpoints.iter().map(|asked| CheckpointReport {
-            gate: asked.gate.clone(),
-            report: not_run(&mut record, &asked.id, Some(&asked.command.check), why),
-        });
-        let checkpoints = commands.collect();
-        let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
-        let ended = EndedRuns { report: fresh::artifact(), record, known: KnownRuns::default(), metered: None };
-        let verdicts = Verdicts { criteria, guards, checkpoints, doubts, ..Verdicts::default() };
-        findings(verdicts, Changes::default(), ended)
-    }
-}
-
 /// The criteria that a request wants judged. A baseline only shows that what has to be red first is.
-fn asked(request: &VerificationRequest) -> impl Iterator<Item = &Criterion> {
+pub(crate) fn asked(request: &VerificationRequest) -> impl Iterator<Item = &Criterion> {
     let baseline = request.purpose == VerificationPurpose::Baseline;
     request.criteria.iter().filter(move |criterion| !baseline || criterion.check.as_ref().is_some_and(|c| c.red_first))
-}
-
-#[derive(Default)]
-struct Verdicts {
-    criteria: Vec<CriterionReport>,
-    guards: Vec<CriterionReport>,
-    checkpoints: Vec<CheckpointReport>,
-    doubts: Vec<Doubt>,
-    suspects: Vec<ChangeFinding>,
-    asks: Option<JudgeAsks>,
 }
 
 async fn check(
@@ -430,41 +360,6 @@ fn renamed(subject: &Subject<'_>, named: Named<'_>, judged: &Judged) -> Option<D
         shown.join(", ")
     );
     (!gone.is_empty()).then_some(Doubt { blocking: false, text })
-}
-
-fn findings(verdicts: Verdicts, changes: Changes, ended: EndedRuns) -> Findings {
-    let EndedRuns { report, mut record, known, metered } = ended;
-    let Verdicts { criteria, guards, checkpoints, doubts, suspects, asks } = verdicts;
-    let flaky = std::mem::take(&mut record.flaky);
-    let is_flaky = !flaky.is_empty();
-    let mut doubts: Vec<Doubt> = flaky.into_iter().chain(doubts).collect();
-    // A judge may have any number of them; the one below has its place.
-    doubts.truncate(DOUBTS_MAX - 1);
-    if record.left_running > 0 {
-        let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
-        doubts.push(Doubt { blocking: true, text });
-    }
-    let mut markers_ignored = std::mem::take(&mut record.markers_ignored);
-    markers_ignored.truncate(IGNORED_MAX);
-    let (receipt, evidence) = record.into_parts();
-    let (violations, diff) = (changes.violations, changes.summary);
-    Findings {
-        report,
-        criteria,
-        guards,
-        checkpoints,
-        violations,
-        diff,
-        doubts,
-        suspects,
-        receipt,
-        asks,
-        flaky: is_flaky,
-        metered,
-        markers_ignored,
-        evidence,
-        known,
-    }
 }
 
 /// What changed. Where something is run, the tree is checked out meanwhile: the first run of a check is nearly always on it.

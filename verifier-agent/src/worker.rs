@@ -33,9 +33,10 @@ use crate::{
     by_judge::{JudgeAsks, about},
     error::VerifyError,
     evidence::Evidence,
+    findings::Findings,
     judged_before::Attempts,
     settings::VerifierSettings,
-    workbench::{Findings, VerificationTerms, VerifierWorkbench},
+    workbench::{VerificationTerms, VerifierWorkbench},
 };
 
 /// Why a verifier does not start.

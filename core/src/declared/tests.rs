@@ -252,7 +252,7 @@ fn a_file_that_is_no_declaration_has_one_problem() {
         ("", format!("1:1: the workflow file is empty | {least}")),
         (
             "- a\n",
-            "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`, `owner`, `stakeholders`, `environment`, `suite`"
+            "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`, `owner`, `stakeholders`, `environment`, `suite`, `verify`"
                 .to_owned(),
         ),
         (

@@ -22,6 +22,14 @@ use tracing::{Instrument as _, field, info_span};
 use super::{Ran, Runs, Tree, ended::tested, exit_code};
 use crate::{error::VerifyError, evidence};
 
+/// Why a setup failed, with the line of its output that says most.
+fn because(failed: &NotSetUp) -> String {
+    let printed = failed.outcome.as_deref().map(evidence::text).unwrap_or_default();
+    let printed = telling::plain(&printed);
+    let said = telling::lines_that_say_why(&printed, 1);
+    std::iter::once(failed.why.as_str()).chain(said).collect::<Vec<_>>().join(": ")
+}
+
 impl Runs<'_> {
     /// The environment of a tree, or how its setup failed. A tree whose setup fails where that of the base does not is at fault itself.
     pub(super) async fn set_up(&mut self, tree: Tree<'_>) -> Result<(Option<Layer>, Option<Ran>), VerifyError> {
@@ -48,7 +56,7 @@ impl Runs<'_> {
         if !of_base && failed.changed.is_none() {
             let control = self.environments.comes_to_its_end(self.spec, by, (self.mirror, &base));
             if !Box::pin(control).await? {
-                return Err(VerifyError::NotSetUp { why: failed.why });
+                return Err(VerifyError::NotSetUp { why: because(&failed) });
             }
         }
         // Nothing can be built on a base without its dependencies; work that breaks them is red.

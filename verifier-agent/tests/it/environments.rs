@@ -161,10 +161,14 @@ async fn work_is_red_whose_inputs_cannot_be_set_up_while_those_of_the_base_can()
     let findings = rig.verify(&request).await;
     assert_eq!(only(&findings), (Fail, Some(Reason::SetupFailed)), "{:#?}", findings.criteria);
     let mut request = rig.request(&commit, vec![criterion("only", check("true"))]).await;
-    request.environment = environment("exit 1", &["lock"]);
+    request.environment = environment("echo 'error: no such gem: x'; exit 1", &["lock"]);
     let failed = rig.workbench.verify("turn-1", &request, &rig.mirror, &|_| {}, &holdpoint_harness::ask::Nobody).await;
     let error = failed.unwrap_err();
-    assert!(!error.is_permanent() && error.to_string().contains("nor that of the base"), "{error}");
+    let said = error.to_string();
+    assert!(
+        !error.is_permanent() && said.contains("nor that of the base") && said.contains("no such gem: x"),
+        "{said}"
+    );
     assert_eq!(std::fs::read_dir(rig.temp.path().join("environments/control")).unwrap().count(), 1, "only the lock");
 }
 
