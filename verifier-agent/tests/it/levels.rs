@@ -54,9 +54,9 @@ impl<'a> Try<'a> {
     }
 }
 
-/// Shows which of these each level takes for done. docs/security.md names what stays open.
+/// Shows which of these each level takes for done. docs/corpus.md names what stays open.
 async fn get_through(rig: &Rig, tries: &[Try<'_>]) {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/security.md")).unwrap();
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/corpus.md")).unwrap();
     let mut wrong = Vec::new();
     for one in tries {
         let (fast, strict) = (one.at(rig, EvidenceLevel::Fast).await, one.at(rig, EvidenceLevel::Strict).await);
@@ -66,7 +66,7 @@ async fn get_through(rig: &Rig, tries: &[Try<'_>]) {
             wrong.push(format!("{}: {:#?}\n{:#?}", one.what, fast.criteria, strict.criteria));
         }
         if page.contains(&format!("| `{}` |", one.what)) != one.found.is_none() {
-            wrong.push(format!("docs/security.md does not say rightly whether `{}` is open", one.what));
+            wrong.push(format!("docs/corpus.md does not say rightly whether `{}` is open", one.what));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
