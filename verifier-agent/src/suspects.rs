@@ -71,7 +71,7 @@ pub(crate) async fn suspects(
     if !unseen.is_empty() {
         let reason = |reason| match reason {
             UnseenReason::TooLong => "too long",
-            UnseenReason::NotText => "no text",
+            UnseenReason::NotText => "no text, or too long",
             UnseenReason::TooComplex => "too complex",
         };
         let named: Vec<String> =
@@ -84,8 +84,7 @@ pub(crate) async fn suspects(
 
 async fn source(mirror: &Mirror, change: &Change) -> Result<ChangedSource, VerifyError> {
     let path = wire_path(&change.path);
-    // One byte more than what is looked at: which of them are too long is known where they are read.
-    let text = async |side| path_rules::text_of(mirror, side, SCANNED_BYTES_MAX + 1).await;
+    let text = async |side| path_rules::text_of(mirror, side, SCANNED_BYTES_MAX).await;
     let (before, after) = (text(change.old.as_ref()).await?, text(change.new.as_ref()).await?);
     let after = if change.new.is_some() { after } else { Some(String::new()) };
     Ok(ChangedSource { is_test: paths::is_test_path(&path), path, before, after })

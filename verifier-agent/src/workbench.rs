@@ -8,6 +8,7 @@ use holdpoint_harness::{
     environment::{Environments, TreeMechanism},
     ledger::TurnLedger,
 };
+use holdpoint_outline::FindingGroup;
 use holdpoint_protocol::{
     artifact::{CriterionReport, Doubt, Metered, VerificationPurpose, VerificationRequest},
     budget::Allowance,
@@ -267,8 +268,13 @@ impl VerifierWorkbench {
             && let Some(helper) = &settings.helper
         {
             let Suspects { findings, notes } = suspects(helper, (mirror, base_tree), &changes.all).await?;
-            let texts = findings.iter().map(suspects::in_words).chain(notes);
-            verdicts.doubts.extend(texts.map(|text| Doubt { blocking: false, text }));
+            let doubt = |text| Doubt { blocking: false, text };
+            let (suspicious, silenced): (Vec<_>, Vec<_>) =
+                findings.iter().partition(|finding| finding.group == FindingGroup::Suspicious);
+            // Doubts are bounded: a change that raises many others must not push these out.
+            let first = suspicious.into_iter().map(suspects::in_words).chain(notes);
+            verdicts.doubts.splice(0..0, first.map(doubt));
+            verdicts.doubts.extend(silenced.into_iter().map(suspects::in_words).map(doubt));
             verdicts.suspects = findings;
         }
         if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {

@@ -116,11 +116,9 @@ async fn left_from(repo: &UserRepo, work: &ObjectId) -> Result<ObjectId, Failure
 
 /// The two ends of `A..B` or `A...B`; an end that is left out is the newest commit.
 fn range(work: &str) -> Option<(&str, &str)> {
-    let (from, to) = work.split_once("..")?;
-    let named = |end: &'_ str| !end.is_empty();
-    let to = to.strip_prefix('.').unwrap_or(to);
-    Some((Some(from).filter(|end| named(end)).unwrap_or(HEAD), Some(to).filter(|end| named(end)).unwrap_or(HEAD)))
-        .filter(|_| !Path::new(work).is_file())
+    let (from, to) = work.split_once("..").filter(|_| !Path::new(work).is_file())?;
+    let [from, to] = [from, to.strip_prefix('.').unwrap_or(to)].map(|end| if end.is_empty() { HEAD } else { end });
+    Some((from, to))
 }
 
 fn from_stdin() -> Result<Vec<u8>, Failure> {
