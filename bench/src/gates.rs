@@ -13,11 +13,10 @@ mod workflow;
 
 use std::ops::RangeInclusive;
 
-use holdpoint_core::{gates::GATES_MAX, plan};
+use holdpoint_planfile::{gates::GATES_MAX, plan};
+use report::InMemory;
 
 use crate::{BenchError, Host};
-
-use report::InMemory;
 pub use report::{FlownRow, GatesReport, GrowthRow, MemoryFigures, VisitsRow};
 pub use workflow::On;
 

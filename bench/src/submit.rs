@@ -11,7 +11,7 @@ use holdpoint_bus::{
     Bus,
     api::{self, ApiError, Call, REQUESTS_IN_HAND},
 };
-use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS};
+use holdpoint_planfile::plan::{self, BUILT_IN_WORKFLOWS};
 use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
     facts::BundleRef,

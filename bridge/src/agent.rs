@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use holdpoint_bus::blobs;
-use holdpoint_core::completion::Lesson;
+use holdpoint_engine::completion::Lesson;
 use holdpoint_harness::{
     agent::{Final, Job, PlanHandoff, WorkError, Worker},
     backend::prompt,

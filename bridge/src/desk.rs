@@ -6,13 +6,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest,
     ids::{FlightId, TurnId, WaypointId},
 };
 use holdpoint_runtime::clock;
 use holdpoint_sandbox::ProcessId;
+use holdpoint_text::shown;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::checkpoints::Score;
+use holdpoint_planfile::checkpoints::Score;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{BuildArtifact, Completion},

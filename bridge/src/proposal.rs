@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_core::checkpoints::read_document;
+use holdpoint_planfile::checkpoints::read_document;
 use holdpoint_protocol::plan::Priority;
 
 use crate::{name::TaskName, text};

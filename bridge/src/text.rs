@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use holdpoint_core::plan::front_matter;
+use holdpoint_planfile::plan::front_matter;
 use holdpoint_protocol::{
     artifact::Disposition,
     ids::{TurnId, WaypointId},

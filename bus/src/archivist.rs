@@ -2,7 +2,7 @@
 //! may, and may do nothing else there.
 //!
 //! What is deleted is decided elsewhere: entries and handoffs by what an orchestrator recorded
-//! ([`holdpoint_protocol::retire`]), blobs by whether a message names them (`references` in `holdpoint-core`).
+//! ([`holdpoint_protocol::retire`]), blobs by whether a message names them (the command line looks for that).
 
 mod blobs;
 mod uploads;

@@ -16,9 +16,13 @@ mod witness;
 
 use std::time::Duration;
 
-use holdpoint_core::shown;
+use candidate::Candidate;
 use holdpoint_protocol::ids::{RoleId, role};
+use holdpoint_text::shown;
+use rules::{Finding, Outcome, keeps};
+use scenes::Run;
 use serde_json::json;
+use stage::{AGENT, Stage};
 
 use crate::{
     args::AgentCheckArgs,
@@ -26,10 +30,6 @@ use crate::{
     interrupt::Interrupts,
     output,
 };
-use candidate::Candidate;
-use rules::{Finding, Outcome, keeps};
-use scenes::Run;
-use stage::{AGENT, Stage};
 
 /// What no run shows of an agent.
 const NOT_TRIED: [&str; 6] = [

@@ -6,6 +6,7 @@ mod check;
 mod keep;
 mod pages;
 mod read;
+mod references;
 mod sweep;
 mod unpack;
 mod write;

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::{guides, map::MapFile, paths::Links, shown};
+use holdpoint_evidence::{map::MapFile, paths::Links};
+use holdpoint_planfile::guides;
 use holdpoint_protocol::plan::Plan;
 use holdpoint_runtime::{mirror::wire_path, path_rules};
+use holdpoint_text::shown;
 use holdpoint_workspace::{EntryMode, TreeEntry, UserRepo, WorkspaceError};
 
 use crate::ready::{COVENANT, Ready};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::flight;
+use holdpoint_engine::flight;
 use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::FlightId,

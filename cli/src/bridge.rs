@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use holdpoint_bridge::keeper::{NewRequest, Operator, OperatorError};
-use holdpoint_core::plan::{PlanTask, of_task};
+use holdpoint_planfile::plan::{PlanTask, of_task};
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem},
     artifact::{Act, ClarificationResponse, ClarificationResponseBody},

@@ -7,7 +7,7 @@ use holdpoint_bus::{
     Bus,
     api::{self, ApiError, Call},
 };
-use holdpoint_core::pages;
+use holdpoint_protocol::pages;
 use holdpoint_protocol::{
     api::{
         ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT,

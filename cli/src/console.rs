@@ -11,13 +11,10 @@ mod plans;
 mod work;
 
 pub(crate) use crew::Crew;
+use holdpoint_account::events::{EntryEffect, FlightReader};
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_console::{ConsoleFleet, ConsoleProblem, FlightAccount, HeardOf, Patch, PlanInspection, WantedAct};
-use holdpoint_core::{
-    audit::HandoffLine,
-    events::{EntryEffect, FlightReader},
-    live::Spoken,
-};
+use holdpoint_engine::audit::HandoffLine;
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
@@ -28,6 +25,7 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 use holdpoint_runtime::clock;
+use holdpoint_text::live::Spoken;
 pub(crate) use plans::Plans;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What a repository declares on a commit, and looking at declarations with the engine that evaluates conditions.
 //!
-//! The rules are the core's; nothing is read from a working tree here.
+//! The rules are the reader's (`planfile`); nothing is read from a working tree here.
 
 use std::{
     cell::RefCell,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use holdpoint_conditions::{ConditionAnswer, ConditionHelper, ConditionHelperError};
-use holdpoint_core::{
+use holdpoint_planfile::{
     declared::{self, CheckedDeclarations, DeclaredFile, ProjectDefaults},
     gates::Workflow,
     plan::{PlanError, PlanErrors, closest},

@@ -5,7 +5,7 @@ pub(crate) mod revise;
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::document::{ArtifactDocument, TurnPast, demands, file_name, pasts};
+use holdpoint_planfile::document::{ArtifactDocument, TurnPast, demands, file_name, pasts};
 use holdpoint_protocol::{
     api::{FoundArtifact, HistoryLine, Standing},
     checkpoint::GateDemands,

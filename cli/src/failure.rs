@@ -6,9 +6,10 @@ mod from;
 
 use std::{error::Error, process::ExitCode};
 
-use holdpoint_core::{chain::ErrorChain, plan::PlanErrors, shown};
+use holdpoint_planfile::plan::PlanErrors;
 use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
+use holdpoint_text::{chain::ErrorChain, shown};
 use serde_json::{Value, json};
 
 use crate::{output, typed::in_text};

@@ -6,7 +6,7 @@ use std::{
     sync::Once,
 };
 
-use holdpoint_core::{gates::Workflow, workflows};
+use holdpoint_planfile::{gates::Workflow, workflows};
 use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
 use holdpoint_workspace::{UserRepo, WorkspaceError};
 

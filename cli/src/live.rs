@@ -1,13 +1,13 @@
 //! Hearing what agents' programs say while they run. Nothing of it is stored: a command that does not listen misses it.
 
 use holdpoint_bus::signals::{SignalError, Signals};
-use holdpoint_core::live::{Ears, LiveMessage, Spoken};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     subjects,
     view::FlightView,
 };
 use holdpoint_runtime::clock;
+use holdpoint_text::live::{Ears, LiveMessage, Spoken};
 
 use crate::client::Client;
 

@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 use serde::Serialize;
 
 /// Why something that was printed did not get to where standard output goes.

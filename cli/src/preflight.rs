@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use holdpoint_core::{
+use holdpoint_planfile::{
     gates::Workflow,
     plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, PlanError, PlanErrors, PlanProblems, PlanTask},
     workflows,

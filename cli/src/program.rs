@@ -8,14 +8,15 @@ mod lookup;
 
 use std::path::{Component, Path, PathBuf};
 
-use holdpoint_core::{over_http, plan::closest};
+use holdpoint_evidence::over_http;
 use holdpoint_harness::backend::program::{Word, program_words};
+use holdpoint_planfile::plan::closest;
 use holdpoint_protocol::ids::{RoleId, role};
 use holdpoint_runtime::config::{AgentsConfig, Config, PRESETS, ProgramConfig, presets::UnflownAgent};
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};
+use lookup::Lack;
 
 use crate::{failure::Failure, ready::Ready};
-use lookup::Lack;
 
 /// The longest program that is looked for on the base, in bytes. Longer ones are taken to be there.
 const PROGRAM_LEN_MAX: usize = 64 << 20;

@@ -11,7 +11,6 @@ mod written;
 use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, Standing},
     facts::LeftOutKind,
@@ -19,8 +18,13 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::clock;
+use holdpoint_text::shown;
 use holdpoint_workspace::UserRepo;
+use news::{Gap, News, Tracker};
+use screen::Screen;
 use tokio::time::Instant;
+use trouble::Troubles;
+use written::Written;
 
 use crate::{
     branch,
@@ -31,10 +35,6 @@ use crate::{
     people::words,
     reload::Watcher,
 };
-use news::{Gap, News, Tracker};
-use screen::Screen;
-use trouble::Troubles;
-use written::Written;
 
 /// How often it is asked how the flight stands, and how seldom at most.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

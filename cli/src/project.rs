@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::{declared::ProjectDefaults, environment::Project, plan::ChangeRules};
+use holdpoint_evidence::environment::Project;
+use holdpoint_planfile::{declared::ProjectDefaults, plan::ChangeRules};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::mirror::wire_path;
 use holdpoint_workspace::{ObjectId, RepoPath, UserRepo};

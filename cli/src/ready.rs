@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::{declared::presets, plan, workflows};
+use holdpoint_planfile::{declared::presets, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
     checkpoint::CheckpointSpec,

@@ -1,7 +1,8 @@
 //! Trying on the base what a flight's first turns would try: guards, which have to be green there, and checks that have to be
 //! red first. With the verifier's own workbench, and before anything begins.
 
-use holdpoint_core::{plan, shown, telling};
+use holdpoint_evidence::telling;
+use holdpoint_planfile::plan;
 use holdpoint_protocol::{
     artifact::{CriterionReport, VerificationPurpose},
     facts::Verdict,
@@ -9,6 +10,7 @@ use holdpoint_protocol::{
     plan::{Criterion, Plan},
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
+use holdpoint_text::shown;
 use holdpoint_verifier_agent::Findings;
 
 use crate::{

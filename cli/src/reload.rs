@@ -4,11 +4,8 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::{
-    flight::{Drift, Regrouped, drift},
-    gates::Workflow,
-    workflows,
-};
+use holdpoint_engine::flight::{Drift, Regrouped, drift};
+use holdpoint_planfile::{gates::Workflow, workflows};
 use holdpoint_protocol::{
     Digest,
     api::ActRefused,

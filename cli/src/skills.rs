@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::{
+use holdpoint_evidence::map::{self, MapFile};
+use holdpoint_planfile::{
     gates::Workflow,
-    map::{self, MapFile},
     plan::PlanError,
-    shown,
     skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill},
     workflows,
 };
 use holdpoint_protocol::{ids::WaypointId, plan::Waypoint};
+use holdpoint_text::shown;
 use holdpoint_workspace::WorkspaceError;
 use serde::Serialize;
 

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use holdpoint_core::{checkpoints, shown, telling};
+use holdpoint_evidence::telling;
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
@@ -13,6 +14,7 @@ use holdpoint_protocol::{
     state::{Outcome, Status},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
+use holdpoint_text::shown;
 use serde::Serialize;
 
 use crate::{failure::Exit, output::counted, typed::in_text};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::engine::evidence_expected;
+use holdpoint_engine::waypoint::evidence_expected;
 use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
 use holdpoint_protocol::{
     artifact::{Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},

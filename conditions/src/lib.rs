@@ -9,7 +9,7 @@
 //! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
 //!
 //! Which gates have conditions, what they may see, and what follows from an answer is up to the engine
-//! (`holdpoint-core`). An answer depends on the time limit, so a decision made by it records it.
+//! (`holdpoint-engine`). An answer depends on the time limit, so a decision made by it records it.
 //!
 //! [`Confinement`]: holdpoint_sandbox::Confinement
 

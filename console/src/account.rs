@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::{
-    audit::HandoffLine,
+use holdpoint_account::{
     cost::{By, CostRow, Costs, ReportedUsage},
     events::{EntryEffect, Event, FlightReader},
 };
+use holdpoint_engine::audit::HandoffLine;
 use holdpoint_protocol::{
     Timestamp,
     facts::Oid,

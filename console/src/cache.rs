@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::cost::{By, Sum};
+use holdpoint_account::cost::{By, Sum};
 use holdpoint_protocol::{
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     artifact::Verb,

@@ -2,7 +2,6 @@
 
 use std::{future::Future, sync::Arc};
 
-use holdpoint_core::live::Spoken;
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
@@ -11,6 +10,7 @@ use holdpoint_protocol::{
     storage::Storage,
     view::FlightView,
 };
+use holdpoint_text::live::Spoken;
 
 use crate::{account::FlightAccount, problem::ConsoleProblem, wanted::WantedAct};
 

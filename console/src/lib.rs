@@ -1,7 +1,7 @@
 //! The console: pages on the loopback that show a fleet, and let a person act on what waits.
 //!
 //! Pages are pure functions from what the API answers to markup. Nothing of agents, plans or repositories is markup: maud
-//! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_core::shown). All reads go
+//! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_text::shown). All reads go
 //! through [`ConsoleFleet`], which the command implements: this crate knows no broker and no file.
 //!
 //! - [`fleet`]: what the console asks for; `account`: what the journal of a flight says, as pages show it.

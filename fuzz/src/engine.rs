@@ -1,17 +1,10 @@
 //! What an agent hands off, given to the machine that decides: no state and no report makes it fall over.
 
-use holdpoint_core::{
-    engine::{self, Context, Fresh, Handoff, Input, Reported, Step},
+use holdpoint_engine::{
     flight::FlightState,
+    waypoint::{self, EngineStep, Fresh, Handoff, Input, ReportInput, StepContext},
 };
-use holdpoint_protocol::{
-    Digest, Timestamp,
-    artifact::VerificationReport,
-    codec::{self, Encoding},
-    journal::{Cause, Decided, Entry, Sequence, Submitted},
-    state::{Phase, WaypointState},
-    turn::Turn,
-};
+use holdpoint_protocol::{Digest, Timestamp, artifact::VerificationReport, codec::{self, Encoding}, journal::{Cause, Decided, Entry, Sequence, Submitted}, state::{Phase, WaypointState}, turn::Turn};
 
 const SUBMITTED: &[u8] = include_bytes!("../../protocol/golden/submitted.json");
 
@@ -27,7 +20,7 @@ pub fn report(data: &[u8]) {
     let Some(waypoint) = flight.submitted.plan.waypoints.first() else { return };
     let Phase::InTurn(open) = &state.phase else { return };
     let workflow = flight.workflow(waypoint).expect("the golden brings its workflow");
-    let cx = Context { flight: &flight, waypoint, workflow, now: Timestamp::from_millis(1_790_000_000_000) };
+    let cx = StepContext { flight: &flight, waypoint, workflow, now: Timestamp::from_millis(1_790_000_000_000), conditions: &[], is_first: true };
     let id = |name: &str| name.parse().expect("an id");
     let fresh =
         Fresh { turn: "turn-2".parse().expect("an id"), decision: id("d"), guidance: id("g"), request: id("r") };
@@ -38,9 +31,12 @@ pub fn report(data: &[u8]) {
         role: open.role.clone(),
         agent: "agent-1".parse().expect("an id"),
         cause,
-        body: Box::new(Reported { report, for_build: None, touched: Vec::new() }),
+        told: None,
+        metered: None,
+        left_out: Vec::new(),
+        body: Box::new(ReportInput { report, for_build: None, touched: Vec::new() }),
     };
-    let Step::Append(entry) = engine::step(&state, Input::Reported(handoff), &cx, &fresh) else { return };
+    let EngineStep::Append(entry) = waypoint::step(&state, Input::Reported(handoff), &cx, &fresh) else { return };
     match *entry {
         Entry::Turn(turn) => {
             let bytes = codec::encode(turn.as_ref(), Encoding::Json).expect("a turn has a form");

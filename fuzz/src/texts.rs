@@ -2,25 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use holdpoint_core::{
-    declared::{self, Source},
-    exchange::HandoffRules,
-    paths::{self, Glob},
-    plan, runners,
-};
-use holdpoint_harness::{
-    backend::{
-        BackendResult,
-        markers::{self, Contract, MARKERS_MAX, Scanner, TEXT_BYTES_MAX},
-    },
-    build_turn::answer as answers,
-    dialect::{self, Dialect},
-    exchange::{Expected, envelope::Before},
-};
-use holdpoint_protocol::{
-    artifact::Confidence,
-    codec::{self, Encoding},
-};
+use holdpoint_planfile::{declared::{self, DeclaredFile}, exchange::HandoffRules, plan};
+use holdpoint_evidence::{paths::{self, Glob}, runners};
+use holdpoint_harness::{backend::{BackendResult, markers::{self, Contract, MARKERS_MAX, Scanner, TEXT_BYTES_MAX}}, build_turn::answer as answers, dialect::{self, Dialect}, exchange::{Expected, envelope::Before}};
+use holdpoint_protocol::{artifact::Confidence, codec::{self, Encoding}};
 use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::Ended;
 
@@ -56,7 +41,7 @@ pub fn declared(data: &[u8]) {
         Some(at) => (&data[..at], Some(&data[at + 1..])),
         None => (data, None),
     };
-    let source = |file, bytes| Source { file, bytes };
+    let source = |file, bytes| DeclaredFile { file, bytes };
     let org = org.map(|bytes| source("org.yaml", bytes));
     let found = declared::check(&[source("project.yaml", project)], org, None, &|_| Ok(()));
     for problem in found.errors.iter().chain(&found.warnings) {
@@ -176,17 +161,17 @@ pub fn answer(data: &[u8]) {
     let expected = Expected::work(&role, &waypoint, criteria, &HandoffRules::default());
     let before = Before { asked: how & 4 != 0, kept: None };
     let wanted =
-        answers::Wanted { waypoint: &waypoint, expected: &expected, before, ask_below: Some(Confidence::High) };
+        answers::AnswerRules { waypoint: &waypoint, expected: &expected, before, ask_below: Some(Confidence::High) };
     match answers::answer(&result, &wanted) {
-        answers::Answer::Ready(said) => {
+        answers::ProgramAnswer::Ready(said) => {
             assert_eq!(result.ended, Ended::Exited(0), "only a program that ended well is ready");
             assert!(said.claims.iter().all(|claim| wanted.expected.criteria.contains(&claim.criterion)));
         }
-        answers::Answer::Clarify(question) => {
+        answers::ProgramAnswer::Clarify(question) => {
             assert_eq!(question.clone().checked(), Ok(question), "a question keeps to its bounds");
         }
-        answers::Answer::Failed(_) | answers::Answer::Help(_) => {}
-        answers::Answer::Unusable(problem) => {
+        answers::ProgramAnswer::Failed(_) | answers::ProgramAnswer::Help(_) => {}
+        answers::ProgramAnswer::Unusable(problem) => {
             assert_eq!(result.ended, Ended::Exited(0), "a program that ended badly is not asked again for its words");
             assert!(!problem.details.is_empty());
         }

@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::budget::price::Price;
+use holdpoint_engine::budget::price::Price;
 use holdpoint_protocol::{
     artifact::HelpEvent,
     ids::{FlightId, RoleId, WaypointId},

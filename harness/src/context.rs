@@ -5,25 +5,27 @@
 //! - [`pull`]: slices that a program asks for by name, over its line.
 //!
 //! Everything is read from git's objects, never from a working tree; a link counts as the file of the same tree that it leads to.
-//! It is the repository's words: shown in blocks, bounded, and never to a verifier. `holdpoint_core::map` decides what a map says.
+//! It is the repository's words: shown in blocks, bounded, and never to a verifier. `holdpoint_evidence::map` decides what a map says.
 
 pub mod pull;
 mod skills;
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::{
-    guides,
+use holdpoint_evidence::{
     map::{self, LogLine, MapFile, Outline},
     paths::Links,
-    skills::{paths, words},
 };
 use holdpoint_outline::{OutlineHelper, SourceFile};
+use holdpoint_planfile::{
+    guides,
+    skills::{paths, words},
+};
 use holdpoint_protocol::{reason::ReasonCode, turn::BuildRequest};
+use holdpoint_runtime::{mirror::from_wire, path_rules, telemetry::ErrorChain};
 use holdpoint_workspace::{Mirror, ObjectId, RepoPath, TreeEntry, WorkspaceError};
 
 use self::pull::Repository;
-use holdpoint_runtime::{mirror::from_wire, path_rules, telemetry::ErrorChain};
 
 /// Bytes of all covenants together that are shown, and of all skills.
 const GUIDES_BYTES_MAX: usize = 24 << 10;
@@ -84,7 +86,7 @@ pub struct TurnSubject<'a> {
     pub covenant: &'a str,
     /// The plan's sources, the first wins.
     pub sources: &'a [String],
-    /// What it says itself, for skills ([`holdpoint_core::skills::words`]).
+    /// What it says itself, for skills ([`holdpoint_planfile::skills::words`]).
     pub words: String,
     /// What the last attempt came to.
     pub reason: Option<ReasonCode>,

@@ -19,7 +19,7 @@ mod lines;
 mod said;
 mod words;
 
-use holdpoint_core::lenient;
+use holdpoint_text::lenient;
 use serde_json::Value;
 
 pub use heard::DialectListener;

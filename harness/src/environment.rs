@@ -1,4 +1,4 @@
-//! Environments on this machine: what projects depend on, set up once for each state of their lock files ([`holdpoint_core::environment`]),
+//! Environments on this machine: what projects depend on, set up once for each state of their lock files ([`holdpoint_evidence::environment`]),
 //! kept as layers, and laid under the trees that agents and checks work in.
 //!
 //! - [`store`]: layers by key, one maker each, the least recently used ones out.
@@ -15,7 +15,7 @@ pub mod underlay;
 
 use std::path::Path;
 
-use holdpoint_core::environment::WORK;
+use holdpoint_evidence::environment::WORK;
 use holdpoint_protocol::plan::EnvironmentSpec;
 
 pub use setup::{CERTIFICATES, EnvironmentError, Environments, NotSetUp, SetUp};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::budget::metering;
+use holdpoint_engine::budget::metering;
 use holdpoint_protocol::{artifact::Metered, ids::TurnId};
 use holdpoint_runtime::telemetry::ErrorChain;
 

@@ -2,7 +2,7 @@
 //! are completed, and the line over which a program asks.
 //!
 //! A crate of its own, so that a process which must never run an agent's program, the orchestrator above all, cannot: it does
-//! not depend on this one. Nothing here decides anything about a flight: that is `holdpoint-core`.
+//! not depend on this one. Nothing here decides anything about a flight: that is `holdpoint-engine`.
 
 pub mod acp;
 pub mod agent;

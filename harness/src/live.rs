@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use holdpoint_bus::signals;
-use holdpoint_core::live::{self, Outbox, Taken};
 use holdpoint_protocol::{
     ids::TurnId,
     live::{LiveKind, LiveLine},
@@ -13,6 +12,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 use holdpoint_sandbox::{OutputStream, Tap};
+use holdpoint_text::live::{self, Outbox, Taken};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep},

@@ -1,7 +1,7 @@
 //! What a program uses up, and the limit at which it is ended (FLY-32).
 //!
 //! Time and output are measured. Everything else is the program's own word, read from its output while it runs.
-//! `holdpoint_core::budget::metering` decides what follows from amounts.
+//! `holdpoint_engine::budget::metering` decides what follows from amounts.
 
 use std::{
     sync::{
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::budget::price::Price;
+use holdpoint_engine::budget::price::Price;
 use holdpoint_protocol::{
     artifact::{Failure, Metered},
     budget::{Allowance, Amounts, Limits, Unmetered},

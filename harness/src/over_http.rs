@@ -1,5 +1,5 @@
 //! The client of tests over HTTP (GATE-32), inside the sandbox: it starts the service as its child, waits until it is ready, asks
-//! once, and ends with the test's verdict. What a response says is decided in [`holdpoint_core::over_http`].
+//! once, and ends with the test's verdict. What a response says is decided in [`holdpoint_evidence::over_http`].
 
 mod ask;
 mod service;
@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::over_http::{
+use holdpoint_evidence::over_http::{
     BODY_BYTES_MAX, HttpAnswer, HttpExchange, HttpRequestLine, HttpSecrets, HttpVariables, REQUEST_WITHIN,
     VARIABLES_BYTES_MAX, VARIABLES_WITHIN, differences, evidence, filled, listening, variables,
 };
 use holdpoint_protocol::plan::HttpTest;
 use holdpoint_sandbox::{Command, Sandbox, beside};
 
-pub use holdpoint_core::over_http::{PROGRAM, is_asked_by};
+pub use holdpoint_evidence::over_http::{PROGRAM, is_asked_by};
 
 use crate::personality;
 use ask::Sent;

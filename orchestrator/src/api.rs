@@ -9,10 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use holdpoint_bus::api::{ApiFailure, ApiRequest};
-use holdpoint_core::{
-    flight as core_flight,
-    pages::{self, KeptFlights},
-};
+use holdpoint_engine::flight as core_flight;
 use holdpoint_protocol::{
     Digest,
     api::{
@@ -25,6 +22,7 @@ use holdpoint_protocol::{
     export::CutQuery,
     ids::{FlightId, WaypointId, role},
     journal::{Fleet, Sequence},
+    pages::{self, KeptFlights},
     retire::{RETIRE, RetireAnswer, RetireQuery},
     storage::{STORAGE, StorageQuery},
     streams,

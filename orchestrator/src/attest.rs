@@ -1,7 +1,7 @@
 //! Saying outside what was verified, under this orchestrator's key: it is an orchestrator that verified.
 
+use holdpoint_account::attest;
 use holdpoint_bus::api::ApiFailure;
-use holdpoint_core::attest;
 use holdpoint_protocol::{
     attestation::{AttestQuery, Envelope, PAYLOAD_TYPE},
     journal::Entry,

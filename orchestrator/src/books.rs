@@ -15,9 +15,9 @@ use holdpoint_bus::{
     journal::{Append, AppendError, ReadError, Replay},
     topology::{self, TopologyError},
 };
-use holdpoint_core::{
-    engine::{self, Alarm, Folded},
+use holdpoint_engine::{
     flight::{FlightState, Waypoints, flight_status},
+    waypoint::{self, Alarm, Folded},
 };
 use holdpoint_protocol::{
     Digest,
@@ -295,9 +295,9 @@ impl Books {
             Entry::Retired(_) => EntryKind::Retired,
             Entry::Turn(turn) => {
                 let planned = self.flight.planned(&turn.waypoint);
-                let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
+                let priority = waypoint::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
                 let pool = self.flight.submitted.fleet.pool.clone();
-                EntryKind::Turn { role: engine::queued_for(turn), priority, pool }
+                EntryKind::Turn { role: waypoint::queued_for(turn), priority, pool }
             }
         }
     }

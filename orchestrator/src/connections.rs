@@ -7,22 +7,24 @@ mod traffic;
 
 use std::time::Duration;
 
+use holdpoint_admission::{
+    connections::{ConnectionExcess, excess},
+    traffic::WrittenStream,
+};
 use holdpoint_bus::{
     Bus, ConnectArgs,
     auth::Credentials,
     connections::{Connection, Connections, ConnectionsError},
-};
-use holdpoint_core::{
-    connections::{ConnectionExcess, excess},
-    lines::{LineCounts, LineFate},
-    shown,
-    traffic::WrittenStream,
 };
 use holdpoint_runtime::{
     clock,
     config::{NatsConfig, OrchestratorConfig},
     supervise::TaskFailed,
     telemetry::ErrorChain,
+};
+use holdpoint_text::{
+    lines::{LineCounts, LineFate},
+    shown,
 };
 use tokio::time::{Instant, sleep, sleep_until};
 use traffic::Traffic;

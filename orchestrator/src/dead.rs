@@ -1,7 +1,7 @@
 //! Which turns are dead: their entries name themselves by their subjects, so nothing else is read.
 
 use holdpoint_bus::journal::ReadError;
-use holdpoint_core::pages::{self, Page};
+use holdpoint_protocol::pages::{self, Page};
 use holdpoint_protocol::{
     api::{DeadQuery, DeadTurn, DeadTurns},
     journal::{Dead, Entry, EntryKind, Sequence},

@@ -3,11 +3,11 @@
 //! Nothing a builder says about its work is taken for granted; a foreign builder's harness is not trusted.
 
 use holdpoint_bus::blobs::BlobError;
-use holdpoint_core::{
-    checkpoints,
-    engine::{BuildOutcome, BundledCommit},
+use holdpoint_engine::{
     impact,
+    waypoint::{BuildOutcome, BundledCommit},
 };
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Clarified, Failure, WorkInProgress},
     checkpoint::GateDemands,

@@ -10,7 +10,7 @@ use holdpoint_bus::{
     journal::{ReadError, Replay},
     past,
 };
-use holdpoint_core::pages;
+use holdpoint_protocol::pages;
 use holdpoint_protocol::{
     Digest,
     export::{Cut, CutQuery, ExportCut, ExportPlace, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Seal},

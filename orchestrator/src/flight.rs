@@ -1,6 +1,6 @@
 //! The actor of one flight: everything that happens to it goes through here, one after another.
 //!
-//! Intake → core → append → what is due. Slow work (git, blobs) runs in a task and its outcome is cast back. Nothing is done
+//! Intake → engine → append → what is due. Slow work (git, blobs) runs in a task and its outcome is cast back. Nothing is done
 //! before it is journalled, and nothing that is kept here is needed after a restart.
 
 mod acts;
@@ -39,7 +39,7 @@ pub(crate) use calls::{Followed, Follows, Held};
 use heard::Heard;
 use holders::{Holder, Holders, Planned};
 use holdpoint_bus::{api::ApiFailure, auth::VerifiedUser};
-use holdpoint_core::{engine, flight};
+use holdpoint_engine::{flight, waypoint};
 use holdpoint_protocol::{
     api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
@@ -305,7 +305,7 @@ impl State {
             Place::Due(None) => true,
             Place::Due(Some(waypoint)) => self.setbacks.concerns(waypoint),
             Place::Turn(waypoint, turn) | Place::Others(waypoint, turn) => {
-                engine::is_current(&books.state(waypoint), turn)
+                waypoint::is_current(&books.state(waypoint), turn)
             }
             Place::Landing(waypoint) | Place::Handoff(waypoint) => {
                 flight::status(&books.flight, &books.waypoints, waypoint) == Status::Running
@@ -316,16 +316,16 @@ impl State {
     /// An agent says that it has a turn.
     fn took(&mut self, waypoint: &WaypointId, turn: &TurnId, holder: Holder) {
         let books = self.books.as_ref();
-        let is_open = |turn: &TurnId| books.is_some_and(|books| engine::is_current(&books.state(waypoint), turn));
+        let is_open = |turn: &TurnId| books.is_some_and(|books| waypoint::is_current(&books.state(waypoint), turn));
         self.holders.took(waypoint, turn, holder, is_open);
     }
 
     /// Whether a turn is open. One that we do not know may have been opened by another orchestrator a moment ago.
     async fn is_current(&mut self, waypoint: &WaypointId, turn: &TurnId) -> Result<bool, BooksError> {
-        if engine::is_current(&self.books().await?.state(waypoint), turn) {
+        if waypoint::is_current(&self.books().await?.state(waypoint), turn) {
             return Ok(true);
         }
-        Ok(engine::is_current(&self.fresh_books().await?.state(waypoint), turn))
+        Ok(waypoint::is_current(&self.fresh_books().await?.state(waypoint), turn))
     }
 }
 

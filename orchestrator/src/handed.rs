@@ -1,11 +1,11 @@
-//! How many handoffs each agent sent to this orchestrator ([`holdpoint_core::rates`] judges), and who is to be put out for that.
+//! How many handoffs each agent sent to this orchestrator ([`holdpoint_admission::rates`] judges), and who is to be put out for that.
 
 use std::{
     collections::BTreeSet,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_core::rates::{Rate, RateExcess, Rates};
+use holdpoint_admission::rates::{Rate, RateExcess, Rates};
 use holdpoint_protocol::ids::{AgentName, RoleId};
 use holdpoint_runtime::clock;
 

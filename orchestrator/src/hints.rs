@@ -10,8 +10,8 @@ use std::{
     time::Instant,
 };
 
+use holdpoint_admission::untaken::{HintDue, Untaken};
 use holdpoint_bus::{Bus, signals};
-use holdpoint_core::untaken::{HintDue, Untaken};
 use holdpoint_protocol::{
     ids::{PoolId, RoleId, TurnId},
     plan::Priority,

@@ -6,6 +6,7 @@ mod sources;
 
 use std::collections::HashSet;
 
+use holdpoint_account::standing::Answers;
 use holdpoint_bus::{
     Stored,
     auth::{PastSenders, SignedMessage},
@@ -13,7 +14,6 @@ use holdpoint_bus::{
     journal::ReadError,
     past,
 };
-use holdpoint_core::{pages, standing::Answers};
 use holdpoint_protocol::{
     Timestamp,
     api::{FoundArtifact, History, HistoryLine, HistoryQuery, Standing},
@@ -23,7 +23,7 @@ use holdpoint_protocol::{
     ids::{FlightId, RoleId, WaypointId, role},
     journal::Sequence,
     names::PLAN_KINDS,
-    streams, subjects,
+    pages, streams, subjects,
 };
 use serde_json::Value;
 pub(crate) use sources::Sources;

@@ -14,8 +14,8 @@ use std::{
 
 pub(crate) use desk::Taken;
 use desk::{Answer, Desk, Settled};
+use holdpoint_admission::intake::PLACES;
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
-use holdpoint_core::intake::PLACES;
 use holdpoint_protocol::ids::RoleId;
 use holdpoint_runtime::{
     supervise::{Errand, TaskFailed},

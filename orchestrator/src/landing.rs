@@ -1,16 +1,13 @@
 //! Making landing commits and merges, and bringing them into the blob stream (FLY-39).
 //!
 //! A landing commit is made with journal dates, so that any orchestrator makes the same one. Whether to land or to merge
-//! is the core's decision.
+//! is the engine's decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use holdpoint_bus::blobs;
-use holdpoint_core::{
-    commit,
-    engine::{Behind, BundledCommit, MergeResult, Merged},
-};
+use holdpoint_engine::waypoint::{Behind, BundledCommit, MergeResult, Merged};
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -24,6 +21,7 @@ use holdpoint_runtime::{
     telemetry::ErrorChain,
 };
 use holdpoint_sandbox::TemporaryFolder;
+use holdpoint_text::commit;
 use holdpoint_workspace::{
     Change, CommitMeta, HANDOFF_REF, Landing as GitLanding, Merge, Mirror, ObjectId, RepoPath, WorkspaceError,
 };

@@ -1,6 +1,6 @@
 //! The orchestrator: it alone moves work on (FLY-1).
 //!
-//! A thin shell around `holdpoint-core`: handoffs and deadlines go in, journal entries come out. Its actors:
+//! A thin shell around `holdpoint-engine`: handoffs and deadlines go in, journal entries come out. Its actors:
 //!
 //! ```text
 //! root ── router ── flight (one per flight that moves)

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use holdpoint_core::flight::{FlightState, Waypoints};
+use holdpoint_engine::flight::{FlightState, Waypoints};
 use holdpoint_protocol::{
     ids::{RoleId, WaypointId},
     journal::Entry,

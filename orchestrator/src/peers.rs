@@ -10,12 +10,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use holdpoint_admission::shares::{Members, News};
 use holdpoint_bus::{
     Bus,
     auth::TrustRoots,
     signals::{self, Forged, Signal, SignalError, Signals},
 };
-use holdpoint_core::shares::{Members, News};
 use holdpoint_protocol::{
     Timestamp,
     ids::{AgentName, PoolId, role},

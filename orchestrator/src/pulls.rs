@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use holdpoint_admission::pulls::{LastingPulls, Look};
 use holdpoint_bus::topology;
-use holdpoint_core::pulls::{LastingPulls, Look};
 use holdpoint_protocol::{ids::RoleId, plan::Priority, streams};
 use holdpoint_runtime::{clock, supervise::TaskFailed, telemetry::ErrorChain};
 

@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_admission::quota::{Ledger, Quota, QuotaExcess};
 use holdpoint_bus::{Stored, api::ApiFailure, journal::ReadError};
-use holdpoint_core::quota::{Ledger, Quota, QuotaExcess};
 use holdpoint_protocol::{
     ids::{AgentName, FlightId},
     journal::Sequence,

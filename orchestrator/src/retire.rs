@@ -1,7 +1,7 @@
 //! Recording that a flight leaves the broker. Its messages are deleted by somebody else, with a key that may.
 
 use holdpoint_bus::{api::ApiFailure, journal::ReadError};
-use holdpoint_core::flight::retirable;
+use holdpoint_engine::flight::retirable;
 use holdpoint_protocol::{
     Digest,
     export::{Cut, HandoffsEnd, Seal},

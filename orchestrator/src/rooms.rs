@@ -3,8 +3,8 @@
 
 use std::{sync::PoisonError, time::Duration};
 
+use holdpoint_admission::rooms::{Levels, Used};
 use holdpoint_bus::topology::{self, Room, TopologyError};
-use holdpoint_core::rooms::{Levels, Used};
 use holdpoint_protocol::{
     ids::RoleId,
     storage::{Storage, StorageQuery, StreamStorage},

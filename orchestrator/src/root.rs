@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
+use holdpoint_admission::{quota::Quota, shares::Members};
 use holdpoint_bus::{
     api::{self, ApiServer},
     auth::{Credentials, KnownUsers},
@@ -9,7 +10,7 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_conditions::ConditionHelper;
-use holdpoint_core::{flight, quota::Quota, shares::Members};
+use holdpoint_engine::flight;
 use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     broker::{self, BrokerConnectionError},

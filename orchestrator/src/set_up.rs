@@ -2,11 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
+use holdpoint_admission::store::{self, Store};
 use holdpoint_bus::{
     Bus, handoffs,
     topology::{self, TopologyError},
 };
-use holdpoint_core::store::{self, Store};
 use holdpoint_protocol::{journal::Sequence, roles::Roles, streams};
 use holdpoint_runtime::telemetry::ErrorChain;
 use tokio::time::Instant;

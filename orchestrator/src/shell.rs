@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_admission::{rooms::Writers, shares::Members};
 use holdpoint_bus::{
     Bus,
     auth::{KnownUsers, Trust},
@@ -12,13 +13,9 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_conditions::ConditionHelper;
-use holdpoint_core::{
-    lines::{LINES_A_MINUTE, LINES_OF_ONE, LineCounts, LineFate},
-    rooms::Writers,
-    shares::Members,
-};
 use holdpoint_protocol::{ids::PoolId, roles::Roles};
 use holdpoint_runtime::{clock, mirror::MirrorStore};
+use holdpoint_text::lines::{LINES_A_MINUTE, LINES_OF_ONE, LineCounts, LineFate};
 use tokio::sync::watch;
 
 use crate::{

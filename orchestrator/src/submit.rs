@@ -5,7 +5,7 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
     journal::{Append, AppendError, Begun},
 };
-use holdpoint_core::{gates::Workflow, plan, workflows};
+use holdpoint_planfile::{gates::Workflow, plan, workflows};
 use holdpoint_protocol::{
     Digest,
     api::Submit,

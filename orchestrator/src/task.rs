@@ -1,19 +1,17 @@
-//! A waypoint as the document that `holdpoint task` shows, for people who ask by a request (GATE-21, GATE-35). The core
+//! A waypoint as the document that `holdpoint task` shows, for people who ask by a request (GATE-21, GATE-35). The engine
 //! says what the document has; here its flight's and its own journal are read, and those handoffs that they name.
 //! However much was handed off besides, one message at a time is held.
 
 use std::collections::HashSet;
 
+use holdpoint_account::events::{FlightReader, Task, TaskGatherer};
 use holdpoint_bus::{
     Stored,
     api::ApiFailure,
     auth::{PastSenders, SignedMessage},
     journal::ReadError,
 };
-use holdpoint_core::{
-    audit::{EntryLine, HandoffLine},
-    events::{FlightReader, Task, TaskGatherer},
-};
+use holdpoint_engine::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     ids::{FlightId, RoleId, TurnId, WaypointId},
     journal::{Cause, Entry},

@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 
 use crate::ReceivedSpan;
 

@@ -8,7 +8,7 @@
 //! Files come from a repository under work and are not trusted, and the parsers are C: they run in a process of their own that
 //! has no key, no environment and no access to files, and that is killed when it goes over its bounds ([`Confinement`]).
 //!
-//! `holdpoint_core::map` decides which files are worth an outline, and what is shown of them. It resolves no names: a
+//! `holdpoint_evidence::map` decides which files are worth an outline, and what is shown of them. It resolves no names: a
 //! definition is what looks like one. The rules are tree-sitter queries in `rules/`, and a project may add its own
 //! ([`RuleFile`]); they see structure, not meaning, and a finding is a question to a person and not a verdict.
 //!

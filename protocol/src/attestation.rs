@@ -1,6 +1,6 @@
 //! Saying outside what was verified: an in-toto statement (v1) with SLSA's verification summary (v1), in a DSSE envelope.
 //!
-//! Plain data in the words of those specifications; the bus decides who signs, the core what is said.
+//! Plain data in the words of those specifications; the bus decides who signs, the engine what is said.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Checkpoints: what has to hold of what is handed off at a gate (DOC-1 to DOC-7).
 //!
-//! They are data. How one is established, and what follows from all of them, is `holdpoint_core::checkpoints`.
+//! They are data. How one is established, and what follows from all of them, is `holdpoint_planfile::checkpoints`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

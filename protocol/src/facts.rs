@@ -113,6 +113,14 @@ pub struct CriterionResult {
     pub evidence: Vec<Digest>,
 }
 
+impl CriterionResult {
+    /// A pass counts only with evidence (FLY-I3).
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.verdict == Verdict::Pass && !self.evidence.is_empty()
+    }
+}
+
 /// How a path differs between two trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

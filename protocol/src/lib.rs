@@ -1,7 +1,7 @@
 //! The words on the wire: ids, artifacts, turns, journal entries, subjects and headers.
 //!
 //! Everything here is plain data with serde forms, in JSON and in MessagePack. There is no I/O, no clock and no
-//! decision in this crate: what a word *means* for a flight is decided in `holdpoint-core`.
+//! decision in this crate: what a word *means* for a flight is decided in `holdpoint-engine`.
 
 pub mod api;
 pub mod artifact;
@@ -21,6 +21,7 @@ pub mod journal;
 pub mod live;
 pub mod names;
 pub mod org;
+pub mod pages;
 pub mod plan;
 pub mod presence;
 pub mod proposal;
@@ -33,6 +34,8 @@ pub mod state;
 pub mod storage;
 pub mod streams;
 pub mod subjects;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod turn;
 pub mod unsound;

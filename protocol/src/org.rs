@@ -1,6 +1,6 @@
 //! Org charts: who has which role (spec GATE-2).
 //!
-//! Whether a chart is sound, and fits the workflows that name its roles, is `holdpoint_core::declared`.
+//! Whether a chart is sound, and fits the workflows that name its roles, is `holdpoint_planfile::declared`.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The normalized plan: what a plan file says once it is read, checked and its defaults are filled in.
 //!
-//! Reading the YAML and finding its errors is `holdpoint_core::plan`.
+//! Reading the YAML and finding its errors is `holdpoint_planfile::plan`.
 
 mod environment;
 mod http;

@@ -1,6 +1,6 @@
 //! What a gate proposes: waypoints that are added to the flight as children of the one that is planned (SDLC-2).
 //!
-//! They are data. Whether they are sound, and what they are called once they are added, is `holdpoint_core::proposal`.
+//! They are data. Whether they are sound, and what they are called once they are added, is `holdpoint_planfile::proposal`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The roles of one fleet: the built-in ones, and those its keys declare. Streams, consumers, permissions and what is read
 //! back all follow from this list.
 //!
-//! `holdpoint_bus::auth` says what a role may do, `holdpoint_core::gates` what its turns are.
+//! `holdpoint_bus::auth` says what a role may do, `holdpoint_planfile::gates` what its turns are.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The compact, prose-free state of a waypoint, as it rides in every entry of its journal.
 //!
-//! How it changes is `holdpoint_core::engine`; here are only its words.
+//! How it changes is `holdpoint_engine::waypoint`; here are only its words.
 
 mod delegated;
 mod fork;

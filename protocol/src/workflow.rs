@@ -1,7 +1,7 @@
 //! Declared workflows, as they are recorded with a flight.
 //!
-//! Whether a declaration is sound is `holdpoint_core::declared`; whether gates make a workflow that the engine runs, and
-//! where an outcome leads, is `holdpoint_core::gates`.
+//! Whether a declaration is sound is `holdpoint_planfile::declared`; whether gates make a workflow that the engine runs, and
+//! where an outcome leads, is `holdpoint_planfile::gates`.
 
 mod escalation;
 

@@ -1,6 +1,6 @@
 //! The clock of a process: the one place that reads the time of day.
 //!
-//! The core takes times as arguments; only the edges ask here. The time of day is read once, when it is asked for first;
+//! The engine takes times as arguments; only the edges ask here. The time of day is read once, when it is asked for first;
 //! from then on this process counts by itself. When the system's clock is set, deadlines and budgets of this
 //! process are not touched: they are spans, and nothing took longer. The next start believes the system again.
 

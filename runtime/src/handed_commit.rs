@@ -1,7 +1,7 @@
 //! The commit of work that is handed off: written alike by everybody, so that it says nothing but its tree.
 
-use holdpoint_core::commit::{self, Maker};
 use holdpoint_protocol::{Timestamp, ids::WaypointId};
+use holdpoint_text::commit::{self, Maker};
 use holdpoint_workspace::CommitMeta;
 
 /// The author of every commit that Holdpoint makes: name and address.

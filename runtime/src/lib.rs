@@ -1,6 +1,6 @@
 //! What Holdpoint's processes share: configuration, telemetry, supervision and shutdown.
 //!
-//! Nothing here decides anything about a flight: that is `holdpoint-core`. Nothing here runs an
+//! Nothing here decides anything about a flight: that is `holdpoint-engine`. Nothing here runs an
 //! agent's program: that is `holdpoint-harness`.
 
 pub mod blocking;

@@ -1,10 +1,10 @@
-//! The path rules on real trees: brings `holdpoint_core::paths` the names, modes and texts it judges by.
+//! The path rules on real trees: brings `holdpoint_evidence::paths` the names, modes and texts it judges by.
 //!
-//! Verifiers and orchestrators each compute this from the objects, for themselves; which path is what is the core's.
+//! Verifiers and orchestrators each compute this from the objects, for themselves; which path is what, `evidence` says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::paths::{
+use holdpoint_evidence::paths::{
     self, FOLLOWED_BYTES_MAX, Follow, InvalidGlob, LINKS_MAX, Links, PathJudgement, PathRules,
 };
 use holdpoint_protocol::plan::{Check, EnvironmentSpec};

@@ -1,9 +1,9 @@
 //! The tree that a judge or reviewer sees: without settings that its own program would load from it.
 //!
-//! Which paths those are, and the names they get, is decided by `holdpoint_core::paths`. They are next to where they
+//! Which paths those are, and the names they get, is decided by `holdpoint_evidence::paths`. They are next to where they
 //! were, under names that no agent loads. One whose new name would be too long for a file system is left out.
 
-use holdpoint_core::paths::SetAside;
+use holdpoint_evidence::paths::SetAside;
 use holdpoint_workspace::{FileAs, Mirror, ObjectId, RepoPath, WorkspaceError};
 
 /// The tree with agents' own settings set aside; the same tree where it has none.

@@ -15,6 +15,6 @@ mod tests;
 
 pub use context::{TraceContext, WaypointTrace};
 pub use export::{VariableError, otel_variables};
-pub use holdpoint_core::chain::ErrorChain;
+pub use holdpoint_text::chain::ErrorChain;
 pub use setup::{TelemetryError, TelemetryGuard, init, log_ids, metrics_endpoint, process_attributes};
 pub use spans::{PastSpan, SpanRole, TRACE, begin, context_of, fail, is_recording, link, now, number, time_of};

@@ -15,7 +15,7 @@ use holdpoint_bus::{
     journal::{Journal, ReadError},
     past,
 };
-use holdpoint_core::audit::{EntryLine, HandoffLine};
+use holdpoint_engine::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     export::Message,
     headers,

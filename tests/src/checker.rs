@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::audit::{Auditor, EntryLine};
+use holdpoint_engine::audit::{Auditor, EntryLine};
 use holdpoint_protocol::{
     Digest,
     artifact::{Act, Disposition, Handed, Verb},

@@ -1,10 +1,10 @@
 //! The runs of `evidence: strict` that put the base's product below the tests of the work, whole and file by file.
 //!
-//! Which runs speak against the work is decided by `holdpoint_core::checks`; this makes only those that can.
+//! Which runs speak against the work is decided by `holdpoint_evidence::checks`; this makes only those that can.
 
 use std::{collections::BTreeSet, time::Instant};
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::{self, ProductRuns, ProductSays},
     runners,
 };

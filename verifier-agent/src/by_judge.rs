@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{budget::metering, exchange::HandoffRules};
+use holdpoint_engine::budget::metering;
 use holdpoint_harness::{
     ask::{Ask, Desk, PrintListener, Recording, Storing, Waiting},
     backend::{
@@ -18,6 +18,7 @@ use holdpoint_harness::{
     live::Live,
     meter::{self, RunMeter},
 };
+use holdpoint_planfile::exchange::HandoffRules;
 use holdpoint_protocol::{
     Digest,
     artifact::{CriterionReport, ExchangeErrorKind, PersonVerdict, TreeTested},

@@ -1,11 +1,11 @@
 //! Tries a green with canaries: composes the trees, runs the check on them, and writes into the report what they said.
 //!
-//! `holdpoint_core::canary` decides what is planted where, and what a run with it says. There is a second run only
+//! `holdpoint_evidence::canary` decides what is planted where, and what a run with it says. There is a second run only
 //! where the first has no plain answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::canary::{self, ByFile, Canaries, CanaryJudgement, Control, ForgerySign, Sites, Trial};
+use holdpoint_evidence::canary::{self, ByFile, Canaries, CanaryJudgement, Control, ForgerySign, Sites, Trial};
 use holdpoint_protocol::{
     artifact::{CriterionReport, TreeTested},
     facts::{Oid, Verdict},

@@ -1,6 +1,6 @@
 //! Names that the work brings and that not every checkout can hold next to each other.
 
-use holdpoint_core::paths::case_clashes;
+use holdpoint_evidence::paths::case_clashes;
 use holdpoint_protocol::{artifact::Doubt, facts::Oid};
 use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{Mirror, TreeEntry, WorkspaceError};

@@ -1,11 +1,11 @@
 //! What changed between the base and the tree under review, from a diff of our own: the path rules, and the tree with
 //! the tests as on the base.
 //!
-//! Which path is what is decided by `holdpoint_core::paths`, over what `holdpoint_runtime::path_rules` reads.
+//! Which path is what is decided by `holdpoint_evidence::paths`, over what `holdpoint_runtime::path_rules` reads.
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::TestsNamed,
     paths::{self, PathClass, PathRules},
     written::{self, ChangedText, Softened},

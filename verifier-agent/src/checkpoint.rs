@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::runners;
+use holdpoint_evidence::runners;
 use holdpoint_protocol::{
     artifact::{CheckpointAsked, CheckpointReport, CriterionReport},
     checkpoint::{CheckpointCommand, NeededTool},

@@ -1,11 +1,11 @@
 //! One criterion or guard: the runs that settle it, and the report on it.
 //!
-//! Which run says what is decided by `holdpoint_core::checks`; this makes the runs that can still change the verdict,
+//! Which run says what is decided by `holdpoint_evidence::checks`; this makes the runs that can still change the verdict,
 //! and no others.
 
 mod report;
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::{self, JudgedRun},
     runners,
 };

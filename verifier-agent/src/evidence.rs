@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use holdpoint_core::telling;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{Digest, facts::Oid, time::Millis};
 use holdpoint_sandbox::{Ended, RunOutcome, Tap};
 

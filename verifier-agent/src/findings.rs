@@ -1,6 +1,6 @@
 //! What a verification found.
 
-use holdpoint_core::handed::DOUBTS_MAX;
+use holdpoint_engine::handed::DOUBTS_MAX;
 use holdpoint_harness::backend::markers::IGNORED_MAX;
 use holdpoint_outline::ChangeFinding;
 use holdpoint_protocol::{

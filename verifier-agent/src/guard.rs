@@ -3,7 +3,7 @@
 //!
 //! A folder with starters for the programs that a check names goes before the others in `PATH`. A starter puts a module
 //! of ours on Python's path, which is imported before anything of the tree can be; it looks at every import of a
-//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. Where
+//! [new module](holdpoint_evidence::paths::new_modules) and ends the process where the import is not the tree's own. Where
 //! runs are to be observed, pytest and unittest are started through the [observer](holdpoint_sandbox::observer), and
 //! the module reports to it what they do; where a run is made for it, the module watches for lines that run. The
 //! programs run with the arguments, the path and the environment that they would have had. All files are read-only for
@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::checks::unrun;
+use holdpoint_evidence::checks::unrun;
 
 use crate::{error::VerifyError, folder::make_dir, unrun::Watch};
 

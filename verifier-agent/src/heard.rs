@@ -1,6 +1,6 @@
 //! What a report says of the runs that an observer heard, or should have.
 
-use holdpoint_core::runners::{Observed, Runner};
+use holdpoint_evidence::runners::{Observed, Runner};
 use holdpoint_protocol::{artifact::CriterionReport, reason::CriterionReason};
 
 use crate::{criterion::NAMES_SHOWN, runs::Ran};

@@ -8,7 +8,8 @@ mod handed;
 
 use std::{borrow::Cow, collections::BTreeSet, time::Duration};
 
-use holdpoint_core::{lenient, shown, telling};
+use handed::handed;
+use holdpoint_evidence::telling;
 use holdpoint_harness::{
     ask::Ask,
     backend::markers::{self, Found, HelpCall},
@@ -23,10 +24,9 @@ use holdpoint_protocol::{
     workflow::GateBrief,
 };
 use holdpoint_sandbox::Ended;
+use holdpoint_text::{lenient, shown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use handed::handed;
 
 /// How long a judge may take: a model that reads a whole tree needs minutes.
 pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_core::handed::DOUBTS_MAX;
+use holdpoint_engine::handed::DOUBTS_MAX;
 use holdpoint_protocol::{
     Digest,
     artifact::{Doubt, VerificationPurpose, VerificationRequest},

@@ -1,12 +1,12 @@
 //! Mutants of the work: breaks changed lines one at a time, runs the check on each tree, and writes into the report what
 //! came of it.
 //!
-//! Which lines are broken and how, and what a run says, is decided by `holdpoint_core::mutants`.
+//! Which lines are broken and how, and what a run says, is decided by `holdpoint_evidence::mutants`.
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::{
-    handed::EVIDENCE_MAX,
+use holdpoint_engine::handed::EVIDENCE_MAX;
+use holdpoint_evidence::{
     mutants::{self, Fate, Mutant, MutantRun, Site},
     runners,
 };

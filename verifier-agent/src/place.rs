@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::environment::{BUILD, BUILD_CACHE, HOME, WORK};
+use holdpoint_evidence::environment::{BUILD, BUILD_CACHE, HOME, WORK};
 use holdpoint_harness::environment::{Layer, TreeMechanism, path_in};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_sandbox::{Network, Overlaid, Profile, RunLimits, ShownTree, tidy_variables, toolchain_paths};

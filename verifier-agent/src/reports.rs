@@ -2,7 +2,7 @@
 //! asked for.
 //!
 //! The work under review wrote them. Only plain files that are newer than the run's begin are read, each of them and all of them
-//! up to a bound; what they say is read by `holdpoint_core::runners`.
+//! up to a bound; what they say is read by `holdpoint_evidence::runners`.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
     time::SystemTime,
 };
 
-use holdpoint_core::runners::{ReportTexts, Runner};
+use holdpoint_evidence::runners::{ReportTexts, Runner};
 
 use crate::{error::VerifyError, folder::make_dir};
 

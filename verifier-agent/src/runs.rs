@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::{CheckOutcome, JudgedRun},
     environment::TreeChanges,
     runners::{Observed, ReportTexts},

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::budget::price::Price;
+use holdpoint_engine::budget::price::Price;
 use holdpoint_harness::{
     acp,
     backend::{

@@ -1,9 +1,9 @@
 //! Runs that are made again: of a check that was green before and is red now, and of a base whose names of tests speak
 //! against the work.
 //!
-//! `holdpoint_core::checks` decides when, and what two runs say that do not agree.
+//! `holdpoint_evidence::checks` decides when, and what two runs say that do not agree.
 
-use holdpoint_core::checks;
+use holdpoint_evidence::checks;
 use holdpoint_protocol::{
     artifact::{Doubt, TreeTested},
     plan::EvidenceLevel,

@@ -1,6 +1,6 @@
 //! What a change adds that a person should see: no further run shows it. Only work that would be accepted is looked through.
 
-use holdpoint_core::paths;
+use holdpoint_evidence::paths;
 use holdpoint_outline::{
     ChangeFinding, ChangeFindings, ChangedSource, OutlineHelper, RuleFile, SCANNED_BYTES_MAX, UnseenReason,
 };

@@ -1,6 +1,6 @@
 //! Changed lines that no test ran, as a doubt: one more run of a green check of Python's, watched.
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::unrun::{self, LinesByFile},
     runners::{self, Runner},
 };

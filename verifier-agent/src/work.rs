@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::unrun::LinesByFile,
     mutants::{self, ChangedFile, Site},
 };

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use holdpoint_core::{checks, handed::DOUBTS_MAX};
+use holdpoint_engine::handed::DOUBTS_MAX;
+use holdpoint_evidence::checks;
 use holdpoint_harness::{
     ask::Desk,
     environment::{Environments, TreeMechanism},

@@ -1,12 +1,9 @@
 //! Paths inside a repository, as the bytes git has. They are never turned into text on the way: two names that look
 //! alike stay two names.
 
-use std::ffi::OsStr;
-use std::fmt;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::{ffi::OsStr, fmt, os::unix::ffi::OsStrExt, path::Path};
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 
 use crate::fit::unfit_path;
 

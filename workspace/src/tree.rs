@@ -5,13 +5,15 @@ mod tests;
 
 use std::collections::HashSet;
 
-use holdpoint_core::map::MapFile;
+use holdpoint_evidence::map::MapFile;
 
-use crate::error::InputRefusal;
-use crate::fit::{unfit_link, unfit_path};
-use crate::limits::InputLimits;
-use crate::oid::ObjectId;
-use crate::path::{RepoPath, escaped};
+use crate::{
+    error::InputRefusal,
+    fit::{unfit_link, unfit_path},
+    limits::InputLimits,
+    oid::ObjectId,
+    path::{RepoPath, escaped},
+};
 
 /// What kind of thing an entry is, as git records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::flight;
+use holdpoint_engine::flight;
 use holdpoint_protocol::{
     artifact::Verb,
     ids::AgentName,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::gates::Workflow;
+use holdpoint_planfile::gates::Workflow;
 use holdpoint_protocol::{state::Outcome, workflow::WorkflowSpec};
 
 use super::{

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::{
-    engine::{self, BuildOutcome, EngineStep, Fresh, Handoff, Input, PersonAct, ReportInput, Retrying, StepContext},
+use holdpoint_engine::{
     flight::FlightState,
+    waypoint::{self, BuildOutcome, EngineStep, Fresh, Handoff, Input, PersonAct, ReportInput, Retrying, StepContext},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
             let begin = Instant::now();
             let workflow = flight.workflow_of(waypoint, &self.state).ok_or("no workflow").doing(ACTION)?;
             let cx = StepContext { flight, waypoint, workflow, now: now(), conditions: &conditions, is_first: true };
-            let step = engine::step(&self.state, input, &cx, &fresh);
+            let step = waypoint::step(&self.state, input, &cx, &fresh);
             took += begin.elapsed();
             match step {
                 EngineStep::Append(entry) => break entry,

@@ -79,7 +79,7 @@ pub(super) fn plan(waypoints: usize) -> Result<Plan, BenchError> {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::gates::Workflow;
+    use holdpoint_planfile::gates::Workflow;
 
     use super::*;
 

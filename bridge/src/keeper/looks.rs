@@ -122,7 +122,7 @@ fn escalate(desk: &BridgeDesk, view: &WaypointView, is_failed: bool) -> Result<(
     }
     let reason = view.reason_code.map_or("", |reason| reason.as_str());
     let next = view.remediation.as_deref().unwrap_or("`holdpoint status` says what can be done");
-    let words = format!("A person decides: {reason}.\n\n{}", holdpoint_core::shown::lines(next));
+    let words = format!("A person decides: {reason}.\n\n{}", holdpoint_text::shown::lines(next));
     desk.put(&path, &text::feedback(view.id.as_str(), None, &words))
 }
 

@@ -6,7 +6,7 @@ use holdpoint_bus::{
     Bus,
     blobs::{self, BlobError},
 };
-use holdpoint_core::engine::evidence_expected;
+use holdpoint_engine::waypoint::evidence_expected;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{

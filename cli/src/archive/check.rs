@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use holdpoint_bus::auth::{PastSenders, SignedMessage, TrustRoots};
-use holdpoint_core::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine, THE_END};
+use holdpoint_engine::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine, THE_END};
 use holdpoint_protocol::{
     Digest,
     export::{BlobPart, Cut, End, Line, Message, Seal},

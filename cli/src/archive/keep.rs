@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::references;
 use flate2::{Compression, write::GzEncoder};
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::references;
 use holdpoint_protocol::{
     Digest, Timestamp,
     export::{Line, Seal},

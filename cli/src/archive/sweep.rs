@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use super::references;
 use holdpoint_bus::archivist::{Archivist, ArchivistError, Read, StoredBlob};
-use holdpoint_core::references;
 use holdpoint_protocol::{Digest, Timestamp};
 
 /// How old an upload has to be that no message ever named: its handoff may be under way, however long its turn takes.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::{audit::EntryLine, flight};
+use holdpoint_engine::{audit::EntryLine, flight};
 use holdpoint_protocol::{
     Digest,
     export::{BlobPart, Line},
@@ -23,8 +23,10 @@ use super::{
     check::check,
     read::{Archive, Read},
 };
-use crate::failure::{Exit, Failure};
-use crate::temporary;
+use crate::{
+    failure::{Exit, Failure},
+    temporary,
+};
 
 /// What landed in a flight, as files.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_bus::blobs;
-use holdpoint_core::audit::{EntryLine, HandoffLine};
+use holdpoint_engine::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, VerificationReport},

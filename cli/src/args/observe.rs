@@ -4,7 +4,7 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, RangedU64ValueParser},
 };
-use holdpoint_core::events::KINDS;
+use holdpoint_account::events::KINDS;
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
 use super::Place;

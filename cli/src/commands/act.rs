@@ -1,6 +1,6 @@
 //! What people do: each command makes one signed act, and says what it did and what follows.
 
-use holdpoint_core::completion;
+use holdpoint_engine::completion;
 use holdpoint_protocol::{
     artifact::{
         Act, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody, Pause,

@@ -7,7 +7,6 @@ use std::{
 };
 
 use holdpoint_bus::{archivist::Archivist, auth::TrustRoots};
-use holdpoint_core::units;
 use holdpoint_protocol::{
     Digest,
     api::FlightLine,
@@ -20,6 +19,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::clock;
+use holdpoint_text::units;
 use serde::Serialize;
 
 use super::audit::own_trust;

@@ -7,11 +7,9 @@ use std::{
 };
 
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::{
-    audit::{AuditCounts, BrokenLink},
-    shown,
-};
+use holdpoint_engine::audit::{AuditCounts, BrokenLink};
 use holdpoint_protocol::ids::FlightId;
+use holdpoint_text::shown;
 
 use crate::{
     archive::{self, Checked, Wants},

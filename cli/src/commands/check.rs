@@ -1,12 +1,13 @@
 //! `check`: everything that `run` would refuse, without flying.
 
-use holdpoint_core::{
-    plan::{self, PatternMatches},
-    shown, workflows,
-};
 use holdpoint_harness::backend::command::own_environment;
+use holdpoint_planfile::{
+    plan::{self, PatternMatches},
+    workflows,
+};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::config::{Config, presets::PresetName};
+use holdpoint_text::shown;
 use serde::Serialize;
 
 use super::{
@@ -184,7 +185,7 @@ async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::plan::PatternList;
+    use holdpoint_planfile::plan::PatternList;
 
     use super::*;
 

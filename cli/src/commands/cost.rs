@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{
-    budget as limits,
-    cost::{By, CostRow, Costs, ReportedUsage, Sum},
-    flight::FlightState,
-};
+use holdpoint_account::cost::{By, CostRow, Costs, ReportedUsage, Sum};
+use holdpoint_engine::{budget as limits, flight::FlightState};
 use holdpoint_protocol::{
     budget::{Amounts, Limits},
     ids::FlightId,

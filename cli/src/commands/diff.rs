@@ -1,6 +1,6 @@
 //! `diff` and `fetch --attempt`: what an attempt changed, as a patch or as a branch.
 
-use holdpoint_core::flight;
+use holdpoint_engine::flight;
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 use holdpoint_runtime::mirror::{MirrorStore, from_wire};
 use holdpoint_sandbox::TemporaryFolder;

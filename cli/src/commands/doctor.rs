@@ -9,7 +9,7 @@ use std::{
 
 use holdpoint_bus::broker::FLOOR;
 use holdpoint_console::Condition;
-use holdpoint_core::environment::Project;
+use holdpoint_evidence::environment::Project;
 use holdpoint_harness::{
     backend::command::own_environment,
     environment::{Environments, TreeMechanism},

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::HistoryLine,
     artifact::{Artifact as _, ExchangeError, ExchangeRecord, ExchangeStatus},
     ids::{FlightId, WaypointId},
 };
+use holdpoint_text::shown;
 use serde::Serialize;
 
 use crate::{

@@ -6,10 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::{
-    declared::{self as core_declared, DeclaredFile, ProjectDefaults},
-    environment::Project,
-};
+use holdpoint_evidence::environment::Project;
+use holdpoint_planfile::declared::{self as core_declared, DeclaredFile, ProjectDefaults};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use serde_json::json;
 
@@ -195,7 +193,7 @@ fn id(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::plan::{BUILT_IN_WORKFLOWS, read_bytes};
+    use holdpoint_planfile::plan::{BUILT_IN_WORKFLOWS, read_bytes};
 
     use super::*;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{live::Spoken, shown};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     state::Status,
     view::WaypointView,
 };
+use holdpoint_text::{live::Spoken, shown};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

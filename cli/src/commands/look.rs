@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use holdpoint_bus::blobs;
-use holdpoint_core::{shown, telling::SELF_CHECKED};
+use holdpoint_evidence::telling::SELF_CHECKED;
 use holdpoint_protocol::{
     Digest,
     api::{FlightLine, HistoryLine, Standing},
@@ -14,6 +14,7 @@ use holdpoint_protocol::{
     streams,
     view::{FlightStatus, FlightView},
 };
+use holdpoint_text::shown;
 use serde::Serialize;
 use serde_json::Value;
 

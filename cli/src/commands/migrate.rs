@@ -4,9 +4,10 @@ mod folder;
 
 use std::time::Duration;
 
+use folder::{Folder, Saved, Snapshot};
 use holdpoint_bus::migrator::{MigrateError, Migrator, StreamContent, StreamShape};
-use holdpoint_core::units;
 use holdpoint_protocol::Digest;
+use holdpoint_text::units;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -19,7 +20,6 @@ use crate::{
     output,
     target::{Holds, Remote},
 };
-use folder::{Folder, Saved, Snapshot};
 
 /// How long a cluster may take to choose its leader.
 const PATIENCE: Duration = Duration::from_secs(60);

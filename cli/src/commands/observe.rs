@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::events::{Agents, DeliveryTally, Event, EventKind, Gates, Trend};
+use holdpoint_account::events::{Agents, DeliveryTally, Event, EventKind, Gates, Trend};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     view::FlightStatus,

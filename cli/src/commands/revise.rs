@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::document::RENDERED_BYTES_MAX;
+use holdpoint_planfile::document::RENDERED_BYTES_MAX;
 use holdpoint_protocol::artifact::Verb;
 use holdpoint_sandbox::beside;
 

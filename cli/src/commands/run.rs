@@ -4,7 +4,7 @@ mod local;
 
 use std::io::IsTerminal as _;
 
-use holdpoint_core::engine::ADVISORS_MAX;
+use holdpoint_planfile::plan::ADVISORS_MAX;
 use holdpoint_protocol::{
     Digest, Timestamp,
     ids::{FlightId, role},

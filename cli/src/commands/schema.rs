@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::plan::{self, closest};
+use holdpoint_planfile::plan::{self, closest};
 use holdpoint_protocol::{asyncapi, names, schema};
 use serde_json::{Value, json};
 

@@ -1,10 +1,8 @@
 //! `task`: a waypoint as a document with front matter (GATE-35).
 
-use holdpoint_core::{
-    events::{Task, TaskGatherer},
-    shown,
-};
+use holdpoint_account::events::{Task, TaskGatherer};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
+use holdpoint_text::shown;
 use serde_json::Value;
 
 use crate::{

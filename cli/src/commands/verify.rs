@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::plan;
+use holdpoint_planfile::plan;
 use holdpoint_protocol::{artifact::VerificationPurpose, plan::Waypoint};
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_verifier_agent::Findings;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use holdpoint_console::{Condition, ConsoleProblem, Mistake, PlanInspection};
-use holdpoint_core::plan::PlanErrors;
+use holdpoint_planfile::plan::PlanErrors;
 use holdpoint_protocol::ids::FlightId;
 use tokio::sync::OnceCell;
 

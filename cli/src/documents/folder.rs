@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::document::RENDERED_BYTES_MAX;
+use holdpoint_planfile::document::RENDERED_BYTES_MAX;
 use holdpoint_protocol::{Digest, ids::FlightId};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! A person's edit of a document as a signed act.
 
-use holdpoint_core::document::{EditedDocument, edited};
+use holdpoint_planfile::document::{EditedDocument, edited};
 use holdpoint_protocol::artifact::{Act, Origin, Revise, ReviseBody};
 
 use super::PlacedDocument;

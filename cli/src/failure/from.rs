@@ -6,11 +6,10 @@ use holdpoint_bus::{
     archivist::ArchivistError,
     auth::{KeyFolderError, StoreError},
     blobs::BlobError,
-    broker::BrokerError,
-    broker::FLOOR,
+    broker::{BrokerError, FLOOR},
     migrator::MigrateError,
 };
-use holdpoint_core::plan::PlanErrors;
+use holdpoint_planfile::plan::PlanErrors;
 use holdpoint_protocol::retire::RETIRE;
 use holdpoint_runtime::config::ConfigError;
 use holdpoint_workspace::{self as workspace, GIT_FLOOR};

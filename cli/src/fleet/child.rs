@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::shown;
 use holdpoint_runtime::process::{CONTROL_PIPE, DRAIN_DEADLINE};
 use holdpoint_sandbox::service::{Lifetime, RunningService, Service, ServiceSpec};
+use holdpoint_text::shown;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,

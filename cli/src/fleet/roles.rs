@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::traffic::SHARE_OFF;
+use holdpoint_admission::traffic::SHARE_OFF;
 use holdpoint_harness::environment::CERTIFICATES;
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
 use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig, TimeSpan};

@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::shown;
 use holdpoint_protocol::ids::FlightId;
 use holdpoint_runtime::clock;
+use holdpoint_text::shown;
 use tokio::time::Instant;
 
 use super::{

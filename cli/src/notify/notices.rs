@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use holdpoint_core::events::{self, EventKind};
+use holdpoint_account::events::{self, EventKind};
 use holdpoint_protocol::{
     ids::{AgentName, FlightId},
     workflow::WorkflowSpec,

@@ -1,10 +1,8 @@
 //! One flight, read as it is stored, as often as it is asked for what is new.
 
+use holdpoint_account::events::{EntryEffect, Event, FlightReader};
 use holdpoint_bus::auth::{PastSenders, TrustRoots};
-use holdpoint_core::{
-    audit::{EntryLine, HandoffLine},
-    events::{EntryEffect, Event, FlightReader},
-};
+use holdpoint_engine::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     export::{Cut, ExportPlace, Message, MessageQuery},
     headers,

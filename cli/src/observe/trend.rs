@@ -1,9 +1,7 @@
 //! Whether gates send back more than they did, for people.
 
-use holdpoint_core::{
-    events::{GateSpan, GateTrend, TrendDirection, TrendReport},
-    shown,
-};
+use holdpoint_account::events::{GateSpan, GateTrend, TrendDirection, TrendReport};
+use holdpoint_text::shown;
 
 use super::words::{count, dash, span, table};
 use crate::view::seconds;
@@ -58,7 +56,7 @@ fn word(course: TrendDirection) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::events::Spread;
+    use holdpoint_account::events::Spread;
     use holdpoint_protocol::{Timestamp, time::Millis};
 
     use super::*;

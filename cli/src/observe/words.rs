@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{
-    events::{AgentReport, DeliveryReport, GateReport, Passes, Spread, WaypointAtGate},
-    shown,
-};
+use holdpoint_account::events::{AgentReport, DeliveryReport, GateReport, Passes, Spread, WaypointAtGate};
 use holdpoint_protocol::{Timestamp, time::Millis};
+use holdpoint_text::shown;
 
 use crate::{output::counted, view::seconds};
 

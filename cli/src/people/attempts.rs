@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use holdpoint_core::{checkpoints, shown, telling};
+use holdpoint_evidence::telling;
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     Timestamp,
     api::{HistoryLine, Standing},
@@ -10,6 +11,7 @@ use holdpoint_protocol::{
     checkpoint::GateCheckpoints,
     reason::{CriterionReason, ReasonCode},
 };
+use holdpoint_text::shown;
 use serde_json::{Value, json};
 
 use crate::view::seconds;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::plan::closest;
+use holdpoint_planfile::plan::closest;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::Verb,

@@ -1,7 +1,7 @@
 //! What waits for people and what follows from their acts, in words. Pure. Questions are agents' words: nothing in them
 //! moves a terminal's cursor, and no line of theirs looks like a command that we suggest.
 
-use holdpoint_core::{shown, telling};
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, InboxKind, Standing},
     artifact::{Artifact as _, BuildArtifact, Verb, VerificationReport},
@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
     workflow::{ByOutcome, GateContext},
 };
-
+use holdpoint_text::shown;
 use serde_json::Value;
 
 use crate::{

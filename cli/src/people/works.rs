@@ -6,7 +6,6 @@ use std::{
     str::FromStr,
 };
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{
@@ -17,6 +16,7 @@ use holdpoint_protocol::{
     ids::{AgentName, FlightId, TurnId, WaypointId},
     turn::{BuildRequest, Turn, TurnRequest},
 };
+use holdpoint_text::shown;
 
 use super::find::flight_with;
 use crate::{client::Client, failure::Failure};

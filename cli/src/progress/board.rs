@@ -1,11 +1,11 @@
 //! How a whole flight looks at one moment: a line that counts, and a line for each waypoint that is not through. Pure.
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     Timestamp,
     state::Status,
     view::{FlightView, TurnView, WaypointView},
 };
+use holdpoint_text::shown;
 
 use super::news::activity;
 use crate::{

@@ -1,13 +1,14 @@
 //! Why a criterion is red: what the report says of it, and the lines of its check's output that say most.
 
 use holdpoint_bus::blobs;
-use holdpoint_core::{environment::WORK, shown, telling};
+use holdpoint_evidence::{environment::WORK, telling};
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, VerificationReport},
     ids::role,
     reason::CriterionReason,
 };
+use holdpoint_text::shown;
 
 use super::news::Red;
 use crate::client::Client;

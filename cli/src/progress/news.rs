@@ -4,7 +4,6 @@ mod past;
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Disposition, VerificationPurpose},
@@ -14,6 +13,7 @@ use holdpoint_protocol::{
     state::{Purpose, Status},
     view::{FlightView, TurnView, WaypointView},
 };
+use holdpoint_text::shown;
 
 pub(super) use past::Gap;
 

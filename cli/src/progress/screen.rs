@@ -6,12 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::{live::Spoken, shown};
 use holdpoint_protocol::{
     ids::{TurnId, WaypointId},
     view::{FlightView, WaypointView},
 };
 use holdpoint_runtime::clock;
+use holdpoint_text::{live::Spoken, shown};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::board::{self, Line, Tone};

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     Timestamp,
     ids::WaypointId,
     view::{FlightView, Trouble, WaypointView},
 };
+use holdpoint_text::shown;
 use tokio::time::Instant;
 
 use crate::failure::Failure;

@@ -6,8 +6,10 @@ mod junit;
 mod markdown;
 mod sarif;
 
-use holdpoint_core::{policy, shown, telling};
+use holdpoint_engine::policy;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::facts::{Verdict, Violation};
+use holdpoint_text::shown;
 use holdpoint_verifier_agent::suspects;
 
 pub(crate) use github::annotations;

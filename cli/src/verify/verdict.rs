@@ -1,6 +1,6 @@
 //! What came of judging a change. Pure.
 
-use holdpoint_core::policy::{self, Facts};
+use holdpoint_engine::policy::{self, Facts};
 use holdpoint_outline::ChangeFinding;
 use holdpoint_protocol::{
     artifact::CriterionReport,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
-use holdpoint_core::{
+use holdpoint_engine::{
     audit::EntryLine,
     flight::{self, FlightState, Waypoints},
 };

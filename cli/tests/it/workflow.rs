@@ -55,7 +55,7 @@ fn every_problem_is_reported_with_its_place_and_exit_2() {
 #[test]
 fn nine_errors_in_one_file_are_told_by_one_command() {
     let lab = Lab::new();
-    let wrong = include_str!("../../../core/src/declared/fixtures/nine-errors.yaml");
+    let wrong = include_str!("../../../planfile/src/declared/fixtures/nine-errors.yaml");
     fs::write(lab.path("project.yaml"), wrong).unwrap();
     let org = "roles:\n  writer: {agents: [agent-w1, agent-w2]}\n  editor: {agents: [agent-e1, human-eve]}\n  \
                lead: {agents: [human-lea], requireHuman: true}\n  maker: {agents: [agent-m1], plane: build}\n";

@@ -1,6 +1,6 @@
 //! An artifact as a document, and what differs from another one of its waypoint.
 
-use holdpoint_core::document::{ArtifactDocument, file_name, pasts, unified_diff};
+use holdpoint_planfile::document::{ArtifactDocument, file_name, pasts, unified_diff};
 use holdpoint_protocol::{
     api::HistoryLine,
     artifact::{Artifact as _, Completion, Revise},

@@ -1,6 +1,6 @@
 //! Editing the text of a gate's document: the field, what an edit changes, and what became of it.
 
-use holdpoint_core::document::{ArtifactDocument, newest, pasts, unified_diff};
+use holdpoint_planfile::document::{ArtifactDocument, newest, pasts, unified_diff};
 use holdpoint_protocol::{
     api::HistoryLine,
     artifact::Verb,

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use holdpoint_core::units::roughly;
 use holdpoint_protocol::{
     api::DeadTurn,
     ids::{FlightId, GateId, RoleId, TurnId, WaypointId},
@@ -10,6 +9,7 @@ use holdpoint_protocol::{
     storage::Storage,
     view::FlightView,
 };
+use holdpoint_text::units::roughly;
 use maud::{Markup, html};
 
 use super::{

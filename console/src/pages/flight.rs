@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::cost::{By, Sum};
+use holdpoint_account::cost::{By, Sum};
 use holdpoint_protocol::{
     Timestamp,
     ids::WaypointId,

@@ -1,6 +1,6 @@
 //! The list of flights.
 
-use holdpoint_core::cost::Sum;
+use holdpoint_account::cost::Sum;
 use holdpoint_protocol::{api::FlightLine, view::FlightStatus};
 use maud::{Markup, html};
 

@@ -1,6 +1,6 @@
 //! What waits for people.
 
-use holdpoint_core::telling;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::Verb,

@@ -2,13 +2,14 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use holdpoint_core::{cost::Sum, shown};
+use holdpoint_account::cost::Sum;
 use holdpoint_protocol::{
     Timestamp,
     facts::{Oid, Verdict},
     state::{Outcome, Status},
     view::FlightStatus,
 };
+use holdpoint_text::shown;
 use maud::{Markup, html};
 
 /// Text of others as a part of a line: what a reader could not see is written out. Maud escapes it.

@@ -1,6 +1,6 @@
 //! What happened to a waypoint, attempt by attempt: turns, work, verdicts with their evidence, decisions.
 
-use holdpoint_core::telling;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, BuildArtifact, BuildStatus, CheckRun, CriterionReport, TreeTested, VerificationReport},

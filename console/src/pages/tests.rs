@@ -2,9 +2,10 @@ pub(crate) mod samples;
 
 use std::cell::Cell;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{Digest, api::InboxItem, state::Status};
+use holdpoint_text::shown;
 use maud::Markup;
+use samples::{frame, golden, history, plan};
 use serde_json::Value;
 
 use super::*;
@@ -14,7 +15,6 @@ use crate::{
     problem::ConsoleProblem,
     view::Show,
 };
-use samples::{frame, golden, history, plan};
 
 /// What an agent, a plan or a repository might say.
 const HOSTILE: &str = "<script>alert(1)</script>&lt;\"'> onload=x \u{202e}\u{2066}\u{200b}\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\r--><svg onload=alert(1)>";

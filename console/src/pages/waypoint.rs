@@ -1,6 +1,8 @@
 //! One waypoint.
 
-use holdpoint_core::{checkpoints, cost::By, telling};
+use holdpoint_account::cost::By;
+use holdpoint_evidence::telling;
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem},
     artifact::Verb,

@@ -54,7 +54,7 @@ impl<F: ConsoleFleet> Inner<F> {
             Err(refused) => return refused,
         };
         match self.perform(&fields).await {
-            Ok(done) => plain(StatusCode::OK, &holdpoint_core::shown::line(&done)),
+            Ok(done) => plain(StatusCode::OK, &holdpoint_text::shown::line(&done)),
             Err(problem) => refused(&problem),
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use axum::response::sse::Event;
 use futures::Stream;
-use holdpoint_core::{live::Spoken, shown};
+use holdpoint_text::{live::Spoken, shown};
 use serde_json::json;
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc, watch},

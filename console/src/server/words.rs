@@ -11,7 +11,7 @@ use crate::problem::ConsoleProblem;
 /// Why something was not done.
 pub(super) fn refused(problem: &ConsoleProblem) -> Response {
     let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
-    plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
+    plain(StatusCode::CONFLICT, &holdpoint_text::shown::line(both.trim()))
 }
 
 /// Markup that the page's script puts into the page.

@@ -13,7 +13,6 @@ use holdpoint_console::{
     Console, ConsoleFleet, ConsoleProblem, ConsoleSettings, FlightAccount, HeardOf, Mistake, Patch, PlanInspection,
     WantedAct,
 };
-use holdpoint_core::live::Spoken;
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
@@ -21,6 +20,7 @@ use holdpoint_protocol::{
     storage::Storage,
     view::FlightView,
 };
+use holdpoint_text::live::Spoken;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

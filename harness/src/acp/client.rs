@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::shown;
 use holdpoint_runtime::process::exit;
 use holdpoint_sandbox::beside::{Beside, Pipes, end_like};
+use holdpoint_text::shown;
 use serde_json::Value;
 
 use super::{

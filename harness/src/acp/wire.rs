@@ -2,7 +2,7 @@
 //!
 //! What the other end sends is not trusted: a line that is no message is passed over, and an answer to nothing that was asked, too.
 
-use holdpoint_core::lenient;
+use holdpoint_text::lenient;
 use serde_json::{Value, json};
 
 /// There is no such method.

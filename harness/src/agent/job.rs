@@ -3,17 +3,17 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use holdpoint_bus::Bus;
-use holdpoint_core::engine;
+use holdpoint_engine::waypoint;
 use holdpoint_protocol::{
     artifact::Origin,
     ids::{AgentName, RoleId},
     live::LiveKind,
     turn::Turn,
 };
+use holdpoint_runtime::{clock, fresh};
 
 use super::{stop::StopSignal, talk::TurnTalk};
 use crate::live::Live;
-use holdpoint_runtime::{clock, fresh};
 
 /// The longest note, in characters. It is one line in a live view.
 const NOTE_LEN_MAX: usize = 200;
@@ -89,7 +89,7 @@ impl Job {
     #[must_use]
     pub fn turn_as_it_stands(&self) -> Turn {
         let mut turn = self.turn.clone();
-        self.talk.answers().iter().for_each(|answer| engine::reply(&mut turn, answer));
+        self.talk.answers().iter().for_each(|answer| waypoint::reply(&mut turn, answer));
         turn
     }
 

@@ -2,11 +2,7 @@
 
 use std::{error::Error, io::Write as _, path::Path, process::ExitCode};
 
-use holdpoint_core::shown;
 use holdpoint_protocol::ids::RoleId;
-use holdpoint_sandbox::PropertyReport;
-
-use super::{AgentError, Worker, tree};
 use holdpoint_runtime::{
     config::{Config, ConfigError},
     fresh,
@@ -14,6 +10,10 @@ use holdpoint_runtime::{
     process::{self, ProcessEnd, exit},
     telemetry::{self, ErrorChain, TelemetryError},
 };
+use holdpoint_sandbox::PropertyReport;
+use holdpoint_text::shown;
+
+use super::{AgentError, Worker, tree};
 
 /// Why an agent's process did not start, or failed.
 #[derive(Debug, thiserror::Error)]

@@ -6,12 +6,11 @@ use holdpoint_bus::{
     auth::Trust,
     signals::{Forged, SignalError, Signals},
 };
-use holdpoint_core::lines::{LINES_A_MINUTE, LineCounts, LineFate};
 use holdpoint_protocol::{api::RefusedHandoff, ids::RoleId, subjects};
+use holdpoint_runtime::clock;
+use holdpoint_text::lines::{LINES_A_MINUTE, LineCounts, LineFate};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
-
-use holdpoint_runtime::clock;
 
 /// The most that is logged of a refusal, in characters.
 const SHOWN_LEN_MAX: usize = 2_000;

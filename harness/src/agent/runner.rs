@@ -20,13 +20,18 @@ mod updates;
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use holdpoint_bus::turns::Delivery;
-use holdpoint_core::lines::{LineCounts, LineFate};
 use holdpoint_protocol::{
     Digest,
     api::{ProgressAnswer, ProgressNotice},
     journal::EntryRef,
     turn::Turn,
 };
+use holdpoint_runtime::{
+    clock, fresh, metrics,
+    supervise::{ActorTasks, TaskFailed},
+    telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
+};
+use holdpoint_text::lines::{LineCounts, LineFate};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 use tracing::{Instrument as _, Span};
@@ -41,11 +46,6 @@ use super::{
     trace,
     tree::AgentArgs,
     worker::{Final, WorkError, Worker},
-};
-use holdpoint_runtime::{
-    clock, fresh, metrics,
-    supervise::{ActorTasks, TaskFailed},
-    telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
 
 /// Heartbeats per acknowledgement wait: two may get lost.

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc};
 
 use holdpoint_bus::Bus;
-use holdpoint_core::{chain::ErrorChain, telling};
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     artifact::{
         BuildArtifact, BuildPlan, ClarificationRequest, Completion, CompletionPlan, HelpRequest, VerificationPlan,
@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     ids::RoleId,
 };
 use holdpoint_sandbox::room::NearlyFull;
+use holdpoint_text::chain::ErrorChain;
 
 use super::job::Job;
 

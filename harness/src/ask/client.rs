@@ -11,8 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::shown;
 use holdpoint_protocol::artifact::Clarified;
+use holdpoint_runtime::{fresh, process::exit};
+use holdpoint_text::shown;
 use serde_json::{Value, json};
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     parts::{Files, Listed, NoPart, TURN_VARIABLE, TurnPart},
 };
 use crate::{backend::question::BadQuestion, context::pull::Pulled, personality};
-use holdpoint_runtime::{fresh, process::exit};
 
 /// The question became the turn's result ("temporary failure" in `sysexits.h`).
 pub const EXIT_RESULT: u8 = 75;

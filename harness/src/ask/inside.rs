@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use holdpoint_core::completion::{self, ValidCompletion};
+use holdpoint_engine::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Timestamp,
     artifact::Clarified,

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use holdpoint_core::lenient;
 use holdpoint_protocol::{
     artifact::{Clarified, Confidence},
     reason::BlockReason,
     state::Outcome,
 };
+use holdpoint_text::lenient;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::handed::HELP_EVENTS_MAX;
+use holdpoint_engine::handed::HELP_EVENTS_MAX;
 use holdpoint_protocol::artifact::HelpEvent;
 use holdpoint_runtime::clock;
 use holdpoint_sandbox::{OutputStream, Tap};

@@ -10,9 +10,17 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_engine::budget::price::Price;
 use holdpoint_protocol::{
     ids::{FlightId, RoleId, WaypointId},
     plan::EnvironmentSpec,
+};
+use holdpoint_runtime::{
+    config::{
+        Permissions, ProgramConfig,
+        presets::{Preset, PresetName, SettingsFolder},
+    },
+    telemetry::ErrorChain,
 };
 use holdpoint_sandbox::{
     Command, Ended, Network, Profile, ProgramInput, PropertyReport, RunLimits, Sandbox, ShownTree, Standby,
@@ -36,14 +44,6 @@ use crate::{
     build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
     environment::{Environments, SetUp, TreeMechanism, Underlay},
-};
-use holdpoint_core::budget::price::Price;
-use holdpoint_runtime::{
-    config::{
-        Permissions, ProgramConfig,
-        presets::{Preset, PresetName, SettingsFolder},
-    },
-    telemetry::ErrorChain,
 };
 
 /// Copies a working tree without its git folder.

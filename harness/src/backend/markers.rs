@@ -27,11 +27,11 @@ pub use contract::Contract;
 pub(crate) use element::{COMPLETE, first_word};
 use help::Calls;
 pub use help::{HelpCall, IGNORED_MAX};
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::{IgnoredBecause, IgnoredMarker},
     ids::WaypointId,
 };
+use holdpoint_text::shown;
 pub(crate) use object::sure;
 pub(crate) use reconcile::reconcile;
 use serde_json::{Map, Value};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
+use holdpoint_text::shown;
 
 /// The longest question, in bytes.
 pub const QUESTION_BYTES_MAX: usize = 2 << 10;

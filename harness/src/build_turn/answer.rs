@@ -3,7 +3,7 @@
 //! Structured output rules over silence (contract, "`command` backend"). A result that cannot be used is asked for
 //! again: [`crate::exchange`] decides how often.
 
-use holdpoint_core::telling;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     artifact::{CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, IgnoredMarker, LedgerSource},
     envelope::EnvelopeStatus,

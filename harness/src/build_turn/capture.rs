@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::telling;
+use holdpoint_evidence::telling;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     checkpoint::GateDocument,
@@ -10,17 +10,17 @@ use holdpoint_protocol::{
     ids::AgentName,
     turn::{BuildRequest, Turn},
 };
+use holdpoint_runtime::{
+    handed_commit::handed_commit,
+    mirror::{diff_summary, from_wire, path_changes},
+    telemetry::ErrorChain,
+};
 use holdpoint_sandbox::room::NearlyFull;
 use holdpoint_workspace::{
     AgentClone, Bundle, Captured, HANDOFF_REF, Mirror, ObjectId, WorkspaceError, left_out_named,
 };
 
 use super::{answer::WorkClaims, hazards::stuck_ignore_file, unusable::unusable};
-use holdpoint_runtime::{
-    handed_commit::handed_commit,
-    mirror::{diff_summary, from_wire, path_changes},
-    telemetry::ErrorChain,
-};
 
 /// The largest bundle of unfinished files that is kept: every failed attempt may bring one.
 const UNFINISHED_BYTES_MAX: u64 = 256 << 20;

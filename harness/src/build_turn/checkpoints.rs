@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{
-    checkpoints::{self, Block, HandedOver, MESSAGE_BYTES_MAX, WrittenDocument},
-    checks, telling,
-};
+use holdpoint_evidence::{checks, telling};
+use holdpoint_planfile::checkpoints::{self, Block, HandedOver, MESSAGE_BYTES_MAX, WrittenDocument};
 use holdpoint_protocol::{
     artifact::{Confidence, ExchangeErrorKind},
     checkpoint::{

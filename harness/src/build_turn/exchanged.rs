@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::{budget::metering, telling};
+use holdpoint_engine::budget::metering;
+use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     artifact::{ExchangeErrorKind, Failure, Metered},
     ids::AgentName,
     reason::ReasonCode,
     turn::Turn,
 };
+use holdpoint_runtime::clock;
 use holdpoint_sandbox::{Ended, room::NearlyFull};
 
 use super::{
@@ -29,7 +31,6 @@ use crate::{
     },
     meter::{self, RunMeter},
 };
-use holdpoint_runtime::clock;
 
 /// What a run of a program comes to.
 pub(crate) enum Read<A> {

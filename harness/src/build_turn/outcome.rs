@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::impact;
+use holdpoint_engine::impact;
 use holdpoint_protocol::{
     artifact::{Confidence, Failure},
     checkpoint::GateDocument,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use holdpoint_core::{shown, telling};
+use holdpoint_evidence::telling;
 use holdpoint_sandbox::Ended;
+use holdpoint_text::shown;
 
 use crate::backend::BackendResult;
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use holdpoint_bus::blobs::BlobError;
-use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
 use holdpoint_outline::OutlineHelper;
+use holdpoint_planfile::exchange::HandoffRules;
 use holdpoint_protocol::{
     artifact::{Failure, IgnoredMarker, Metered},
     checkpoint::GateDocument,
@@ -13,6 +13,11 @@ use holdpoint_protocol::{
     ids::AgentName,
     reason::ReasonCode,
     turn::{BuildRequest, Turn, TurnRequest},
+};
+use holdpoint_runtime::{
+    clock,
+    mirror::{from_wire, to_wire},
+    telemetry::{self, TRACE, fields},
 };
 use holdpoint_sandbox::{Ended, room};
 use holdpoint_workspace::{AgentClone, IgnoreRules, Mirror, ObjectId, WorkspaceError};
@@ -41,11 +46,6 @@ use crate::{
     dialect::Continuation,
     exchange::{Expected, RulesError, rules_at, stall::Stall},
     meter,
-};
-use holdpoint_runtime::{
-    clock,
-    mirror::{from_wire, to_wire},
-    telemetry::{self, TRACE, fields},
 };
 
 /// What ends a turn that makes work besides an envelope.

@@ -4,12 +4,13 @@
 
 use std::{fmt::Write, time::Duration};
 
-use holdpoint_core::{engine::ADVICE_BYTES_MAX, shown};
+use holdpoint_engine::waypoint::ADVICE_BYTES_MAX;
 use holdpoint_protocol::{
     Timestamp,
     state::QuestionKind,
     turn::{Advice, AdviceRequest, CompletionRequest, Turn},
 };
+use holdpoint_text::shown;
 
 use crate::backend::prompt::{
     parts::{code_span, one_line, push_criteria, push_fenced, push_notes, push_tests},

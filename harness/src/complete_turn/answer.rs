@@ -3,7 +3,7 @@
 //! A completion is a JSON object; a program that prints none and exits with 0 came to the workflow's default outcome, and its
 //! last words are the summary (GATE-7). A completion that says too little fails the turn with what it has to say (GATE-22).
 
-use holdpoint_core::{
+use holdpoint_engine::{
     completion::{self, CompletionRules, Lesson, ValidCompletion},
     handed,
 };

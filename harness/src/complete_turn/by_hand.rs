@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::completion::Lesson;
+use holdpoint_engine::completion::Lesson;
 use holdpoint_protocol::{artifact::Confidence, reason::BlockReason, turn::CompletionRequest};
 use serde_json::{Map, Value};
 

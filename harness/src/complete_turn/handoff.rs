@@ -1,6 +1,6 @@
 //! Handoffs of a turn that is completed.
 
-use holdpoint_core::completion::{self, ValidCompletion};
+use holdpoint_engine::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, IgnoredMarker, Metered, Origin},

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use holdpoint_core::{completion::ValidCompletion, exchange::HandoffRules};
+use holdpoint_engine::completion::ValidCompletion;
+use holdpoint_planfile::exchange::HandoffRules;
 use holdpoint_protocol::{
     artifact::{Failure, IgnoredMarker, Metered},
     checkpoint::GateDocument,
     ids::AgentName,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
+use holdpoint_runtime::{clock, mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
 use holdpoint_workspace::Mirror;
 use tracing::{Instrument as _, info_span};
 
@@ -31,7 +33,6 @@ use crate::{
     exchange::{Expected, Unready, document, envelope::Before},
     meter,
 };
-use holdpoint_runtime::{clock, mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
 
 /// The longest patch that is made, in bytes: more than this nobody reads.
 const PATCH_BYTES_MAX: usize = 8 << 20;

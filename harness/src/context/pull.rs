@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdpoint_core::{map::Outline, shown};
+use holdpoint_evidence::map::Outline;
+use holdpoint_runtime::telemetry::ErrorChain;
+use holdpoint_text::shown;
 use holdpoint_workspace::{Mirror, ObjectId, WorkspaceError};
 use serde::{Deserialize, Serialize};
-
-use holdpoint_runtime::telemetry::ErrorChain;
 
 /// Bytes of one slice.
 pub const SLICE_BYTES_MAX: usize = 192 << 10;
@@ -144,7 +144,7 @@ fn bounded(text: &str) -> Pulled {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::map::MapSymbol;
+    use holdpoint_evidence::map::MapSymbol;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The skill packs that a turn gets (FLY-35), as they are on its base: what work changes in them counts once it has landed.
 
-use holdpoint_core::{
+use holdpoint_planfile::{
     plan::PlanErrors,
     skills::{self, Covered, FILE_BYTES_MAX, LOOKED_AT_MAX, Skill},
 };

@@ -1,7 +1,7 @@
 //! What a program says, line by line while it says it. Keeps no more than the line that is not whole yet.
 
-use holdpoint_core::live;
 use holdpoint_protocol::live::LiveKind;
+use holdpoint_text::live;
 
 use super::{
     Dialect, DialectReader, Said, failure,

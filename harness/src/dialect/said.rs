@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use holdpoint_core::{budget::price::Price, shown};
+use holdpoint_engine::budget::price::Price;
 use holdpoint_protocol::artifact::{SESSION_BYTES_MAX, TokenUsage};
+use holdpoint_text::shown;
 use serde::{Deserialize, Serialize};
 
 use super::failure;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, path::Path};
 
-use holdpoint_core::environment::{HostFile, SetupHost};
+use holdpoint_evidence::environment::{HostFile, SetupHost};
 
 /// Programs that set dependencies up or decide what fits: another version makes another environment.
 const PROGRAMS: [&str; 22] = [

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::environment::{BUILD, BUILD_CACHE, HOME, SeenAs, SeenFile, Selection, WORK, key};
+use holdpoint_evidence::environment::{BUILD, BUILD_CACHE, HOME, SeenAs, SeenFile, Selection, WORK, key};
 use holdpoint_protocol::{Digest, plan::EnvironmentSpec};
 use holdpoint_sandbox::{
     Command, Ended, Network, Profile, RunLimits, RunOutcome, Sandbox, ShownTree, tidy_variables, toolchain_paths,

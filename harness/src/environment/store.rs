@@ -20,7 +20,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use holdpoint_core::environment::BUILD_CACHE;
+use holdpoint_evidence::environment::BUILD_CACHE;
 use holdpoint_protocol::Digest;
 use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
 use serde::{Deserialize, Serialize};

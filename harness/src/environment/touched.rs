@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::environment::{NEW_PATHS_MAX, Touched};
+use holdpoint_evidence::environment::{NEW_PATHS_MAX, Touched};
 
 /// The mark of a folder that hides the one below it (overlayfs), where users' attributes are used.
 const OPAQUE: &str = "user.overlay.opaque";

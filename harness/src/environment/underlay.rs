@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_core::environment::{BUILD, BUILD_CACHE, CACHES, HOME, MAVEN_CACHE, WORK};
+use holdpoint_evidence::environment::{BUILD, BUILD_CACHE, CACHES, HOME, MAVEN_CACHE, WORK};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_sandbox::{Overlaid, ShownTree};
 

@@ -1,11 +1,11 @@
 //! The debug record of an exchange (RETRY-7). Pure.
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{ExchangeAttempt, ExchangeError, ExchangeStatus},
     ids::CriterionId,
 };
+use holdpoint_text::shown;
 
 use super::problem::ResultProblem;
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::envelope::Before;
-use crate::backend::markers::Contract;
-use holdpoint_core::exchange::{Component, ExchangeSettings, Field, HandoffRules, JsonType, Shape};
+use holdpoint_planfile::exchange::{Component, ExchangeSettings, Field, HandoffRules, JsonType, Shape};
 use holdpoint_protocol::{
     checkpoint::GateDemands,
     envelope::ENVELOPE_VERSION,
     ids::{CriterionId, RoleId, WaypointId},
 };
+
+use super::envelope::Before;
+use crate::backend::markers::Contract;
 
 /// What programs of any role may call themselves, and what those may that judge or decide.
 const AGENT: &str = "agent";

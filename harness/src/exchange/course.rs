@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::{
+use holdpoint_planfile::{
     checkpoints::{self, GateValidation},
     exchange::{ExchangeSettings, settings::FRESH_STARTS_MAX},
 };

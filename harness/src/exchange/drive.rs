@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use holdpoint_core::exchange::ExchangeSettings;
+use holdpoint_planfile::exchange::ExchangeSettings;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ExchangeErrorKind, ExchangeStatus},

@@ -1,6 +1,6 @@
 //! Reading the envelope that a program printed (RETRY-1, RETRY-2). Pure.
 
-use holdpoint_core::exchange::Lack;
+use holdpoint_planfile::exchange::Lack;
 use holdpoint_protocol::{
     artifact::ExchangeErrorKind,
     envelope::{ENVELOPE_VERSION, EnvelopeStatus},

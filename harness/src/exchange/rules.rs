@@ -1,6 +1,6 @@
 //! What a project asks of exchanges, from the commit that the work is based on: no agent can have changed it.
 
-use holdpoint_core::{
+use holdpoint_planfile::{
     exchange::{FILE, FILE_BYTES_MAX, HandoffRules},
     plan::PlanErrors,
 };

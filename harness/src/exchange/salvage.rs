@@ -1,6 +1,6 @@
 //! What can be kept of a JSON object that was cut off (RETRY-6). Pure.
 
-use holdpoint_core::lenient;
+use holdpoint_text::lenient;
 use serde_json::{Map, Value};
 
 /// How deep objects may be whose fields are kept one by one: the envelope and its `data`.

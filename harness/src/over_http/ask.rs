@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, pin::Pin, time::Duration};
 
-use holdpoint_core::over_http::{HEAD_BYTES_MAX, HttpAnswer};
+use holdpoint_evidence::over_http::{HEAD_BYTES_MAX, HttpAnswer};
 use hyper::{
     Request,
     body::{Body as _, Incoming},

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::over_http::{LOG_BYTES_MAX, PORT_VARIABLE, word};
+use holdpoint_evidence::over_http::{LOG_BYTES_MAX, PORT_VARIABLE, word};
 use holdpoint_sandbox::beside::{Beside, Pipes};
 
 /// How long the last of an output may take to come once the group was killed. A process that left the group may hold the pipe for longer.

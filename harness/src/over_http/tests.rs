@@ -5,7 +5,7 @@ use std::{
     net::TcpListener,
 };
 
-use holdpoint_core::over_http::HEAD_BYTES_MAX;
+use holdpoint_evidence::over_http::HEAD_BYTES_MAX;
 
 use super::*;
 

@@ -14,7 +14,7 @@ use holdpoint_bus::{
     handoffs::{self, HandoffSignature, Relayed},
     signals::{Signal, Signals},
 };
-use holdpoint_core::completion;
+use holdpoint_engine::completion;
 use holdpoint_protocol::{
     Digest,
     api::{ActQuery, ActStanding, RefusedHandoff},

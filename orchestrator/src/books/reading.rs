@@ -2,7 +2,7 @@
 //! is asked for.
 
 use holdpoint_bus::Stored;
-use holdpoint_core::engine;
+use holdpoint_engine::waypoint;
 use holdpoint_protocol::{
     Timestamp,
     api::GivenAnswer,
@@ -49,7 +49,7 @@ impl Books {
         self.each_entry(shell, waypoint, |_, entry| match entry {
             Entry::Turn(one) if one.turn_id == *turn => opened = Some(*one),
             Entry::Answered(answered) if answered.turn == *turn => {
-                opened.iter_mut().for_each(|opened| engine::reply(opened, &answered.answer));
+                opened.iter_mut().for_each(|opened| waypoint::reply(opened, &answered.answer));
             }
             _ => {}
         })

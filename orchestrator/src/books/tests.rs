@@ -2,7 +2,7 @@ use holdpoint_bus::{
     Stored,
     auth::{Authority, Signer, TrustRoots},
 };
-use holdpoint_core::{plan, workflows};
+use holdpoint_planfile::{plan, workflows};
 use holdpoint_protocol::{
     Timestamp,
     facts::{BlobRef, BundleRef, Oid},

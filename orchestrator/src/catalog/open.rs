@@ -1,6 +1,6 @@
 //! What is known of a flight that is not over: its fold, or what was kept of it when there was no room for more folds.
 
-use holdpoint_core::flight::{self, flight_status};
+use holdpoint_engine::flight::{self, flight_status};
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,

@@ -1,4 +1,4 @@
-//! What each key stores, by what the broker says of connections and streams ([`holdpoint_core::traffic`] judges), and which
+//! What each key stores, by what the broker says of connections and streams ([`holdpoint_admission::traffic`] judges), and which
 //! keys are out.
 
 use std::{
@@ -6,11 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_admission::traffic::{
+    Flooders, Load, Over, Sending, Term, TrafficBound, TrafficMeter, User, WrittenStream,
+};
 use holdpoint_bus::{
     connections::Connection,
     topology::{self, TopologyError},
 };
-use holdpoint_core::traffic::{Flooders, Load, Over, Sending, Term, TrafficBound, TrafficMeter, User, WrittenStream};
 use holdpoint_protocol::streams;
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 

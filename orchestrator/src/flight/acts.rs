@@ -1,4 +1,4 @@
-//! Taking what people do: who signed it, what it is about; then the core decides. And answering what became of it.
+//! Taking what people do: who signed it, what it is about; then the engine decides. And answering what became of it.
 //!
 //! An act is a handoff like an agent's: it is journalled as a cause, or refused with a code and words. Only refusals are
 //! remembered here, and only for a minute: the act itself is stored, and what was taken is in the journal.
@@ -9,9 +9,9 @@ use std::{
 };
 
 use holdpoint_bus::{api::ApiFailure, handoffs, past};
-use holdpoint_core::{
-    engine::{self, BuildOutcome, HandingIn, Input, PersonAnswer, Refusal, Releasing, Retrying, Taking},
+use holdpoint_engine::{
     flight::{self, Course},
+    waypoint::{self, BuildOutcome, HandingIn, Input, PersonAnswer, Refusal, Releasing, Retrying, Taking},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -298,37 +298,37 @@ impl State {
             Act::Answer(response) => {
                 let (asked, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
                 let body = Box::new(PersonAnswer::to(asked.as_ref(), *response, turn));
-                Input::Answered(engine::PersonAct { by, cause, overtaken, body })
+                Input::Answered(waypoint::PersonAct { by, cause, overtaken, body })
             }
-            Act::Complete(body) => Input::Completed(engine::PersonAct { by, cause, overtaken, body }),
+            Act::Complete(body) => Input::Completed(waypoint::PersonAct { by, cause, overtaken, body }),
             Act::Retry(retry) => {
                 let (turn, feedback) = self.held(waypoint).await?;
                 let body = Box::new(Retrying { retry: *retry, turn, feedback });
-                Input::Retried(engine::PersonAct { by, cause, overtaken, body })
+                Input::Retried(waypoint::PersonAct { by, cause, overtaken, body })
             }
             Act::Take(take) => {
                 let body = Box::new(Taking {
                     turn: self.turn_in_hand(waypoint, (Verb::Take, &by), take.on.as_ref()).await?,
                     on: take.on,
                 });
-                Input::Taken(engine::PersonAct { by, cause, overtaken, body })
+                Input::Taken(waypoint::PersonAct { by, cause, overtaken, body })
             }
             Act::Release(release) => {
                 let body = Box::new(Releasing {
                     turn: self.turn_in_hand(waypoint, (Verb::Release, &by), release.on.as_ref()).await?,
                     on: release.on,
                 });
-                Input::Released(engine::PersonAct { by, cause, overtaken, body })
+                Input::Released(waypoint::PersonAct { by, cause, overtaken, body })
             }
             Act::HandIn(handed) => {
                 let outcome = taking::outcome_of(&handed, work);
                 let turn = self.turn_in_hand(waypoint, (Verb::HandIn, &by), handed.on.as_ref()).await?;
                 let verdicts = handed.verdicts;
                 let body = Box::new(HandingIn { on: handed.on, outcome, verdicts, turn });
-                Input::HandedIn(engine::PersonAct { by, cause, overtaken, body })
+                Input::HandedIn(waypoint::PersonAct { by, cause, overtaken, body })
             }
-            Act::Revise(body) => Input::Revised(engine::PersonAct { by, cause, overtaken, body }),
-            Act::Cancel(cancel) => Input::Cancelled(engine::PersonAct { by, cause, overtaken, body: Some(cancel) }),
+            Act::Revise(body) => Input::Revised(waypoint::PersonAct { by, cause, overtaken, body }),
+            Act::Cancel(cancel) => Input::Cancelled(waypoint::PersonAct { by, cause, overtaken, body: Some(cancel) }),
             Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) | Act::Budget(_) => {
                 let what =
                     "a whole flight is paused, resumed, given other workflows and larger budgets, not a waypoint";
@@ -450,7 +450,7 @@ fn unexplained() -> ActRefused {
     }
 }
 
-/// Entries with when each was stored, as the core looks at them.
+/// Entries with when each was stored, as the engine looks at them.
 fn timed(entries: &[(Timestamp, Entry)]) -> impl Iterator<Item = (Timestamp, &Entry)> {
     entries.iter().map(|(at, entry)| (*at, entry))
 }

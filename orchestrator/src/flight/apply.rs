@@ -1,4 +1,4 @@
-//! An input becomes an entry: decided by the core, appended under the check that nobody else did.
+//! An input becomes an entry: decided by the engine, appended under the check that nobody else did.
 
 use bytes::Bytes;
 use holdpoint_bus::{
@@ -6,10 +6,10 @@ use holdpoint_bus::{
     journal::AppendError,
 };
 use holdpoint_conditions::{ConditionAnswer, ConditionHelperError, Scope};
-use holdpoint_core::{
+use holdpoint_engine::{
     budget::Need,
-    engine::{self, EngineStep, Evaluate, Fresh, Input, Oversize, Refusal, StepContext},
     flight::{self, FlightState},
+    waypoint::{self, EngineStep, Evaluate, Fresh, Input, Oversize, Refusal, StepContext},
 };
 use holdpoint_protocol::{
     ids::{FlightId, GateId, WaypointId, role},
@@ -79,7 +79,7 @@ pub(crate) enum ApplyError {
 }
 
 impl State {
-    /// Gives an input to the core and appends what it says. A lost race folds again and decides again. In the trace it
+    /// Gives an input to the engine and appends what it says. A lost race folds again and decides again. In the trace it
     /// is below `parent`, or the waypoint itself.
     pub(super) async fn apply(
         &mut self,
@@ -139,7 +139,7 @@ impl State {
             let is_first = flight::is_first(state, &books.waypoints, waypoint);
             let cx =
                 StepContext { flight: state, waypoint: &planned, workflow, now, conditions: &conditions, is_first };
-            let entry = match engine::step(&before, step_input.clone(), &cx, &fresh_ids()) {
+            let entry = match waypoint::step(&before, step_input.clone(), &cx, &fresh_ids()) {
                 EngineStep::Append(entry) => *entry,
                 EngineStep::Evaluate(wanted) => {
                     conditions.push(evaluate(&shell, &flight, *wanted).await?);

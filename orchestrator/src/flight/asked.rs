@@ -1,6 +1,6 @@
-//! Taking a question or a call for help: what is in the working tree is looked at first, then the core decides.
+//! Taking a question or a call for help: what is in the working tree is looked at first, then the engine decides.
 
-use holdpoint_core::engine::{AgentQuestion, BundledCommit, Handoff, Input};
+use holdpoint_engine::waypoint::{AgentQuestion, BundledCommit, Handoff, Input};
 use holdpoint_protocol::{
     artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
     refusal::RefusalCode,
@@ -84,15 +84,15 @@ impl State {
         }
     }
 
-    /// The question with the turn that it is asked in. One on a turn that is over is refused by the core.
+    /// The question with the turn that it is asked in. One on a turn that is over is refused by the engine.
     async fn question(&mut self, looked: &Looked, work: Option<BundledCommit>) -> Result<Input, ApplyError> {
         let Looked { subject, handoff, asks, .. } = looked;
         let shell = self.shell.clone();
         let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
         let handoff = handoff.clone();
         let Some(turn) = turn.map(Box::new) else {
-            // Nobody ever opened it: no input fits, and the core says so.
-            let body = holdpoint_core::engine::BuildOutcome::Work { commit: None, violations: Vec::new() };
+            // Nobody ever opened it: no input fits, and the engine says so.
+            let body = holdpoint_engine::waypoint::BuildOutcome::Work { commit: None, violations: Vec::new() };
             return Ok(Input::Built(handoff.with(body)));
         };
         let body = match asks {

@@ -4,9 +4,9 @@
 //! once more without one, the call does: the stored handoff is what the entry answers, as if it had ended its turn.
 
 use holdpoint_bus::{Stored, journal::ReadError, past};
-use holdpoint_core::{
-    engine::{AgentQuestion, Handoff, Input},
+use holdpoint_engine::{
     handed,
+    waypoint::{AgentQuestion, Handoff, Input},
 };
 use holdpoint_protocol::{
     Digest,

@@ -1,7 +1,7 @@
 //! What agents ask about a turn by a request: whether their completion was taken, and the turn that they hold.
 
 use holdpoint_bus::auth::VerifiedUser;
-use holdpoint_core::engine;
+use holdpoint_engine::waypoint;
 use holdpoint_protocol::{
     Digest,
     ids::{RoleId, TurnId, WaypointId, role},
@@ -99,7 +99,7 @@ impl State {
         if !self.is_holder(waypoint, turn, caller).await? {
             return Err(not_yours());
         }
-        answers.iter().for_each(|given| engine::reply(&mut held, &given.answer));
+        answers.iter().for_each(|given| waypoint::reply(&mut held, &given.answer));
         Ok(held)
     }
 

@@ -1,7 +1,8 @@
 //! Adding the children of a waypoint that is delegated: what was proposed is read where it is stored, and added by one entry.
 
+use holdpoint_admission::quota::QuotaExcess;
 use holdpoint_bus::journal::ReadError;
-use holdpoint_core::{flight, quota::QuotaExcess};
+use holdpoint_engine::flight;
 use holdpoint_protocol::{
     artifact::{Act, Artifact as _, Completion, Handed},
     ids::WaypointId,

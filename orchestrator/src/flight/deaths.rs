@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use holdpoint_bus::{journal::ReadError, past};
-use holdpoint_core::engine::{Died, Input, TakenUp, deaths, silence};
+use holdpoint_engine::waypoint::{Died, Input, TakenUp, deaths, silence};
 use holdpoint_protocol::{
     artifact::{Artifact as _, GivenBack, HandedHead},
     ids::TurnId,
@@ -34,7 +34,7 @@ enum CountError {
 }
 
 impl State {
-    /// An agent takes a turn. If others took it before and were not heard of again, the core says whether it is dead.
+    /// An agent takes a turn. If others took it before and were not heard of again, the engine says whether it is dead.
     pub(super) async fn on_plan(
         &mut self,
         myself: &ActorRef<Msg>,

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::{
-    engine::{self, Input, PersonAct},
+use holdpoint_engine::{
     flight::Due,
+    waypoint::{self, Input, PersonAct},
 };
 use holdpoint_protocol::ids::WaypointId;
 use holdpoint_runtime::{
@@ -127,7 +127,7 @@ impl State {
     async fn join(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
         let shell = self.shell.clone();
         let mut voted = Vec::new();
-        self.books().await?.each_entry(&shell, waypoint, |_, entry| voted.extend(engine::voted(&entry))).await?;
+        self.books().await?.each_entry(&shell, waypoint, |_, entry| voted.extend(waypoint::voted(&entry))).await?;
         self.apply(waypoint, Input::Joined(voted), None).await?;
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! Taking handoffs: who sent it, what it says, is it still wanted; then the core decides.
+//! Taking handoffs: who sent it, what it says, is it still wanted; then the engine decides.
 
 use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
-use holdpoint_core::{
+use holdpoint_engine::{
     completion::{self, CompletionRules},
-    engine::{Advised, Handoff, Input, Refusal},
     handed,
+    waypoint::{Advised, Handoff, Input, Refusal},
 };
 use holdpoint_protocol::{
     Digest,
@@ -316,7 +316,7 @@ impl State {
         Ok(!planned)
     }
 
-    /// Gives the input to the core; acknowledges once what follows is appended. Whether this is what appended it.
+    /// Gives the input to the engine; acknowledges once what follows is appended. Whether this is what appended it.
     pub(super) async fn settle(
         &mut self,
         myself: &ActorRef<Msg>,
@@ -373,7 +373,7 @@ impl State {
         acknowledge(received, subject, Settled::Refused).await;
     }
 
-    /// Reports to the sender why the core refuses it.
+    /// Reports to the sender why the engine refuses it.
     async fn refuse_by(&self, received: &Taken, subject: &HandoffSubject, refusal: &Refusal) {
         self.shell.metrics.refused(self.books.as_deref(), subject, refusal.code());
         refusals::teach(&self.shell, received, refusal.code(), &refusal.to_string(), refusal.details()).await;

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::gates::GATES_MAX;
+use holdpoint_planfile::gates::GATES_MAX;
 use holdpoint_protocol::ids::{AgentName, TurnId, WaypointId};
 
 /// The turns of each waypoint that were heard of last, as many as may be open at the same time, and when their agents were

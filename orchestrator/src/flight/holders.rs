@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use holdpoint_core::gates::GATES_MAX;
+use holdpoint_planfile::gates::GATES_MAX;
 use holdpoint_protocol::ids::{AgentName, TurnId, WaypointId};
 
 /// Deliveries of a turn whose takers are remembered.

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdpoint_core::flight;
+use holdpoint_engine::flight;
 use holdpoint_protocol::{Timestamp, view::FlightStatus};
 use holdpoint_runtime::clock;
 use ractor::ActorRef;

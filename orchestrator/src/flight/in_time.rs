@@ -10,7 +10,7 @@ use std::{
 };
 
 use holdpoint_bus::{Stored, handoffs};
-use holdpoint_core::flight::{Due, Passed};
+use holdpoint_engine::flight::{Due, Passed};
 use holdpoint_protocol::{ids::role, subjects};
 use holdpoint_runtime::{
     clock,

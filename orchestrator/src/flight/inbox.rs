@@ -4,16 +4,14 @@
 use std::collections::{HashMap, VecDeque};
 
 use holdpoint_bus::{Bus, api::ApiFailure, handoffs};
-use holdpoint_core::{
-    flight::{self, Waits},
-    pages::{self, Page},
-};
+use holdpoint_engine::flight::{self, Waits};
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind, InboxPlace},
     artifact::{Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, VerificationReport},
     facts::Verdict,
     ids::{WaypointId, role},
     journal::{Cause, Entry},
+    pages::{self, Page},
     state::QuestionKind,
     streams,
     workflow::GateContext,

@@ -1,7 +1,7 @@
 //! Handoffs that refer to blobs which are not stored. Senders store those first, so a blob that is not there is late, lost, or
 //! was never sent: the handoff waits for it, but not for ever.
 
-use holdpoint_core::intake::is_hopeless;
+use holdpoint_admission::intake::is_hopeless;
 use holdpoint_protocol::{refusal::RefusalCode, subjects::HandoffSubject};
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 

@@ -4,9 +4,9 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use holdpoint_core::{
-    engine::{self, Aside, Input, Merged},
+use holdpoint_engine::{
     flight::{self, Due, Yard},
+    waypoint::{self, Aside, Input, Merged},
 };
 use holdpoint_protocol::{
     facts::Oid,
@@ -170,7 +170,7 @@ impl State {
             _ => (state.stacked.as_ref().map_or_else(clock::now, |stacked| stacked.since), None),
         };
         let verified = state.work.as_ref().zip(state.base.as_ref()).filter(|_| kind == Kind::Land);
-        let Some((work, base)) = verified.or_else(|| engine::unmerged(&state)) else { return Ok(None) };
+        let Some((work, base)) = verified.or_else(|| waypoint::unmerged(&state)) else { return Ok(None) };
         let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
         let head = books.flight.head().clone();
         // Each once, and behind what it builds on: what brings the head brings the work's base, too.
@@ -275,7 +275,7 @@ impl State {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let workflow = books.flight.workflow_of(&planned, &books.state(waypoint));
-        let stacks = workflow.map_or(Ok(()), |workflow| engine::stacks(&merged.merge, workflow));
+        let stacks = workflow.map_or(Ok(()), |workflow| waypoint::stacks(&merged.merge, workflow));
         let aside = match stacks {
             Err(aside) => Some(aside),
             Ok(()) => match self.apply(waypoint, Input::Integrated(merged), parent).await? {

@@ -1,10 +1,10 @@
 //! A flight goes on by other workflows: taking the act, and moving the work that is where it cannot stay (GATE-12).
 
-use holdpoint_core::{
-    engine::{self, Input, Migrating, Refusal},
+use holdpoint_engine::{
     flight::{self, Course},
-    gates::Workflow,
+    waypoint::{self, Input, Migrating, Refusal},
 };
+use holdpoint_planfile::gates::Workflow;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ActCode, Reconfigure, Verb},
@@ -45,7 +45,7 @@ pub(super) async fn migration(
     }
     let Some((by, cause)) = books.flight.configured.by().cloned() else { return Ok(None) };
     let body = Box::new(left(books, shell, waypoint, &state).await?);
-    Ok(Some(Input::Reconfigured(engine::PersonAct { by, cause, overtaken: false, body })))
+    Ok(Some(Input::Reconfigured(waypoint::PersonAct { by, cause, overtaken: false, body })))
 }
 
 /// What goes with work that leaves its gate.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use holdpoint_bus::{Stored, signals};
-use holdpoint_core::engine;
+use holdpoint_engine::waypoint;
 use holdpoint_protocol::{
     api::{GivenAnswer, Going, Progress, ProgressAnswer, ProgressNotice},
     artifact::HandedHead,
@@ -34,7 +34,7 @@ impl State {
         };
         if !is_current.map_err(|error| failure(&error))? {
             let state = self.books().await.map_err(|error| failure(&error))?.state(&progress.waypoint);
-            let reason = engine::why_over(&state);
+            let reason = waypoint::why_over(&state);
             // Anybody of the role may ask, about any turn.
             if self.shell.may_log_of("turns that are over", agent.as_str()) {
                 tracing::info!(waypoint = %progress.waypoint, turn = %progress.turn, %agent, reason, "a turn is over: its agent stops");
@@ -50,12 +50,12 @@ impl State {
         let workflow = planned.and_then(|planned| books.flight.workflow_of(planned, &state));
         let others = Place::Others(progress.waypoint.clone(), progress.turn.clone());
         let unlisted =
-            planned.and_then(|planned| engine::unlisted(&state, &progress.turn, &agent, &books.flight, planned));
+            planned.and_then(|planned| waypoint::unlisted(&state, &progress.turn, &agent, &books.flight, planned));
         if let Some(why) = unlisted {
             self.troubles.failed(others, &lacks_listed(&state, &progress.turn, &why), clock::now());
             return Ok(ProgressAnswer::Stop { reason: why, give_back: true });
         }
-        let why = workflow.and_then(|workflow| engine::is_for_others(&state, &progress.turn, &agent, workflow));
+        let why = workflow.and_then(|workflow| waypoint::is_for_others(&state, &progress.turn, &agent, workflow));
         if let Some(why) = why {
             self.troubles.failed(others, &lacks_another(&state, &progress.turn, &agent), clock::now());
             return Ok(ProgressAnswer::Stop { reason: why.to_owned(), give_back: true });
@@ -107,13 +107,13 @@ impl State {
         } else {
             Vec::new()
         };
-        let seen = engine::as_seen_by(&state, &progress.turn);
-        Ok(Going { answers, questions_left: Some(engine::questions_left(&seen, most)) })
+        let seen = waypoint::as_seen_by(&state, &progress.turn);
+        Ok(Going { answers, questions_left: Some(waypoint::questions_left(&seen, most)) })
     }
 }
 
 fn is_open(state: &WaypointState, progress: &Progress) -> bool {
-    engine::is_current(state, &progress.turn)
+    waypoint::is_current(state, &progress.turn)
 }
 
 /// What people read who wonder why nobody takes a turn.

@@ -1,11 +1,9 @@
 //! Taking a report: what it passes has to have its evidence stored, and what its gate demands of touched paths is looked up in the
-//! work. The core decides what follows.
+//! work. The engine decides what follows.
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::{
-    checkpoints,
-    engine::{self, Handoff, Input, ReportInput},
-};
+use holdpoint_engine::waypoint::{self, Handoff, Input, ReportInput};
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, Handed, VerificationPurpose, VerificationReport, VerificationRequest},
@@ -57,7 +55,7 @@ pub(crate) struct Weighed {
 }
 
 impl State {
-    /// Looks for the evidence of what a report passes. One on a turn that is over, or another role's, goes to the core at once.
+    /// Looks for the evidence of what a report passes. One on a turn that is over, or another role's, goes to the engine at once.
     pub(super) async fn begin_weigh(
         &mut self,
         myself: &ActorRef<Msg>,
@@ -121,7 +119,7 @@ impl State {
         let Some(Handed::Reported(report)) = found else {
             return Err(ApplyError::NotKept { reference: reference() });
         };
-        let Some(input) = engine::counts_now(&state, *report) else { return Ok(()) };
+        let Some(input) = waypoint::counts_now(&state, *report) else { return Ok(()) };
         self.apply(waypoint, input, None).await.map(drop)
     }
 

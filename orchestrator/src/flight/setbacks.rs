@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::flight::Due;
+use holdpoint_engine::flight::Due;
 use holdpoint_protocol::ids::WaypointId;
 
 use super::RETRY_DELAY;

@@ -1,9 +1,7 @@
 //! Slow work of a flight actor: it runs in a task, and its outcome is cast back.
 
-use holdpoint_core::{
-    checkpoints,
-    engine::{BuildOutcome, Handoff, Input},
-};
+use holdpoint_engine::waypoint::{BuildOutcome, Handoff, Input};
+use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Clarified},
     checkpoint::GateDemands,
@@ -71,7 +69,7 @@ impl State {
         artifact: BuildArtifact,
     ) -> Result<(), ApplyError> {
         if !self.is_current(&subject.waypoint, &handoff.turn).await? {
-            // The core says whether it is a repetition or late; the work itself does not matter any more.
+            // The engine says whether it is a repetition or late; the work itself does not matter any more.
             let body = BuildOutcome::Work { commit: None, violations: Vec::new() };
             let late = Input::Built(handoff.with(body));
             self.settle(myself, &received, &subject, late).await;

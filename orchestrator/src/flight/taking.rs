@@ -1,10 +1,8 @@
 //! Work that a person hands in on a turn that was taken over: it is examined like a builder's before the act is taken. It
 //! is the person's own act that waits for it, and nobody else's.
 
-use holdpoint_core::{
-    engine::{self, BuildOutcome},
-    intake::is_hopeless,
-};
+use holdpoint_admission::intake::is_hopeless;
+use holdpoint_engine::waypoint::{self, BuildOutcome};
 use holdpoint_protocol::{
     artifact::{Act, ActCode, Artifact as _, Failure, HandIn, Verb},
     facts::{BundleRef, Harness, Oid},
@@ -49,7 +47,7 @@ impl State {
         }
     }
 
-    /// The work that an act brings; `None` where it brings none, or is not its person's to hand in: the core says so.
+    /// The work that an act brings; `None` where it brings none, or is not its person's to hand in: the engine says so.
     async fn brought(&mut self, received: &Taken, subject: &HandedSubject) -> Result<Option<Brought>, Untaken> {
         let Some(waypoint) = subject.waypoint.as_ref().filter(|_| subject.kind == HandIn::KIND) else {
             return Ok(None);
@@ -122,7 +120,7 @@ impl State {
         let shell = self.shell.clone();
         let books = self.books().await?;
         let state = books.state(waypoint);
-        let Some(open) = engine::in_hand(&state, verb, by, on) else { return Ok(None) };
+        let Some(open) = waypoint::in_hand(&state, verb, by, on) else { return Ok(None) };
         Ok(books.open_turn(&shell, waypoint, &open.turn).await?.map(Box::new))
     }
 }

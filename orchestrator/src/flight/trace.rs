@@ -7,9 +7,9 @@
 use std::time::SystemTime;
 
 use holdpoint_bus::handoffs::Received;
-use holdpoint_core::{
-    engine::{self, BuildOutcome, Input},
-    flight, shown,
+use holdpoint_engine::{
+    flight,
+    waypoint::{self, BuildOutcome, Input},
 };
 use holdpoint_protocol::{
     artifact::{Disposition, StatusUpdate, VerificationPurpose},
@@ -21,6 +21,7 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 use holdpoint_runtime::telemetry::{self, PastSpan, SpanRole, TraceContext, WaypointTrace, fields, time_of};
+use holdpoint_text::shown;
 
 use super::landing;
 use crate::books::Books;
@@ -208,7 +209,8 @@ impl Decision<'_> {
             .with_some(fields::REASON, decision.map(|d| d.reason_code.as_str()))
             .with_some(fields::TURN, opened.map(|turn| turn.turn_id.to_string()))
             .ended(now);
-        let stays = |turn: &TurnId| entry.record().state.as_ref().is_some_and(|after| engine::is_current(after, turn));
+        let stays =
+            |turn: &TurnId| entry.record().state.as_ref().is_some_and(|after| waypoint::is_current(after, turn));
         for open in self.before.open_turns().filter(|open| !stays(&open.turn)) {
             self.tell_turn(open, input, now);
         }

@@ -1,4 +1,4 @@
-//! Who gets a place: the core's rules, carried out. A handoff with a place goes to the router, and takes it up until it
+//! Who gets a place: admission's rules, carried out. A handoff with a place goes to the router, and takes it up until it
 //! is dropped.
 
 use std::{
@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use holdpoint_bus::handoffs::Received;
-use holdpoint_core::{
+use holdpoint_admission::{
     intake::{self, Admission, HandoffPlace},
     rates::RateExcess,
 };
+use holdpoint_bus::handoffs::Received;
 use holdpoint_protocol::{
     artifact::HandedHead, facts::Harness, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject,
 };

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use holdpoint_admission::intake::Arrived;
 use holdpoint_bus::handoffs::Received;
-use holdpoint_core::intake::Arrived;
 use holdpoint_protocol::{
     artifact::HandedHead,
     facts::Harness,
@@ -41,7 +41,7 @@ pub(super) enum Seen {
 }
 
 impl Mail {
-    /// As the rules of the core see it.
+    /// As the rules of admission see it.
     pub(super) fn arrived(&self, sender: Option<AgentName>) -> Arrived {
         let Self { received, subject, head, .. } = self;
         let head = head.as_ref().filter(|_| answers_turn(&subject.kind));

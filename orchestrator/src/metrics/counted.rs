@@ -1,9 +1,7 @@
 //! Counters and histograms, and what an entry adds to them.
 
-use holdpoint_core::{
-    events::{self, AdviceOutcome, Event, EventKind, Scene, outcome_word},
-    flight::{FlightState, Waypoints},
-};
+use holdpoint_account::events::{self, AdviceOutcome, Event, EventKind, Scene, outcome_word};
+use holdpoint_engine::flight::{FlightState, Waypoints};
 use holdpoint_protocol::{
     ids::{GateId, RoleId, WaypointId},
     journal::Entry,

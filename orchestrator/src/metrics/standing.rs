@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_account::events::{self, PlaceKind, StoppedAt};
 use holdpoint_bus::journal::ReadError;
-use holdpoint_core::events::{self, PlaceKind, StoppedAt};
 use holdpoint_protocol::{
     Timestamp,
     ids::{self, FlightId, GateId, RoleId, WaypointId},

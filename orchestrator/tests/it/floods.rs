@@ -9,7 +9,6 @@ use holdpoint_bus::{
     Outgoing, blobs,
     handoffs::{self, ShowJwt},
 };
-use holdpoint_core::lines::{LINES_A_MINUTE, LINES_OF_ONE};
 use holdpoint_protocol::{
     Digest,
     api::{
@@ -29,6 +28,7 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
 };
 use holdpoint_runtime::{config::Config, fresh};
+use holdpoint_text::lines::{LINES_A_MINUTE, LINES_OF_ONE};
 
 use crate::support::{Agent, SOON, World, log};
 
@@ -216,7 +216,7 @@ async fn a_history_that_an_agent_makes_long_comes_in_pages_and_the_task_is_still
     loop {
         let page: History = world.call(HISTORY, &query).await.unwrap();
         let len = serde_json::to_vec(&page).unwrap().len();
-        assert!(len < 2 * holdpoint_core::pages::PAGE_LEN, "{len} bytes in a page");
+        assert!(len < 2 * holdpoint_protocol::pages::PAGE_LEN, "{len} bytes in a page");
         lines.extend(page.lines);
         pages += 1;
         let Some(next) = page.next else { break };

@@ -1,11 +1,12 @@
 //! Taking flights in, once.
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::{pages, workflows};
+use holdpoint_planfile::workflows;
 use holdpoint_protocol::{
     Digest,
     api::{STATUS, SUBMIT, StatusQuery},
     ids::role,
+    pages,
     view::FlightView,
     workflow::GateOrFork,
 };

@@ -22,15 +22,15 @@ use holdpoint_bus::{
     broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
 };
 use holdpoint_conditions::ConditionHelper;
-use holdpoint_core::{pages, plan};
 use holdpoint_orchestrator::{Orchestrator, OrchestratorError};
+use holdpoint_planfile::plan;
 use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
     codec::{self, Encoding},
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, PoolId, RoleId, role},
     journal::Fleet,
-    streams,
+    pages, streams,
     time::Millis,
     view::{FlightView, WaypointView},
 };

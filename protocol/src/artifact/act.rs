@@ -1,6 +1,6 @@
 //! What people do: handoffs of role `operator`, signed with the person's own key.
 //!
-//! Whether an act is allowed, and what it leads to, is `holdpoint_core::engine`. An answer to a question is
+//! Whether an act is allowed, and what it leads to, is `holdpoint_engine::waypoint`. An answer to a question is
 //! [`ClarificationResponse`](super::ClarificationResponse).
 
 use schemars::JsonSchema;

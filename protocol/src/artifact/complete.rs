@@ -1,6 +1,6 @@
 //! What a gate's turn came to: of people and of agents that neither build nor verify (GATE-7, GATE-21).
 //!
-//! What a completion has to say, and what its sender learns where it does not, is `holdpoint_core::completion`.
+//! What a completion has to say, and what its sender learns where it does not, is `holdpoint_engine::completion`.
 
 use std::collections::BTreeMap;
 

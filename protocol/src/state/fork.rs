@@ -1,6 +1,6 @@
 //! A fork that a waypoint is in: its branches, each with a turn or vote of its own (GATE-29).
 //!
-//! When a fork is decided is `holdpoint_core::gates`; how branches move is `holdpoint_core::engine`.
+//! When a fork is decided is `holdpoint_planfile::gates`; how branches move is `holdpoint_engine::waypoint`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The roles to which a gate escalates, as they are recorded with a flight (spec GATE-15).
 //!
-//! Which roles may stand in a chain, and how a turn goes through it, is `holdpoint_core`'s.
+//! Which roles may stand in a chain, and how a turn goes through it, is `holdpoint_planfile`'s.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-use holdpoint_core::budget::price::Price;
+use holdpoint_engine::budget::price::Price;
 use holdpoint_protocol::{
     ids::{RoleId, role},
     roles::{is_persons, is_reserved},

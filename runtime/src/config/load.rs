@@ -9,7 +9,7 @@ use std::{
 };
 
 use config::{Environment, File, FileFormat};
-use holdpoint_core::bom;
+use holdpoint_text::bom;
 use tracing_subscriber::EnvFilter;
 
 use super::{ByteSize, Config, MetricsConfig, NotifyConfig, agents::PROMPT_LEAST, home, presets};

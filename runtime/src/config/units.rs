@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use holdpoint_core::units;
+use holdpoint_text::units;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds per unit, largest first.

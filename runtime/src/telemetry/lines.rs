@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 use serde_json::{Map, Value};
 use tracing::{
     Event, Subscriber,

@@ -239,7 +239,7 @@ fn an_event_is_one_line_with_nothing_hidden_whatever_it_quotes() {
     for written in [&as_text, &as_json] {
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         let line = text.strip_suffix('\n').unwrap();
-        assert_eq!(holdpoint_core::shown::first_hidden(line), None, "{text:?}");
+        assert_eq!(holdpoint_text::shown::first_hidden(line), None, "{text:?}");
     }
     let text = String::from_utf8(as_text.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("refused: x\\u{1b}[2J\\n2026-01-01") && text.contains(" n=1 "), "{text}");

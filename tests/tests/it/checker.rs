@@ -1,6 +1,6 @@
 //! The checker of journals finds what it looks for: the sound account of a real flight, doctored in one place at a time.
 
-use holdpoint_core::audit::{EntryLine, HandoffLine};
+use holdpoint_engine::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     artifact::{Disposition, Handed, Verb, VerificationReport},
     facts::Verdict,

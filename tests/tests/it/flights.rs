@@ -1,6 +1,6 @@
 //! One waypoint after another: what is accepted, what is not, and what users see of it.
 
-use holdpoint_core::document;
+use holdpoint_planfile::document;
 use holdpoint_tests::{
     external::{operator, signal_own, up},
     world::World,

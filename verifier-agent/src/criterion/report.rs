@@ -1,6 +1,6 @@
 //! The report on one criterion, from the runs that settled it: verdict, evidence, and one sentence for people. Pure.
 
-use holdpoint_core::{checks::CriterionJudgement, runners, telling};
+use holdpoint_evidence::{checks::CriterionJudgement, runners, telling};
 use holdpoint_protocol::{
     artifact::CriterionReport,
     facts::{CriterionResult, Verdict},

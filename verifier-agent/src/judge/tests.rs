@@ -1,4 +1,5 @@
-use holdpoint_core::exchange::HandoffRules;
+use holdpoint_harness::dialect::{self, Dialect};
+use holdpoint_planfile::exchange::HandoffRules;
 use holdpoint_protocol::{
     checkpoint::GateDemands,
     facts::CriterionResult,
@@ -6,7 +7,6 @@ use holdpoint_protocol::{
 };
 
 use super::*;
-use holdpoint_harness::dialect::{self, Dialect};
 
 fn answered(text: &str) -> Judged {
     verdict(Ended::Exited(0), text.as_bytes())

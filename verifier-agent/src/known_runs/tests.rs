@@ -1,8 +1,11 @@
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::{CheckEnd, JudgedRun},
     environment::TreeChanges,
 };
-use holdpoint_protocol::{artifact::CheckRun, artifact::TreeTested, time::Millis};
+use holdpoint_protocol::{
+    artifact::{CheckRun, TreeTested},
+    time::Millis,
+};
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::telling::{self, PlannedCommand};
+use holdpoint_evidence::telling::{self, PlannedCommand};
 use holdpoint_protocol::{
     artifact::CheckRun,
     facts::{Oid, Verdict},

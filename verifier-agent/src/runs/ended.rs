@@ -1,6 +1,6 @@
-//! How a run ended: read for the core's rules, and said in its span. Decides nothing about a criterion.
+//! How a run ended: read for the rules of `evidence`, and said in its span. Decides nothing about a criterion.
 
-use holdpoint_core::checks::{CheckEnd, JudgedRun};
+use holdpoint_evidence::checks::{CheckEnd, JudgedRun};
 use holdpoint_protocol::{artifact::TreeTested, facts::Verdict};
 use holdpoint_runtime::telemetry::{self, fields};
 use holdpoint_sandbox::{Ended, RunOutcome};
@@ -63,7 +63,7 @@ pub(super) fn read(command: &str, recipe: &str, expect: Option<&Regex>, left: &L
     if whole { read.with_recipe(recipe) } else { read }
 }
 
-/// How a program ended, for the core's rules.
+/// How a program ended, for the rules of `evidence`.
 fn end_of(ended: Ended) -> CheckEnd {
     let limit = matches!(ended, Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit | Ended::Signalled(SIGXFSZ));
     let signal = if let Ended::Signalled(signal) = ended { Some(signal) } else { None };

@@ -1,8 +1,8 @@
-//! Who hears of a run's test runners, and what was heard in the core's words.
+//! Who hears of a run's test runners, and what was heard in the words of `evidence`.
 
 use std::path::Path;
 
-use holdpoint_core::runners::{Observed, ObservedRun};
+use holdpoint_evidence::runners::{Observed, ObservedRun};
 use holdpoint_sandbox::{
     Command, Network, Sandbox,
     observer::{ObserverListener, ObserverReport},
@@ -54,7 +54,7 @@ pub(super) fn start_through(
     Ok(())
 }
 
-/// What was heard of a check, for the core's rules.
+/// What was heard of a check, for the rules of `evidence`.
 pub(super) fn all(command: &str, told: &[ObserverReport], places: &Places) -> Observed {
     Observed::new(command, told.iter().map(|told| one(told, places)).collect())
 }

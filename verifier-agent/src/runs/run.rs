@@ -1,6 +1,6 @@
 //! What one run of a check is given, and how it ended.
 
-use holdpoint_core::{checks::JudgedRun, environment::TreeChanges};
+use holdpoint_evidence::{checks::JudgedRun, environment::TreeChanges};
 use holdpoint_protocol::{
     Digest,
     artifact::{CheckRun, TreeTested},

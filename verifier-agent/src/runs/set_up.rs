@@ -1,6 +1,6 @@
 //! The environment of a tree, before anything runs on it.
 
-use holdpoint_core::{
+use holdpoint_evidence::{
     checks::{CheckEnd, CheckOutcome, JudgedRun},
     environment::TreeChanges,
     paths::VIOLATIONS_MAX,

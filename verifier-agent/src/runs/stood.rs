@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use holdpoint_core::{environment::TreeChanges, paths::is_compiled_module};
+use holdpoint_evidence::{environment::TreeChanges, paths::is_compiled_module};
 use holdpoint_harness::environment::{TreeMechanism, copy_below, touched};
 use holdpoint_protocol::facts::Oid;
 use holdpoint_runtime::{

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::over_http::command;
+use holdpoint_evidence::over_http::command;
 use holdpoint_protocol::{
     artifact::{CriterionReport, TreeTested, VerificationPurpose, VerificationRequest},
     facts::Verdict::{self, Fail, Inconclusive, Pass},

@@ -1,10 +1,12 @@
 //! What a user has git ignore by settings of their own, which no clone of the repository has.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 
 use super::UserRepo;
 

@@ -1,5 +1,5 @@
 //! The gate engine is of no one trade (GATE-4): its identifiers have none of the words that the workflow document keeps out of
-//! "core abstractions or config keys". The YAML keys are looked at where they are read (`core/src/declared/tests.rs`).
+//! "core abstractions or config keys". The YAML keys are looked at where they are read (`planfile/src/declared/tests.rs`).
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ const OF_ONE_TRADE: [&str; 18] = [
 const IRREGULAR: [&str; 4] = ["built", "stories", "committed", "committing"];
 
 /// What the gate engine is: what may be declared, the gate machine, conditions, and how work moves from gate to gate. Files of
-/// `core/src/engine` that are missing here are about turns that make, judge or land work, which a workflow need not have.
+/// `engine/src/waypoint` that are missing here are about turns that make, judge or land work, which a workflow need not have.
 const GATE_ENGINE: [&str; 15] = [
     "protocol/src/org.rs",
     "protocol/src/workflow",
-    "core/src/declared",
-    "core/src/gates",
-    "core/src/workflows.rs",
+    "planfile/src/declared",
+    "planfile/src/gates",
+    "planfile/src/workflows.rs",
     "conditions/src",
-    "core/src/engine/arrival.rs",
-    "core/src/engine/branches.rs",
-    "core/src/engine/completing.rs",
-    "core/src/engine/dead.rs",
-    "core/src/engine/escalating.rs",
-    "core/src/engine/forking.rs",
-    "core/src/engine/migrating.rs",
-    "core/src/engine/transition.rs",
-    "core/src/engine/visits.rs",
+    "engine/src/waypoint/arrival.rs",
+    "engine/src/waypoint/branches.rs",
+    "engine/src/waypoint/completing.rs",
+    "engine/src/waypoint/dead.rs",
+    "engine/src/waypoint/escalating.rs",
+    "engine/src/waypoint/forking.rs",
+    "engine/src/waypoint/migrating.rs",
+    "engine/src/waypoint/transition.rs",
+    "engine/src/waypoint/visits.rs",
 ];
 
 /// Identifiers that stay, each with why.

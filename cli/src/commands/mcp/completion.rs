@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::completion::{self, CompletionRules};
+use holdpoint_engine::completion::{self, CompletionRules};
 use holdpoint_protocol::{
     artifact::{Act, Completion, CompletionBody, Verb},
     ids::{AgentName, FlightId, WaypointId},

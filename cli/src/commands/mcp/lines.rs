@@ -3,7 +3,7 @@
 
 use std::{io, sync::Arc};
 
-use holdpoint_core::lenient;
+use holdpoint_text::lenient;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader},

@@ -1,6 +1,7 @@
 //! What a call comes to. A refusal is the tool's own error, so that the caller reads it and can correct the call.
 
-use holdpoint_core::{completion::Lesson, shown};
+use holdpoint_engine::completion::Lesson;
+use holdpoint_text::shown;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
@@ -76,7 +77,7 @@ pub(super) fn result(said: Result<Reply, Refusal>) -> CallToolResult {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_core::completion::{CompletionRules, read};
+    use holdpoint_engine::completion::{CompletionRules, read};
     use holdpoint_protocol::{api::ActRefused, artifact::ActCode, state::Outcome};
 
     use super::*;

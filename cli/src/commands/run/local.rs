@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::workflows;
+use holdpoint_planfile::workflows;
 use holdpoint_protocol::{
     ids::{FlightId, RoleId, role},
     plan::Mode,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_bus::auth::KeyFolder;
-use holdpoint_core::{
+use holdpoint_planfile::{
     declared::{self, CheckedDeclarations, DeclaredFile},
     gates::Workflow,
     plan::{PlanError, PlanErrors},

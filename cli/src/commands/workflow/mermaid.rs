@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_core::plan::span_written;
+use holdpoint_planfile::plan::span_written;
 use holdpoint_protocol::workflow::{
     Effect, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec,
 };
@@ -140,7 +140,7 @@ pub(super) fn escalations(gate: &GateSpec) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use holdpoint_core::{declared, workflows::built_in};
+    use holdpoint_planfile::{declared, workflows::built_in};
 
     use super::*;
 

@@ -66,7 +66,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
-    use holdpoint_core::declared::{DeclaredFile, check};
+    use holdpoint_planfile::declared::{DeclaredFile, check};
 
     use super::*;
 

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use holdpoint_core::{
+use holdpoint_planfile::{
     declared::CheckedDeclarations,
     plan::{PlanErrors, closest, span_written},
-    shown, workflows,
+    workflows,
 };
 use holdpoint_protocol::{
     org::OrgChart,
     workflow::{GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec},
 };
+use holdpoint_text::shown;
 
 use super::{
     PROJECT,

@@ -1,7 +1,6 @@
 //! Decisions that were overtaken before anybody looked, and why work was sent back that could not be judged. A view shows
 //! the last decision of a waypoint only, and of that the verdicts; the rest is read from the waypoint's history. Pure.
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Disposition, OrchestratorDecision},
@@ -12,6 +11,7 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
     view::{FlightView, WaypointView},
 };
+use holdpoint_text::shown;
 
 use super::{Decision, News, Told, Tracker, all_red, decision, news, next_turn};
 

@@ -1,6 +1,6 @@
 //! JUnit XML, as readers of test reports take it.
 
-use holdpoint_core::policy;
+use holdpoint_engine::policy;
 use holdpoint_protocol::facts::Verdict;
 
 use super::because;

@@ -1,6 +1,6 @@
 //! Markdown, for the summary of a job or a comment.
 
-use holdpoint_core::shown;
+use holdpoint_text::shown;
 
 use super::{because, headline, problems};
 use crate::verify::verdict::ChangeVerdict;

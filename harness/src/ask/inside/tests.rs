@@ -1,4 +1,4 @@
-use holdpoint_core::engine;
+use holdpoint_engine::waypoint;
 use serde_json::json;
 
 use super::*;
@@ -75,7 +75,7 @@ fn a_turn_says_where_it_stands_what_was_answered_and_what_ends_it() {
         constraints: Vec::new(),
         by: "human-ann".to_owned(),
     };
-    engine::reply(&mut turn, &answer("a"));
+    waypoint::reply(&mut turn, &answer("a"));
     let mut inside = Inside::of(&turn, &Nobody);
     inside.learn(&answer("b"));
     let standing = standing(&mut inside);

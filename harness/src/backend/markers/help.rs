@@ -1,7 +1,8 @@
 //! Calls for help, found line by line while a program prints (RETRY-10), and what a line hides.
 
-use holdpoint_core::{handed::HELP_EVENTS_MAX, lenient, shown};
+use holdpoint_engine::handed::HELP_EVENTS_MAX;
 use holdpoint_protocol::artifact::{HelpEvent, HelpRequest, IgnoredBecause, IgnoredMarker};
+use holdpoint_text::{lenient, shown};
 use serde_json::Value;
 
 use super::{element, visible::At};

@@ -1,7 +1,7 @@
 //! JSON objects in a text that mean something: answer envelopes and questions. Each begins a line.
 
-use holdpoint_core::lenient;
 use holdpoint_protocol::{artifact::Confidence, reason::BlockReason};
+use holdpoint_text::lenient;
 use serde_json::{Map, Value};
 
 use super::{Contract, PrintedQuestion, PrintedResult};

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::Clarified,
     checkpoint::{CheckpointRule, GateDemands, PathKind, ProposalRule, TouchedPaths},
@@ -10,6 +9,7 @@ use holdpoint_protocol::{
     proposal::ProposalBounds,
     workflow::GateContext,
 };
+use holdpoint_text::shown;
 
 /// Questions that were answered. In blocks: what was asked are agents' words, and what was answered anybody's.
 pub(crate) fn push_clarifications(text: &mut String, clarifications: &[Clarified]) {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use holdpoint_core::exchange::HandoffRules;
+use holdpoint_planfile::exchange::HandoffRules;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,10 +1,12 @@
 use std::time::Duration;
 
-use holdpoint_core::exchange::HandoffRules;
+use holdpoint_planfile::exchange::HandoffRules;
 
 use super::*;
-use crate::complete_turn::prompt::tests::{advice, request, turn};
-use crate::dialect;
+use crate::{
+    complete_turn::prompt::tests::{advice, request, turn},
+    dialect,
+};
 
 fn ended(ended: Ended, stdout: &str) -> BackendResult {
     BackendResult {

@@ -1,4 +1,4 @@
-use holdpoint_core::exchange::HandoffRules;
+use holdpoint_planfile::exchange::HandoffRules;
 use serde_json::json;
 
 use super::*;

@@ -1,4 +1,4 @@
-use holdpoint_core::events::{AdviceOutcome, Level, SkipReason};
+use holdpoint_account::events::{AdviceOutcome, Level, SkipReason};
 use holdpoint_protocol::{Timestamp, time::Millis};
 
 use super::*;

@@ -1,4 +1,4 @@
-use holdpoint_core::engine::{self, EngineStep, Fresh, Input, StepContext};
+use holdpoint_engine::waypoint::{self, EngineStep, Fresh, Input, StepContext};
 use holdpoint_protocol::{
     Digest,
     journal::Entry,
@@ -67,7 +67,7 @@ fn opened() -> Entry {
         guidance: "guidance-1".parse().unwrap(),
         request: "request-1".parse().unwrap(),
     };
-    match engine::step(&WaypointState::default(), Input::Open, &cx, &fresh) {
+    match waypoint::step(&WaypointState::default(), Input::Open, &cx, &fresh) {
         EngineStep::Append(entry) => *entry,
         other => panic!("{other:?}"),
     }

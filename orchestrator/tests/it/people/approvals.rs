@@ -1,7 +1,7 @@
 //! Gates that people complete.
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::workflows;
+use holdpoint_planfile::workflows;
 use holdpoint_protocol::{
     api::{InboxKind, SUBMIT},
     artifact::{ActCode, Verb, VerificationPurpose},

@@ -6,7 +6,7 @@ use holdpoint_bus::{
     journal::Journal,
     past,
 };
-use holdpoint_core::audit::{Auditor, EntryLine, HandoffLine};
+use holdpoint_engine::audit::{Auditor, EntryLine, HandoffLine};
 use holdpoint_protocol::{export::Message, headers, journal::Sequence, streams, subjects};
 
 use super::World;

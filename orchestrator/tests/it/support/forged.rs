@@ -7,7 +7,7 @@ use holdpoint_bus::{
     Outgoing,
     journal::{Append, Journal},
 };
-use holdpoint_core::workflows;
+use holdpoint_planfile::workflows;
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::Submit,

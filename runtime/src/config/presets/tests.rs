@@ -140,7 +140,7 @@ fn table_of_unflown() -> String {
 
 #[test]
 fn guidance_of_every_agent_is_a_steering_file_and_its_modes_are_of_one_kind() {
-    let aside = holdpoint_core::paths::SetAside::among([]);
+    let aside = holdpoint_evidence::paths::SetAside::among([]);
     for preset in &PRESETS {
         for file in preset.guidance {
             assert!(aside.path(file.as_bytes()).is_some(), "{} reads {file}", preset.program);

@@ -17,17 +17,18 @@ use holdpoint_bus::{
     broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
 };
 use holdpoint_conditions::ConditionHelper;
-use holdpoint_core::{pages, plan};
 use holdpoint_harness::{
     agent::{AgentArgs, Worker, start},
     build_turn::{BuildWorker, TurnFolders, Workbench},
 };
 use holdpoint_orchestrator::Orchestrator;
+use holdpoint_planfile::plan;
 use holdpoint_protocol::{
     api::{HISTORY, History, HistoryLine, HistoryQuery, STATUS, SUBMIT, StatusQuery, Submit},
     facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::Fleet as Facts,
+    pages,
     state::Status,
     streams,
     time::Millis,

@@ -55,7 +55,11 @@ pub(super) const TARGETS: &[Target] = &[
     },
     Target {
         name: "declared",
-        files: &[("examples/workflows", ".yaml"), ("core/src/declared/fixtures", ".yaml"), ("core/workflows", ".yaml")],
+        files: &[
+            ("examples/workflows", ".yaml"),
+            ("planfile/src/declared/fixtures", ".yaml"),
+            ("core/workflows", ".yaml"),
+        ],
         before: "",
         texts: &[
             "workflow:\n  name: x\n  gates:\n    - {id: a, role: w, when: 'tags[0]', metadata: {kind: deploy}}\n    - id: f\n      \
@@ -112,7 +116,7 @@ pub(super) const TARGETS: &[Target] = &[
     Target {
         name: "plan",
         files: &[
-            ("core/src/plan/fixtures", ".yaml"),
+            ("planfile/src/plan/fixtures", ".yaml"),
             ("examples/first-flight", ".yaml"),
             ("examples/codemod-fleet", ".yaml"),
             ("examples/claude-code", ".yaml"),
@@ -124,7 +128,7 @@ pub(super) const TARGETS: &[Target] = &[
     },
     Target {
         name: "runners",
-        files: &[("core/src/runners/fixtures", ".txt")],
+        files: &[("evidence/src/runners/fixtures", ".txt")],
         before: "make test\n",
         texts: &[
             "cargo test\nrunning 2 tests\ntest a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored;",

@@ -1,0 +1,332 @@
+//! The events of a whole flight: its journals and handoffs, as they come. Names of agents and summaries are the handoffs';
+//! so are conflicts, which no entry records.
+
+mod settling;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use holdpoint_engine::{
+    audit::HandoffLine,
+    waypoint::{self, BLOCKERS_MAX},
+};
+use holdpoint_planfile::workflows::ONE_GATE;
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    artifact::{Act, Completion, Handed, HandedHead, Verb},
+    ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
+    journal::{Entry, Sequence, Submitted},
+    plan::Waypoint,
+    state::{OpenTurn, Phase, WaypointState},
+    workflow::WorkflowSpec,
+};
+
+use super::{
+    entry::{Scene, of_entry},
+    event::{Event, EventKind},
+    refused::Listings,
+};
+
+/// Characters of a summary.
+const SUMMARY_MAX: usize = 500;
+
+/// Reads one flight. Of what it is given in each batch it wants the handoffs first: what an entry answers was stored before it.
+#[derive(Debug, Default)]
+pub struct FlightReader {
+    flight: Option<Flight>,
+    states: BTreeMap<WaypointId, WaypointState>,
+    turns: HashMap<TurnId, Opened>,
+    /// Who planned for a turn last.
+    holders: HashMap<TurnId, AgentName>,
+    handed: HashMap<String, HandoffWords>,
+    /// Final handoffs of which it is not known what became of them.
+    unsettled: Vec<Final>,
+    /// What entries answer.
+    causes: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Flight {
+    id: FlightId,
+    by: Option<AgentName>,
+    project: String,
+    workflow: String,
+    specs: BTreeMap<String, WorkflowSpec>,
+    own: BTreeMap<WaypointId, String>,
+    listings: Listings,
+}
+
+#[derive(Debug)]
+struct Opened {
+    waypoint: WaypointId,
+    gate: GateId,
+    role: RoleId,
+    /// The handoff that answered it.
+    answered: Option<(String, Digest)>,
+    /// The role to which its gate went while it was open.
+    taken_back_for: Option<RoleId>,
+    /// As in [`OpenTurn::listed_by`].
+    listed_by: Option<u32>,
+    /// When it was over.
+    over: Option<Timestamp>,
+}
+
+/// What a final handoff says in words: its sender's, cut.
+#[derive(Debug, Clone, Default)]
+pub struct HandoffWords {
+    agent: Option<AgentName>,
+    /// What was done.
+    pub summary: Option<String>,
+    /// What has to change.
+    pub blockers: Vec<String>,
+    /// What else there is to know of that.
+    pub notes: Option<String>,
+}
+
+#[derive(Debug)]
+struct Final {
+    reference: String,
+    digest: Digest,
+    turn: TurnId,
+    /// The role that it was handed off by; `None` for a person.
+    role: Option<RoleId>,
+    agent: AgentName,
+    at: Timestamp,
+    /// An agent's completion.
+    completion: Option<Box<Completion>>,
+}
+
+/// What an entry came to.
+#[derive(Debug, Clone)]
+pub struct EntryEffect {
+    /// Whose journal it is in; `None`: the flight's.
+    pub waypoint: Option<WaypointId>,
+    /// The state of the waypoint before it.
+    pub before: WaypointState,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+impl FlightReader {
+    /// The plan's name, once the submission was read.
+    #[must_use]
+    pub fn project(&self) -> Option<&str> {
+        self.flight.as_ref().map(|flight| flight.project.as_str())
+    }
+
+    /// The state of each waypoint that has entries.
+    #[must_use]
+    pub fn states(&self) -> &BTreeMap<WaypointId, WaypointState> {
+        &self.states
+    }
+
+    /// What the final handoff of this reference says in words.
+    #[must_use]
+    pub fn said(&self, reference: &str) -> Option<&HandoffWords> {
+        self.handed.get(reference)
+    }
+
+    /// Who planned for a turn last: who has it, if it is open.
+    #[must_use]
+    pub fn holder(&self, turn: &TurnId) -> Option<&AgentName> {
+        self.holders.get(turn)
+    }
+
+    /// The workflows of the flight.
+    pub fn workflows(&self) -> impl Iterator<Item = &WorkflowSpec> {
+        self.flight.iter().flat_map(|flight| flight.specs.values())
+    }
+
+    /// The workflow of a waypoint, as it is recorded.
+    #[must_use]
+    pub fn workflow(&self, waypoint: &WaypointId) -> Option<&WorkflowSpec> {
+        let flight = self.flight.as_ref()?;
+        flight.specs.get(flight.own.get(waypoint).unwrap_or(&flight.workflow))
+    }
+
+    /// The people to notify of the waypoint's work.
+    #[must_use]
+    pub fn notified(&self, waypoint: &WaypointId) -> Vec<AgentName> {
+        let by = self.flight.as_ref().and_then(|flight| flight.by.as_ref());
+        self.workflow(waypoint).map(|workflow| workflow.notified(by)).unwrap_or_default()
+    }
+
+    /// Takes an entry that an orchestrator signed, in the order of its journal.
+    pub fn entry(&mut self, waypoint: Option<&WaypointId>, sequence: Sequence, entry: &Entry) -> EntryEffect {
+        if let Entry::Submitted(submitted) = entry {
+            self.flight.get_or_insert_with(|| Flight::of(submitted));
+        }
+        if let (Entry::Steered(steered), Some(flight)) = (entry, &mut self.flight) {
+            flight.adopt(steered.workflows.iter().map(|recorded| recorded.workflow.name.as_str()));
+            let specs = steered.workflows.iter().map(|recorded| &recorded.workflow);
+            if !steered.workflows.is_empty() {
+                flight.listings.push(steered.record.at, specs.clone());
+            }
+            flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
+        }
+        if let (Entry::Added(added), Some(flight)) = (entry, &mut self.flight) {
+            flight.own.extend(workflows_of(&added.waypoints));
+        }
+        let nothing =
+            || EntryEffect { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
+        let Some(waypoint) = waypoint else { return nothing() };
+        let before = self.states.get(waypoint).cloned().unwrap_or_default();
+        let mut events = match (&self.flight, self.workflow(waypoint)) {
+            (Some(flight), Some(workflow)) => {
+                of_entry(&Scene { flight: &flight.id, project: &flight.project, waypoint, workflow }, &before, entry)
+            }
+            _ => Vec::new(),
+        };
+        let reference = holdpoint_engine::audit::entry_reference(sequence);
+        let cause = entry.record().cause.as_ref();
+        for event in &mut events {
+            reference.clone_into(&mut event.reference);
+            self.name(
+                event,
+                &waypoint::before_entry(&before, entry),
+                cause.map(holdpoint_protocol::journal::Cause::reference).as_deref(),
+            );
+        }
+        if let Some(cause) = cause {
+            self.causes.insert(cause.reference());
+            if let Phase::InTurn(open) = &waypoint::before_entry(&before, entry).phase
+                && let Some(opened) = self.turns.get_mut(&open.turn)
+            {
+                opened.answered = Some((cause.reference(), cause.digest));
+                opened.taken_back_for = entry.record().state.as_ref().and_then(|after| rerouted(open, after));
+            }
+        }
+        if let Some(state) = &entry.record().state {
+            for open in state.open_turns() {
+                self.turns.entry(open.turn.clone()).or_insert_with(|| Opened::of(waypoint, open));
+            }
+            for open in before.open_turns().filter(|open| state.open_turn(&open.turn).is_none()) {
+                if let Some(opened) = self.turns.get_mut(&open.turn) {
+                    opened.over = Some(entry.record().at);
+                }
+            }
+            self.states.insert(waypoint.clone(), state.clone());
+        }
+        EntryEffect { before, events, ..nothing() }
+    }
+
+    /// Adds what only handoffs say.
+    fn name(&self, event: &mut Event, before: &WaypointState, cause: Option<&str>) {
+        match &mut event.what {
+            EventKind::GateTransition { summary, .. } => {
+                *summary = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.summary.clone());
+            }
+            EventKind::GateAdvice { agent, .. } => {
+                *agent = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.agent.clone());
+            }
+            EventKind::GateTimeout { agent, .. } => {
+                if let Phase::InTurn(open) = &before.phase {
+                    *agent = open.taken_by.clone().or_else(|| self.holders.get(&open.turn).cloned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a handoff of this flight, with when the broker stored it. One that is not its sender's is passed over.
+    pub fn handoff(&mut self, line: &HandoffLine, at: Timestamp) {
+        let (Ok(_), Ok((head, body))) = (&line.sender, &line.body) else { return };
+        if let Handed::Plan = body {
+            if let Some(turn) = &head.turn {
+                self.holders.insert(turn.clone(), head.agent.clone());
+            }
+            return;
+        }
+        let (reference, agent) = (line.reference(), head.agent.clone());
+        self.handed.insert(reference.clone(), HandoffWords { agent: Some(agent.clone()), ..said(body) });
+        let Some(turn) = answers(head, body) else { return };
+        let is_persons = matches!(body, Handed::Act(_)) && head.turn.is_none();
+        let role = (!is_persons).then(|| line.subject.role.clone());
+        let completion = match body {
+            Handed::Act(Act::Complete(completion)) if !is_persons => Some(completion.clone()),
+            _ => None,
+        };
+        self.unsettled.push(Final { reference, digest: line.digest, turn, role, agent, at, completion });
+    }
+}
+
+/// The role to which a reload gave the gate of an open turn.
+fn rerouted(open: &OpenTurn, after: &WaypointState) -> Option<RoleId> {
+    after.acted.as_ref().filter(|acted| acted.verb == Verb::Reconfigure)?;
+    let now = after.open_turns().find(|now| now.gate == open.gate && now.turn != open.turn)?;
+    Some(now.role.clone()).filter(|role| *role != open.role)
+}
+
+impl Opened {
+    fn of(waypoint: &WaypointId, open: &OpenTurn) -> Self {
+        Self {
+            waypoint: waypoint.clone(),
+            gate: open.gate.clone(),
+            role: open.role.clone(),
+            answered: None,
+            taken_back_for: None,
+            listed_by: open.listed_by,
+            over: None,
+        }
+    }
+}
+
+impl Flight {
+    fn of(submitted: &Submitted) -> Self {
+        let specs = submitted.workflows.iter().map(|recorded| &recorded.workflow);
+        let mut listings = Listings::default();
+        listings.push(submitted.record.at, specs.clone());
+        Self {
+            id: submitted.flight.clone(),
+            by: submitted.by.clone(),
+            project: submitted.plan.plan.clone(),
+            workflow: submitted.plan.workflow.clone(),
+            specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
+            own: workflows_of(&submitted.plan.waypoints).collect(),
+            listings,
+        }
+    }
+}
+
+impl Flight {
+    /// A flight goes on by these workflows: the first adopts what began before the project had any.
+    fn adopt<'a>(&mut self, mut names: impl Iterator<Item = &'a str> + Clone) {
+        let Some(first) = names.clone().next().filter(|_| names.all(|name| name != ONE_GATE)) else { return };
+        let planned = self.own.values_mut().chain(std::iter::once(&mut self.workflow));
+        planned.filter(|name| *name == ONE_GATE).for_each(|name| first.clone_into(name));
+    }
+}
+
+/// The workflows that waypoints name for themselves.
+fn workflows_of(planned: &[Waypoint]) -> impl Iterator<Item = (WaypointId, String)> + '_ {
+    planned.iter().filter_map(|waypoint| Some((waypoint.id.clone(), waypoint.workflow.clone()?)))
+}
+
+/// The turn that a handoff answers.
+fn answers(head: &HandedHead, body: &Handed) -> Option<TurnId> {
+    match body {
+        Handed::Plan | Handed::GivenBack | Handed::Status(_) | Handed::Exchange(_) => None,
+        // An agent's names its turn, and a person's what its person looked at.
+        Handed::Act(Act::Complete(completion)) => {
+            completion.turn.clone().or_else(|| completion.on.as_deref()?.parse().ok())
+        }
+        Handed::Act(_) => None,
+        _ => head.turn.clone(),
+    }
+}
+
+fn said(body: &Handed) -> HandoffWords {
+    let cut = |text: &str| (!text.is_empty()).then(|| text.chars().take(SUMMARY_MAX).collect::<String>());
+    match body {
+        Handed::Act(Act::Complete(completion)) => HandoffWords {
+            summary: cut(&completion.summary),
+            blockers: completion.blockers.iter().take(BLOCKERS_MAX).filter_map(|blocker| cut(blocker)).collect(),
+            notes: completion.rejection_notes.as_deref().and_then(cut),
+            agent: None,
+        },
+        Handed::Built(artifact) => {
+            let words = artifact.completion_claim.as_deref().or(artifact.last_words.as_deref());
+            HandoffWords { summary: words.and_then(cut), ..HandoffWords::default() }
+        }
+        _ => HandoffWords::default(),
+    }
+}

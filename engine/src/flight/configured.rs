@@ -1,0 +1,230 @@
+//! By which workflows a flight goes on: those it was submitted with, until a reload gives it others (GATE-12).
+//!
+//! They are counted from 0, the submission. Work that began by an earlier one passes over the gates that were added since:
+//! it moves by the workflow of today without them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_planfile::{
+    checkpoints,
+    gates::{Duty, ENTRIES_MAX, Workflow},
+    workflows::{self, ONE_GATE},
+};
+use holdpoint_protocol::{
+    checkpoint::CheckpointRule,
+    ids::{AgentName, GateId, RoleId},
+    journal::{Cause, Steered, Submitted},
+    plan::{Check, Mode, Waypoint},
+    state::{Phase, Resume, WaypointState},
+    workflow::{GateOrFork, RecordedWorkflow, WorkflowSpec},
+};
+
+use super::FlightState;
+
+/// The configurations of a flight, oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configurations {
+    mode: Mode,
+    all: Vec<Configuration>,
+    /// How work moves that began by each of them.
+    flown: Vec<BTreeMap<String, Workflow>>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq)]
+struct Configuration {
+    workflows: Vec<RecordedWorkflow>,
+    /// Whose act it was; `None`: the submission's.
+    by: Option<(AgentName, Cause)>,
+}
+
+impl Configurations {
+    /// That of the submission.
+    pub(super) fn new(submitted: &Submitted) -> Self {
+        let mut first = Self { mode: submitted.plan.policy.mode, all: Vec::new(), flown: Vec::new() };
+        first.push(Configuration { workflows: submitted.workflows.clone(), by: None });
+        first
+    }
+
+    fn push(&mut self, configuration: Configuration) {
+        self.all.push(configuration);
+        let Some(today) = self.all.last() else { return };
+        let flown = |began: &Configuration| {
+            let each = today.workflows.iter().map(|recorded| &recorded.workflow);
+            // One that is not sound is refused before a flight goes by it; a waypoint that names it does not move.
+            let flown = |spec: &WorkflowSpec| Some(flown(spec, began.spec(&spec.name))?.under(self.mode));
+            each.filter_map(|spec| Some((spec.name.clone(), flown(spec)?))).collect()
+        };
+        self.flown = self.all.iter().map(flown).collect();
+    }
+
+    /// Takes an entry in: a flight goes on by other workflows.
+    pub(super) fn take(&mut self, steered: &Steered) {
+        if let Some(cause) = steered.record.cause.clone().filter(|_| !steered.workflows.is_empty()) {
+            self.push(Configuration { workflows: steered.workflows.clone(), by: Some((steered.by.clone(), cause)) });
+        }
+    }
+
+    /// The number of the newest.
+    #[must_use]
+    pub fn newest(&self) -> u32 {
+        u32::try_from(self.all.len().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The workflows of the newest, as they are recorded.
+    #[must_use]
+    pub fn recorded(&self) -> &[RecordedWorkflow] {
+        self.all.last().map(|last| last.workflows.as_slice()).unwrap_or_default()
+    }
+
+    /// Whose act the newest is; `None` if it is the submission's.
+    #[must_use]
+    pub fn by(&self) -> Option<&(AgentName, Cause)> {
+        self.all.last()?.by.as_ref()
+    }
+
+    /// As they were when this one was the newest; `None` if there never was such a one.
+    #[must_use]
+    pub fn as_of(&self, newest: u32) -> Option<Self> {
+        let all = self.all.get(..=usize::try_from(newest).ok()?)?;
+        let mut earlier = Self { mode: self.mode, all: Vec::new(), flown: Vec::new() };
+        all.iter().cloned().for_each(|configuration| earlier.push(configuration));
+        Some(earlier)
+    }
+
+    /// The name of the workflow by which work moved under this configuration that names this one. What began before its project
+    /// had a workflow moves by the first of those that adopted it (GATE-11).
+    fn name_at<'a>(&'a self, number: u32, name: &'a str) -> &'a str {
+        if name != ONE_GATE || self.spec(number, name).is_some() {
+            return name;
+        }
+        let configuration = usize::try_from(number).ok().and_then(|number| self.all.get(number));
+        let first = configuration.and_then(|configuration| configuration.workflows.first());
+        first.map_or(name, |recorded| recorded.workflow.name.as_str())
+    }
+
+    /// Which workflow has adopted what began without one.
+    pub(super) fn adopting(&self) -> Option<&str> {
+        Some(self.name_at(self.newest(), ONE_GATE)).filter(|name| *name != ONE_GATE)
+    }
+
+    /// How work moves now that began by this one.
+    pub(super) fn flown(&self, began: u32) -> Option<&BTreeMap<String, Workflow>> {
+        self.flown.get(usize::try_from(began).ok()?)
+    }
+
+    fn spec(&self, number: u32, name: &str) -> Option<&WorkflowSpec> {
+        self.all.get(usize::try_from(number).ok()?)?.spec(name)
+    }
+}
+
+impl Configuration {
+    fn spec(&self, name: &str) -> Option<&WorkflowSpec> {
+        self.workflows.iter().map(|recorded| &recorded.workflow).find(|spec| spec.name == name)
+    }
+}
+
+impl FlightState {
+    /// The name of the workflow by which a waypoint moves.
+    #[must_use]
+    pub fn workflow_name<'a>(&'a self, waypoint: &'a Waypoint) -> &'a str {
+        self.configured.name_at(self.configured.newest(), self.planned_name(waypoint))
+    }
+
+    fn planned_name<'a>(&'a self, waypoint: &'a Waypoint) -> &'a str {
+        waypoint.workflow.as_deref().unwrap_or(&self.submitted.plan.workflow)
+    }
+
+    /// Whether what was under way without a workflow of its project moves by one that was declared since.
+    pub(crate) fn is_adopted(&self, waypoint: &Waypoint, state: &WaypointState) -> bool {
+        let before = self.configured.name_at(state.configured.by, self.planned_name(waypoint));
+        before == ONE_GATE && self.workflow_name(waypoint) != ONE_GATE
+    }
+
+    /// How a waypoint moves that begins now.
+    #[must_use]
+    pub fn workflow(&self, waypoint: &Waypoint) -> Option<&Workflow> {
+        self.configured.flown(self.configured.newest())?.get(self.workflow_name(waypoint))
+    }
+
+    /// How a waypoint moves as it stands. A waypoint that has begun passes over gates that were added since.
+    #[must_use]
+    pub fn workflow_of(&self, waypoint: &Waypoint, state: &WaypointState) -> Option<&Workflow> {
+        match began(state) {
+            Some(began) => self.configured.flown(began)?.get(self.workflow_name(waypoint)),
+            None => self.workflow(waypoint),
+        }
+    }
+
+    /// The checks that checkpoints at any of a waypoint's gates run.
+    #[must_use]
+    pub fn checkpoint_checks(&self, waypoint: &Waypoint) -> Vec<Check> {
+        let gates = self.workflow(waypoint).into_iter().flat_map(Workflow::gates);
+        let demands = gates.map(|gate| checkpoints::in_plan(&gate.context.demands, &self.submitted.plan));
+        let rules = demands.flat_map(|demands| demands.checkpoints).filter_map(|spec| spec.rule);
+        let checks = rules.filter_map(|rule| match rule {
+            CheckpointRule::Command(command) => Some(command.check),
+            _ => None,
+        });
+        checks.collect()
+    }
+
+    /// The agents to whom the org chart of this configuration binds a role's turns at a waypoint; `None`: it binds the role to nobody.
+    pub(crate) fn listed(&self, waypoint: &Waypoint, number: u32, role: &RoleId) -> Option<&[AgentName]> {
+        let spec = self.configured.spec(number, self.configured.name_at(number, self.planned_name(waypoint)))?;
+        spec.listed.get(role).map(Vec::as_slice)
+    }
+
+    /// The people to notify when the waypoint's work is stuck, as its workflow names them today; of one without an owner,
+    /// the person who submitted the flight.
+    #[must_use]
+    pub fn notified(&self, waypoint: &Waypoint) -> Vec<AgentName> {
+        let today = self.configured.spec(self.configured.newest(), self.workflow_name(waypoint));
+        today.map(|spec| spec.notified(self.submitted.by.as_ref())).unwrap_or_default()
+    }
+
+    /// The gates before this one, nearest first, as they were when the waypoint's last entry was written.
+    pub(crate) fn gates_before(&self, waypoint: &Waypoint, state: &WaypointState, gate: &GateId) -> Vec<GateId> {
+        let by = state.configured.by;
+        let spec = self.configured.spec(by, self.configured.name_at(by, self.planned_name(waypoint)));
+        let gates = spec.into_iter().flat_map(WorkflowSpec::all_gates).map(|gate| gate.id.clone());
+        let mut before: Vec<GateId> = gates.take_while(|earlier| earlier != gate).collect();
+        before.reverse();
+        before
+    }
+}
+
+/// By which configuration a waypoint began; `None` if it has not.
+pub(crate) fn began(state: &WaypointState) -> Option<u32> {
+    match &state.phase {
+        Phase::Pending => None,
+        Phase::Held(held) if held.resume == Resume::Beginning => None,
+        _ => Some(state.configured.began),
+    }
+}
+
+/// A workflow as it is flown by work that began when it was declared like this; `None` if it is not sound.
+///
+/// Gates that were added are left out, as long as what is left is a workflow: a verifier's gate counts where nothing else
+/// verifies what is made, and all gates count where no sound workflow is left without them.
+fn flown(today: &WorkflowSpec, began: Option<&WorkflowSpec>) -> Option<Workflow> {
+    let known: Option<BTreeSet<&GateId>> = began.map(|spec| spec.all_gates().map(|gate| &gate.id).collect());
+    let was_there = |item: &GateOrFork| match (&known, item) {
+        (Some(known), GateOrFork::Gate(gate)) => known.contains(&gate.id),
+        (Some(known), GateOrFork::Fork(fork)) => fork.branches.iter().any(|branch| known.contains(&branch.id)),
+        (None, _) => true,
+    };
+    let judges = |item: &GateOrFork| match item {
+        GateOrFork::Gate(gate) => Duty::of_gate(gate) == Duty::Judge,
+        GateOrFork::Fork(fork) => fork.branches.iter().any(|branch| Duty::of_gate(branch) == Duty::Judge),
+    };
+    let without = |counts: &dyn Fn(&GateOrFork) -> bool| {
+        let mut spec = today.clone();
+        spec.gates.retain(|item| was_there(item) || counts(item));
+        Workflow::try_new(&spec).ok()
+    };
+    let mut workflow = without(&|_| false).or_else(|| without(&judges)).or_else(|| without(&|_| true))?;
+    // A declared one is bounded by how often work comes to its gates, a built-in one by reworks.
+    workflow.entries_max = (!workflows::is_built_in(today)).then_some(ENTRIES_MAX);
+    Some(workflow)
+}

@@ -1,0 +1,29 @@
+//! The machine as a whole: tables of single transitions, and properties over random histories.
+
+mod adopting;
+mod advising;
+mod agents;
+mod alone;
+mod arrivals;
+mod building;
+mod checkpoints;
+mod children;
+mod courses;
+mod dead;
+mod escalating;
+mod folding;
+mod forks;
+mod invariants;
+mod judging;
+mod landing;
+mod listing;
+mod makers;
+mod migrating;
+mod opening;
+mod people;
+mod queue;
+mod reached;
+mod revising;
+mod sizes;
+mod stale;
+mod train;
