@@ -122,7 +122,7 @@ fn what_comes_in_the_place_of_the_tests_own_code_is_told() {
     }
     let other = with("use super::*;", "use super::*; use lenient::{assert_eq, other};");
     assert_eq!((other.told.imports, other.shadows), (one(&["assert_eq"]), BTreeSet::new()));
-    let own = with("use super::*;", "use super::*; use holdpoint_text::lenient::assert;");
+    let own = with("use super::*;", "use super::*; use crate::lenient::assert;");
     assert_eq!(own.shadows, BTreeSet::from(["assert".to_owned()]));
 }
 
