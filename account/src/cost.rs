@@ -105,6 +105,12 @@ impl Costs {
         }
     }
 
+    /// What all turns used up.
+    #[must_use]
+    pub fn total(&self) -> Sum {
+        self.rows(By::Role).iter().fold(Sum::default(), |sum, row| sum.plus(row.total()))
+    }
+
     /// The table, most expensive first. Reports on turns that no entry opened count for nothing.
     #[must_use]
     pub fn rows(&self, by: By) -> Vec<CostRow> {
@@ -123,11 +129,19 @@ impl Costs {
         }
         let mut rows: Vec<CostRow> = rows.into_values().collect();
         let size = |row: &CostRow| {
-            let Amounts { cost_micro_usd, tokens, wall_ms, .. } = row.first.used.plus(row.reworks.used);
+            let Amounts { cost_micro_usd, tokens, wall_ms, .. } = row.total().used;
             (cost_micro_usd, tokens, wall_ms)
         };
         rows.sort_by(|one, other| size(other).cmp(&size(one)).then_with(|| one.name.cmp(&other.name)));
         rows
+    }
+}
+
+impl CostRow {
+    /// First attempts and reworks together.
+    #[must_use]
+    pub fn total(&self) -> Sum {
+        self.first.plus(self.reworks)
     }
 }
 
@@ -152,6 +166,18 @@ impl Sum {
         self.claimed += u32::from(report.foreign);
     }
 
+    /// Whether any program said what its turn cost. A price that nobody knows is not zero.
+    #[must_use]
+    pub fn is_metered(&self) -> bool {
+        self.turns == 0 || self.used.cost_micro_usd > 0 || self.unmetered < self.turns
+    }
+
+    /// The price in words: `$1.25`, or that nobody knows it.
+    #[must_use]
+    pub fn price(&self) -> String {
+        if self.is_metered() { format!("${}", dollars(self.used.cost_micro_usd)) } else { "unmetered".to_owned() }
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -163,6 +189,15 @@ impl Sum {
             claimed: self.claimed + other.claimed,
         }
     }
+}
+
+/// Millionths of a dollar as dollars, exactly, with two decimals at least.
+#[must_use]
+pub fn dollars(micro: u64) -> String {
+    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
+    let part = format!("{part:06}");
+    let kept = part.trim_end_matches('0').len().max(2);
+    format!("{whole}.{}", part.get(..kept).unwrap_or_default())
 }
 
 #[cfg(test)]

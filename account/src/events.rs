@@ -26,7 +26,7 @@ mod visits;
 pub use agents::{AgentReport, Agents};
 pub use delivery::{DeliveryReport, DeliveryTally};
 pub use entry::{Scene, of_entry};
-pub use event::{AdviceOutcome, Event, EventKind, KINDS, Level, SkipReason, outcome_word};
+pub use event::{AdviceOutcome, Event, EventKind, KINDS, Level, SkipReason};
 pub use gates::{GateReport, Gates, Passes, WaypointAtGate};
 pub use reader::{EntryEffect, FlightReader, HandoffWords};
 pub use spread::Spread;

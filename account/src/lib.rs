@@ -4,3 +4,4 @@ pub mod attest;
 pub mod cost;
 pub mod events;
 pub mod standing;
+pub mod words;

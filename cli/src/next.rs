@@ -8,10 +8,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 
-use crate::{
-    typed::{quoted, typed},
-    view::{progress, short},
-};
+use crate::typed::{quoted, typed};
 
 /// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is; `ended` is when it came
 /// to its end, where that was seen.
@@ -45,7 +42,7 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: O
         } else {
             format!("git -C {}", quoted(&repo.to_string_lossy()))
         };
-        steps.push(format!("{git} diff {}..{branch}", short(base)));
+        steps.push(format!("{git} diff {}..{branch}", base.short()));
         steps.push(format!("{git} merge {branch}"));
     }
     let head = std::iter::once("next:  ").chain(std::iter::repeat("       "));
@@ -55,7 +52,7 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, ended: O
 
 /// `2 of 3 landed in 03:12; $1.25, 42000 tokens, …`
 fn took(view: &FlightView, cost: Option<&str>, ended: Option<Timestamp>) -> Option<String> {
-    let (done, all) = progress(view);
+    let (done, all) = view.progress();
     // Where nobody makes work, nothing lands.
     let landed = done == 0 || view.waypoints.iter().any(|waypoint| waypoint.commit.is_some());
     let word = if landed { "landed" } else { "complete" };

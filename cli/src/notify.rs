@@ -32,11 +32,6 @@ use round::Round;
 use rounds::Couriers;
 use way::Way;
 
-/// Whether nothing of a flight moves on by itself.
-pub(crate) fn is_over(status: FlightStatus) -> bool {
-    matches!(status, FlightStatus::Accepted | FlightStatus::Incomplete)
-}
-
 /// How often to look for something to report, at most and at least.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_secs(15);
@@ -175,8 +170,8 @@ impl Watch {
             }
             None => self.client.flights_now().await?.into_iter().map(|line| (line.flight, line.status)).collect(),
         };
-        let ended = all.iter().filter(|(_, status)| is_over(*status)).cloned();
-        let open = all.iter().filter(|(_, status)| !is_over(*status)).map(|(flight, _)| flight.clone()).collect();
+        let ended = all.iter().filter(|(_, status)| status.is_over()).cloned();
+        let open = all.iter().filter(|(_, status)| !status.is_over()).map(|(flight, _)| flight.clone()).collect();
         Ok(Looked {
             waits: Event::waits(&waiting),
             over: ended.map(|(flight, status)| Event::FlightOver { flight, status }).collect(),

@@ -26,11 +26,6 @@ pub(crate) fn noted(written: io::Result<()>) -> bool {
     false
 }
 
-/// `1 flight`, `2 flights`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Prints a line to standard output.
 pub(crate) fn out(line: &str) {
     noted(writeln!(io::stdout().lock(), "{}", shown::lines(line)));

@@ -1,7 +1,6 @@
 //! Trying on the base what a flight's first turns would try: guards, which have to be green there, and checks that have to be
 //! red first. With the verifier's own workbench, and before anything begins.
 
-use holdpoint_evidence::telling;
 use holdpoint_planfile::plan;
 use holdpoint_protocol::{
     artifact::{CriterionReport, VerificationPurpose},
@@ -15,15 +14,11 @@ use holdpoint_verifier_agent::Findings;
 
 use crate::{
     failure::Failure,
+    progress::evidence,
     ready::Ready,
     temporary,
     workbench::{LocalWorkbench, ToVerify},
 };
-
-/// Lines of output that a refusal shows.
-const LINES: usize = 6;
-/// What begins each output in a piece of evidence.
-const OUTPUT: &str = "--- standard ";
 
 /// A criterion that is tried on the base, and the waypoint that has it.
 type Tried = (WaypointId, Criterion);
@@ -103,10 +98,11 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
         let found = findings.evidence.iter().find(|evidence| evidence.digest == *digest)?;
         Some(String::from_utf8_lossy(&found.bytes).into_owned())
     });
-    let why = report.note.clone().or_else(|| report.result.reason.map(|reason| telling::in_words(reason).to_owned()));
+    let shown = evidence::read(&bytes.unwrap_or_default(), report.result.reason, report.note.as_deref());
     let (id, base) = (&report.result.id, &ready.base);
-    let mut message = format!("guard {id} is red on {base}: {}", shown::line(&why.unwrap_or_default()));
-    for line in said(&bytes.unwrap_or_default()) {
+    let mut message = format!("guard {id} is red on {base}: {}", shown.why.unwrap_or_default());
+    // The first one is the command.
+    for line in shown.lines.into_iter().skip(1) {
         message.push_str("\n    ");
         message.push_str(&line);
     }
@@ -118,30 +114,9 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
     Failure::usage("guard_red", message, hint)
 }
 
-/// The lines of a run's outputs that say most.
-fn said(evidence: &str) -> Vec<String> {
-    let output = evidence.find(OUTPUT).and_then(|at| evidence.get(at..)).unwrap_or_default();
-    let output = telling::plain(output);
-    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT)).collect();
-    telling::lines_that_say_why(&lines.join("\n"), LINES).into_iter().flat_map(shown::quoted).collect()
-}
-
 fn green_too_early(ready: &Ready, waypoint: &WaypointId, criterion: &Criterion) -> Failure {
     let message =
         format!("criterion {} of waypoint {waypoint} is green on {}, before any work", criterion.id, ready.base);
     let hint = "it cannot show that the goal was reached: sharpen its check, or drop `red_first`";
     Failure::usage("not_red", message, hint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_shows_what_the_output_says_first() {
-        let evidence = "$ make\nended: exit 2 after 1 ms\n--- standard output: 3 bytes\nok\n--- standard error: 9 bytes\n\
-                        make: *** No rule to make target 'x'.\nerror: a\nb\n";
-        assert_eq!(said(evidence), ["| error: a", "| b"]);
-        assert!(said("nothing was run").is_empty());
-    }
 }

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     artifact::{Act, ActCode, Reconfigure, ReconfigureBody},
     ids::{FlightId, RoleId},
     plan::Mode,
-    view::{FlightStatus, FlownWorkflow},
+    view::FlownWorkflow,
     workflow::WorkflowSpec,
 };
 use holdpoint_workspace::{UserRepo, WorkspaceError};
@@ -136,9 +136,8 @@ pub(crate) async fn count_unsound(client: &Client, failure: &Failure) {
 
 /// The flights that go on or wait.
 pub(crate) async fn open_flights(client: &Client) -> Result<Vec<FlightId>, Failure> {
-    let is_open = |status| matches!(status, FlightStatus::Running | FlightStatus::Waiting);
     let lines = client.flights().await?.into_iter();
-    Ok(lines.filter(|line| is_open(line.status)).map(|line| line.flight).collect())
+    Ok(lines.filter(|line| !line.status.is_over()).map(|line| line.flight).collect())
 }
 
 /// Has a flight go on by these workflows, if it is flown by any of them and they differ. The fleet of `recruiter` takes up the

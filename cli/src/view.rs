@@ -1,28 +1,31 @@
 //! A flight as it is printed: the contract's JSON object, and a table for people.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::fmt::Write as _;
 
+use holdpoint_account::words::{status_mark, verdict_mark, why};
 use holdpoint_evidence::telling;
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
-    artifact::{Disposition, Verb},
+    artifact::Disposition,
     facts::{Oid, Verdict},
     ids::{FlightId, GateId, WaypointId},
     reason::ReasonCode,
     state::{Outcome, Status},
-    view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, TurnView, WaypointView},
+    view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, WaypointView},
 };
-use holdpoint_text::shown;
+use holdpoint_text::{
+    shown,
+    units::{counted, seconds},
+};
 use serde::Serialize;
 
-use crate::{failure::Exit, output::counted, typed::in_text};
+use crate::{failure::Exit, typed::in_text};
 
 /// The word for a running flight that nobody flies at the moment.
 const INTERRUPTED: &str = "interrupted";
 /// Digits of a commit's name that people read.
-const SHORT_OID: usize = 10;
 
 /// The contract's object ("With `--json`"). Its fields beyond the contract may grow.
 #[derive(Debug, Serialize)]
@@ -41,15 +44,6 @@ pub(crate) struct Shown<'a> {
     waypoints: &'a [WaypointView],
     trouble: &'a [Trouble],
     trouble_left_out: u64,
-}
-
-/// How many waypoints are complete, of how many. One with children counts by them alone: nothing of its own lands.
-pub(crate) fn progress(view: &FlightView) -> (usize, usize) {
-    let parents: BTreeSet<&WaypointId> =
-        view.waypoints.iter().filter_map(|waypoint| waypoint.parent.as_ref()).collect();
-    let makes_work = |waypoint: &&WaypointView| !parents.contains(&waypoint.id);
-    let counted = || view.waypoints.iter().filter(makes_work);
-    (counted().filter(|waypoint| waypoint.status == Status::Complete).count(), counted().count())
 }
 
 impl<'a> From<&'a FlightView> for Shown<'a> {
@@ -121,12 +115,12 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
         if interrupted { INTERRUPTED } else { view.status.as_str() }
     );
     for (depth, waypoint) in tree {
-        let (mark, id, rest) = (mark(waypoint.status), waypoint.id.as_str(), width - depth);
+        let (mark, id, rest) = (status_mark(waypoint.status), waypoint.id.as_str(), width - depth);
         let _ = writeln!(text, "  {:depth$}{mark} {id:<rest$}  {}", "", summary(waypoint));
         for red in reds(waypoint).chain(scores(waypoint)) {
             let _ = writeln!(text, "    {:<width$}  {red}", "");
         }
-        if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
+        if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| waypoint.needs_people()) {
             let _ = writeln!(text, "    {:<width$}  {}", "", in_text(&shown::line(remediation)));
         }
     }
@@ -141,7 +135,7 @@ pub(crate) fn table_of(view: &FlightView, interrupted: bool) -> String {
     let landed = view.waypoints.iter().filter(|w| w.commit.is_some()).count();
     if landed > 0 {
         let commits = counted(landed, "commit");
-        let _ = writeln!(text, "branch {} at {} ({commits} on {})", view.branch, short(&view.head), short(&view.base));
+        let _ = writeln!(text, "branch {} at {} ({commits} on {})", view.branch, view.head.short(), view.base.short());
     }
     text.truncate(text.trim_end().len());
     text
@@ -175,12 +169,11 @@ pub(crate) fn list(flights: &[FlightLine], is_interrupted: impl Fn(&FlightLine) 
 fn reds(waypoint: &WaypointView) -> impl Iterator<Item = String> {
     let sent_back = matches!(waypoint.disposition, Some(Disposition::Rework | Disposition::Rollback));
     // Where a check is green before any work, the red ones are as they should be.
-    let told = (sent_back || needs_people(waypoint.status)) && waypoint.reason_code != Some(ReasonCode::NotRed);
+    let told = (sent_back || waypoint.needs_people()) && waypoint.reason_code != Some(ReasonCode::NotRed);
     let results = waypoint.criteria.iter().chain(&waypoint.guards).filter(move |_| told);
     results.filter(|result| result.verdict != Verdict::Pass).map(|result| {
-        let mark = if result.verdict == Verdict::Fail { "✗" } else { "?" };
-        let why = result.reason.map(|reason| format!(": {}", telling::in_words(reason))).unwrap_or_default();
-        format!("{mark} {}{why}", result.id)
+        let why = why(result, None).map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{} {}{why}", verdict_mark(result.verdict), result.id)
     })
 }
 
@@ -211,7 +204,7 @@ fn summary(waypoint: &WaypointView) -> String {
             1 => parts.push("overdue once".to_owned()),
             times => parts.push(format!("overdue {times} times")),
         }
-    } else if waypoint.status == Status::Waiting && !waypoint.waits_for.is_empty() {
+    } else if waypoint.is_delegated() {
         let children: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
         parts.push(format!("for its children {}", children.join(", ")));
     } else if waypoint.status == Status::Running && waypoint.gate.is_some() {
@@ -232,7 +225,7 @@ fn summary(waypoint: &WaypointView) -> String {
         parts.push(telling::SELF_CHECKED.to_owned());
     }
     match &waypoint.commit {
-        Some(commit) => parts.push(format!("commit {}", short(commit))),
+        Some(commit) => parts.push(format!("commit {}", commit.short())),
         None if waypoint.status == Status::Complete => parts.push("nothing had to change".to_owned()),
         None => {}
     }
@@ -252,47 +245,6 @@ fn branches(waypoint: &WaypointView) -> String {
     let all = waypoint.branches.iter().map(|branch| format!("{} {}", branch.gate, word(branch)));
     let fork = waypoint.gate.as_ref().map_or("fork", GateId::as_str);
     format!("fork {fork} ({})", all.collect::<Vec<_>>().join("; "))
-}
-
-/// The turns of a waypoint that are open.
-pub(crate) fn open_turns(waypoint: &WaypointView) -> impl Iterator<Item = &TurnView> {
-    waypoint.turn.iter().chain(waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref()))
-}
-
-/// Whether an agent waits for an answer while its turn goes on.
-pub(crate) fn asks_in_turn(waypoint: &WaypointView) -> bool {
-    waypoint.status == Status::Running && waypoint.actions.contains(&Verb::Answer)
-}
-
-fn needs_people(status: Status) -> bool {
-    matches!(status, Status::Blocked | Status::Failed | Status::Waiting)
-}
-
-/// A waypoint's status in one character.
-pub(crate) fn mark(status: Status) -> &'static str {
-    match status {
-        Status::Complete => "✓",
-        Status::Blocked | Status::Failed => "✗",
-        // A person wanted it so.
-        Status::Cancelled => "–",
-        Status::Waiting => "?",
-        Status::Running => "…",
-        Status::Pending => "·",
-    }
-}
-
-/// The start of a commit's name.
-pub(crate) fn short(oid: &Oid) -> &str {
-    oid.as_str().get(..SHORT_OID).unwrap_or(oid.as_str())
-}
-
-/// A time without its milliseconds.
-pub(crate) fn seconds(at: Timestamp) -> String {
-    let text = at.to_string();
-    match text.split_once('.') {
-        Some((seconds, _)) => format!("{seconds}Z"),
-        None => text,
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use holdpoint_account::{
-    cost::{By, CostRow, Costs, ReportedUsage},
+    cost::{By, CostRow, Costs, ReportedUsage, Sum},
     events::{EntryEffect, Event, FlightReader},
 };
 use holdpoint_engine::audit::HandoffLine;
@@ -160,6 +160,11 @@ impl FlightAccount {
             Some(known) => known.clone_from(visit),
             None => visits.push(visit.clone()),
         }
+    }
+
+    /// What all turns used up.
+    pub(crate) fn used(&self) -> Sum {
+        self.costs.total()
     }
 
     /// What was used up, by waypoint, role, agent or gate.

@@ -8,12 +8,10 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_account::cost::{By, Sum};
 use holdpoint_protocol::{
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     artifact::Verb,
     ids::{FlightId, WaypointId},
-    state::Status,
     storage::Storage,
     view::{FlightStatus, FlightView, WaypointView},
 };
@@ -172,9 +170,8 @@ impl<F: ConsoleFleet> Cache<F> {
                 return Ok(Arc::clone(known));
             }
             let history = fleet.history(&flight, &of.id).await?;
-            let needs_people = matches!(of.status, Status::Waiting | Status::Blocked | Status::Failed);
             let mut waits = Vec::new();
-            if needs_people || of.actions.contains(&Verb::Answer) {
+            if of.needs_people() || of.actions.contains(&Verb::Answer) {
                 waits = fleet.inbox(Some(&flight)).await?;
                 waits.retain(|item| item.waypoint == of.id);
             }
@@ -237,7 +234,7 @@ impl<F: ConsoleFleet> Cache<F> {
         let Ok(_filling) = Arc::clone(&self.filling).try_lock_owned() else { return false };
         let mut changed = false;
         for line in lines {
-            let open = matches!(line.status, FlightStatus::Running | FlightStatus::Waiting);
+            let open = !line.status.is_over();
             let known = self.summaries().get(&line.flight).copied();
             let counts = known.is_some_and(|(status, at, _)| status == line.status && (!open || at.elapsed() < age));
             if counts {
@@ -318,8 +315,7 @@ async fn finished<T: Send + 'static>(work: impl Future<Output = T> + Send + 'sta
 }
 
 fn summarize(view: &FlightView, account: &FlightAccount) -> Summary {
-    let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
-    let used =
-        account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
-    Summary { complete, all: view.waypoints.len(), used, paused: view.paused }
+    let (complete, all) = view.progress();
+    let used = account.used();
+    Summary { complete, all, used, paused: view.paused }
 }

@@ -292,7 +292,7 @@ impl<F: ConsoleFleet> Inner<F> {
         let listed = if age > FRESH { LISTS } else { age };
         let lines = self.cache.flights(listed).await?;
         let dead = self.cache.dead(listed).await?;
-        let open = lines.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting));
+        let open = lines.iter().filter(|line| !line.status.is_over());
         let open: Vec<_> = open.collect();
         // An older orchestrator does not say.
         let storage = self.cache.storage(listed).await.ok();

@@ -11,7 +11,7 @@ mod tests;
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units::counted};
 
 use crate::paths::Glob;
 
@@ -169,8 +169,4 @@ fn languages(files: &[MapFile<'_>]) -> Option<String> {
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let named: Vec<String> = counts.iter().take(LANGUAGES_MAX).map(|(name, count)| format!("{name} {count}")).collect();
     (!named.is_empty()).then(|| format!("Languages (files): {}", named.join(", ")))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -29,6 +29,12 @@ impl Oid {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The beginning, as people name a commit.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.0.get(..10).unwrap_or(&self.0)
+    }
 }
 
 impl TryFrom<String> for Oid {

@@ -32,6 +32,14 @@ words! {
     }
 }
 
+impl FlightStatus {
+    /// Whether nothing of it moves on by itself, and no answer or approval can move it on.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Accepted | Self::Incomplete)
+    }
+}
+
 /// A flight as users see it. The API answers with a page of it: all fields but the lists are on each page, `landings`,
 /// `brought_by` and `trouble` on the first one only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +83,18 @@ pub struct FlightView {
     /// The declared workflows that it is flown by; on the first page only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workflows: Vec<FlownWorkflow>,
+}
+
+impl FlightView {
+    /// How many waypoints are complete, of how many. One with children counts by them alone: nothing of its own lands.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        let parents: BTreeSet<&WaypointId> =
+            self.waypoints.iter().filter_map(|waypoint| waypoint.parent.as_ref()).collect();
+        let makes_work = |waypoint: &&WaypointView| !parents.contains(&waypoint.id);
+        let counted = || self.waypoints.iter().filter(makes_work);
+        (counted().filter(|waypoint| waypoint.status == Status::Complete).count(), counted().count())
+    }
 }
 
 /// A declared workflow as a flight is flown by it: enough to see where the files differ from it (GATE-12).
@@ -224,6 +244,32 @@ pub struct WaypointView {
     /// When something happened to it last; absent before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Timestamp>,
+}
+
+impl WaypointView {
+    /// The turns that are open.
+    pub fn open_turns(&self) -> impl Iterator<Item = &TurnView> {
+        self.turn.iter().chain(self.branches.iter().filter_map(|branch| branch.turn.as_ref()))
+    }
+
+    /// Whether its children do the work, and it waits for them alone.
+    #[must_use]
+    pub fn is_delegated(&self) -> bool {
+        let at_rest = self.turn.is_none() && self.branches.is_empty();
+        self.status == Status::Waiting && at_rest && !self.waits_for.is_empty()
+    }
+
+    /// Whether an agent waits for an answer while its turn goes on.
+    #[must_use]
+    pub fn asks_in_turn(&self) -> bool {
+        self.status == Status::Running && self.actions.contains(&Verb::Answer)
+    }
+
+    /// Whether nothing of it moves on until a person acts.
+    #[must_use]
+    pub fn needs_people(&self) -> bool {
+        matches!(self.status, Status::Waiting | Status::Blocked | Status::Failed) && !self.is_delegated()
+    }
 }
 
 /// A branch of a fork as users see it (GATE-29).

@@ -1,6 +1,8 @@
-//! Durations and sizes as people write them, in plans and in configuration: `10m`, `1h30m`, `500ms`; `1MiB`, `64KB`, `4096`.
+//! Durations, sizes, times and counts as people write and read them: `10m`, `1h30m`, `500ms`; `1MiB`, `64KB`, `4096`; `2 attempts`.
 
-use holdpoint_protocol::time::Millis;
+use std::{fmt::Display, time::Duration};
+
+use holdpoint_protocol::{Timestamp, time::Millis};
 
 /// Reads a duration: whole numbers with `ms`, `s`, `m` (`min`), `h` or `d`, one after another.
 #[must_use]
@@ -70,6 +72,42 @@ pub fn roughly(bytes: u64) -> String {
     format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
+/// A span for people, in two units at most: `3m 20s`; below ten seconds with a tenth.
+#[must_use]
+pub fn span(span: Duration) -> String {
+    if span < Duration::from_secs(10) {
+        return format!("{:.1}s", span.as_secs_f64());
+    }
+    let mut rest = span.as_secs();
+    let mut parts = Vec::new();
+    for (unit, length) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
+        let many = rest / length;
+        rest %= length;
+        if many > 0 || !parts.is_empty() {
+            parts.push((many, unit));
+        }
+    }
+    let parts = parts.iter().take(2).filter(|(many, _)| *many > 0);
+    parts.map(|(many, unit)| format!("{many}{unit}")).collect::<Vec<_>>().join(" ")
+}
+
+/// A point in time to the second.
+#[must_use]
+pub fn seconds(at: Timestamp) -> String {
+    let text = at.to_string();
+    match text.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => text,
+    }
+}
+
+/// A number of things: `1 attempt`, `2 attempts`.
+#[must_use]
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    let end = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {one}{end}")
+}
+
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(digits);
@@ -79,6 +117,25 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_have_two_units_at_most() {
+        for (ms, expected) in [
+            (0, "0.0s"),
+            (1_540, "1.5s"),
+            (59_999, "59s"),
+            (60_000, "1m"),
+            (3_725_000, "1h 2m"),
+            (86_400_000 * 3 + 60_000, "3d"),
+        ] {
+            assert_eq!(span(Duration::from_millis(ms)), expected);
+        }
+    }
+
+    #[test]
+    fn one_thing_is_no_two_things() {
+        assert_eq!([0_u64, 1, 2].map(|n| counted(n, "turn")), ["0 turns", "1 turn", "2 turns"]);
+    }
 
     #[test]
     fn durations_have_units() {

@@ -314,17 +314,6 @@ impl EventKind {
     }
 }
 
-/// The word for an outcome, as it is in events and labels.
-#[must_use]
-pub fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Complete => "complete",
-        Outcome::NeedsReview => "needs_review",
-        Outcome::Blocked => "blocked",
-        Outcome::Skip => "skip",
-    }
-}
-
 /// Seconds: whole ones without a fraction.
 pub(super) fn seconds<S: Serializer>(span: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     match span.0 % 1_000 {

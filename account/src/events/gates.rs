@@ -82,8 +82,8 @@ pub struct WaypointAtGate {
     pub flight: FlightId,
     /// The waypoint.
     pub waypoint: WaypointId,
-    /// What it waits for: `agent`, `person`, `answer`, `children`, or `held` for a person to have it tried again.
-    pub waits_for: &'static str,
+    /// What it waits for.
+    pub waits_for: PlaceKind,
     /// The role that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<RoleId>,
@@ -216,7 +216,7 @@ fn standing(flight: &FlightId, waypoint: &WaypointId, workflow: &WorkflowSpec, a
     WaypointAtGate {
         flight: flight.clone(),
         waypoint: waypoint.clone(),
-        waits_for: at.kind.as_str(),
+        waits_for: at.kind,
         role: at.role.clone(),
         people: people.unwrap_or_default(),
         since: at.since,

@@ -5,6 +5,7 @@ use holdpoint_protocol::{
     ids::{GateId, RoleId},
     state::{GateVisit, OpenTurn, Phase, Resume, WaypointState},
 };
+use serde::{Serialize, Serializer};
 
 /// The visits that ended between two states, oldest first: those that were open before, and those that began since.
 pub fn closed<'a>(before: &WaypointState, after: &'a WaypointState) -> impl Iterator<Item = &'a GateVisit> {
@@ -71,6 +72,12 @@ pub enum PlaceKind {
     Children,
     /// A person: it is held.
     Held,
+}
+
+impl Serialize for PlaceKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
 impl PlaceKind {

@@ -303,17 +303,17 @@ impl Run<'_> {
     fn conclude(&self, report: &Report, bytes_after: u64) {
         let Report { archived, left, blobs_deleted, blobs_spared, bytes_before, .. } = report;
         if !left.is_empty() {
-            let older = output::counted(left.len(), "older flight");
+            let older = units::counted(left.len(), "older flight");
             self.say(&format!("left where they are, not over yet: {older} (`holdpoint status`)"));
         }
         if *blobs_spared > 0 {
-            let blobs = output::counted(*blobs_spared, "blob");
+            let blobs = units::counted(*blobs_spared, "blob");
             self.say(&format!("uploaded or named meanwhile, and left: {blobs}"));
         }
         self.say(&format!(
             "{} archived, {} deleted: the broker holds {}, {} before. Its disk follows when it has synced",
-            output::counted(archived.len(), "flight"),
-            output::counted(*blobs_deleted, "blob"),
+            units::counted(archived.len(), "flight"),
+            units::counted(*blobs_deleted, "blob"),
             units::roughly(bytes_after),
             units::roughly(*bytes_before),
         ));

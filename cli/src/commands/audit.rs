@@ -9,7 +9,7 @@ use std::{
 use holdpoint_bus::auth::TrustRoots;
 use holdpoint_engine::audit::{AuditCounts, BrokenLink};
 use holdpoint_protocol::ids::FlightId;
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units};
 
 use crate::{
     archive::{self, Checked, Wants},
@@ -92,7 +92,7 @@ async fn all(args: &AuditArgs) -> Result<Exit, Failure> {
     } else {
         output::out(&format!(
             "{} audited, {broken} broken; {failed} could not be audited",
-            output::counted(checked.len(), "flight")
+            units::counted(checked.len(), "flight")
         ));
     }
     Ok(exit(broken == 0 && failed == 0))

@@ -7,7 +7,7 @@ use holdpoint_planfile::{
 };
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_runtime::config::{Config, presets::PresetName};
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units};
 use serde::Serialize;
 
 use super::{
@@ -112,7 +112,7 @@ fn in_a_line(PatternMatches { list, waypoint, pattern, paths, examples }: &Patte
     let more = if *paths > examples.len() { ", …" } else { "" };
     let matched = match paths {
         0 => "no path yet".to_owned(),
-        _ => format!("{}, {}{more}", output::counted(*paths, "path"), examples.join(", ")),
+        _ => format!("{}, {}{more}", units::counted(*paths, "path"), examples.join(", ")),
     };
     shown::line(&format!("{}{of} {pattern}: {matched}", list.key())).into_owned()
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use holdpoint_account::cost::{By, CostRow, Costs, ReportedUsage, Sum};
+use holdpoint_account::cost::{By, CostRow, Costs, ReportedUsage, Sum, dollars};
 use holdpoint_engine::{budget as limits, flight::FlightState};
 use holdpoint_protocol::{
     budget::{Amounts, Limits},
     ids::FlightId,
     journal::Entry,
 };
+use holdpoint_text::units::counted;
 use serde_json::json;
 
 use crate::{
@@ -42,7 +43,7 @@ pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
         CostBy::Gate => By::Gate,
     };
     let rows = costs.rows(by);
-    let total = rows.iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
+    let total = costs.total();
     if args.json {
         output::json(&json!({"flight": flight, "limits": limits, "rows": rows, "total": total}));
     } else if args.csv {
@@ -70,10 +71,10 @@ async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Fai
 /// What a flight used up, in a line; `None` where that cannot be read in time.
 pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<String> {
     let (costs, _) = tokio::time::timeout(PATIENCE, read(client, flight)).await.ok()?.ok()?;
-    let total = costs.rows(By::Role).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
-    if total.turns > 0 && !is_known(&total) && total.used.tokens == 0 {
-        let turns = if total.turns == 1 { "turn, whose program reports" } else { "turns, whose programs report" };
-        return Some(format!("{} {turns} no cost", total.turns));
+    let total = costs.total();
+    if total.turns > 0 && !total.is_metered() && total.used.tokens == 0 {
+        let report = if total.turns == 1 { "whose program reports" } else { "whose programs report" };
+        return Some(format!("{}, {report} no cost", counted(total.turns, "turn")));
     }
     (total.turns > 0).then(|| words(total))
 }
@@ -91,7 +92,7 @@ fn csv(rows: &[CostRow]) -> Vec<String> {
     let line = |name: &str, which: &str, sum: &Sum| {
         let Amounts { tokens, cost_micro_usd, tool_calls, output_bytes, wall_ms } = sum.used;
         let Sum { turns, unmetered, claimed, estimated, .. } = sum;
-        let cost = if is_known(sum) { dollars(cost_micro_usd) } else { String::new() };
+        let cost = if sum.is_metered() { dollars(cost_micro_usd) } else { String::new() };
         format!(
             "{name},{which},{turns},{cost},{tokens},{tool_calls},{output_bytes},{wall_ms},{unmetered},{claimed},{estimated}"
         )
@@ -108,7 +109,7 @@ fn readable(rows: &[CostRow], total: Sum, limits: Limits) -> Vec<String> {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default().max("total".len());
     let mut all: Vec<String> = Vec::new();
     for row in rows {
-        all.push(format!("{:width$}  {}", row.name, words(row.first.plus(row.reworks))));
+        all.push(format!("{:width$}  {}", row.name, words(row.total())));
         if row.reworks.turns > 0 {
             all.push(format!("{:width$}  of it reworks: {}", "", words(row.reworks)));
         }
@@ -136,22 +137,8 @@ fn words(sum: Sum) -> String {
     let kinds: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}")).collect();
     let apart = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    let cost = if is_known(&sum) { format!("${}", dollars(used.cost_micro_usd)) } else { "unmetered".to_owned() };
-    let noun = if turns == 1 { "turn" } else { "turns" };
-    format!("{cost}, {} tokens, {} tool calls, {seconds} s in {turns} {noun}{apart}", used.tokens, used.tool_calls)
-}
-
-/// Whether anything is known of what these turns cost.
-fn is_known(sum: &Sum) -> bool {
-    sum.turns == 0 || sum.used.cost_micro_usd > 0 || sum.unmetered < sum.turns
-}
-
-/// Millionths of a dollar as dollars, exactly, with two decimals at least.
-fn dollars(micro: u64) -> String {
-    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
-    let part = format!("{part:06}");
-    let kept = part.trim_end_matches('0').len().max(2);
-    format!("{whole}.{}", part.get(..kept).unwrap_or_default())
+    let (price, turns) = (sum.price(), counted(turns, "turn"));
+    format!("{price}, {} tokens, {} tool calls, {seconds} s in {turns}{apart}", used.tokens, used.tool_calls)
 }
 
 #[cfg(test)]
@@ -167,7 +154,7 @@ mod tests {
     fn a_table_names_the_parts_and_the_whole_with_reworks_apart() {
         let row = CostRow { name: "w1".to_owned(), first: sum(1_250_000, 1), reworks: sum(1, 2) };
         let limits = Limits { cost_micro_usd: Some(20_000_000), ..Limits::default() };
-        let lines = readable(std::slice::from_ref(&row), row.first.plus(row.reworks), limits);
+        let lines = readable(std::slice::from_ref(&row), row.total(), limits);
         assert_eq!(lines[0], "w1     $1.250001, 84 tokens, 0 tool calls, 190 s in 3 turns (2 estimated, 2 claimed)");
         assert_eq!(
             lines[1].trim_start(),

@@ -1,6 +1,7 @@
 //! `dead`: turns that kill their agents, listed and tried again.
 
 use holdpoint_protocol::{api::DeadTurn, ids::FlightId};
+use holdpoint_text::units;
 
 use crate::{
     args::dead::{DeadAction, DeadArgs, DeadListArgs},
@@ -9,7 +10,6 @@ use crate::{
     output,
     people::find,
     target::Target,
-    view,
 };
 
 /// Lists or retries.
@@ -51,5 +51,5 @@ fn readable(turn: &DeadTurn) -> String {
         let agents: Vec<&str> = deaths.iter().map(|death| death.agent.as_str()).collect();
         format!("died of it: {}", agents.join(", "))
     };
-    format!("{}  {flight}  {waypoint}  {role}  {why}", view::seconds(*since))
+    format!("{}  {flight}  {waypoint}  {role}  {why}", units::seconds(*since))
 }

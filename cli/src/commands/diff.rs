@@ -15,7 +15,7 @@ use crate::{
     ground, output,
     people::works::{self, AttemptName, AttemptWork},
     target::Target,
-    temporary, view,
+    temporary,
 };
 
 /// The largest patch that is printed, in bytes.
@@ -72,7 +72,7 @@ pub(super) async fn fetch(args: &FetchArgs, attempt: &AttemptName) -> Result<Exi
             &json!({"waypoint": waypoint, "attempt": attempt, "branch": branch, "base": base, "head": commit}),
         );
     } else {
-        output::out(&format!("{branch} is at {}", view::short(commit)));
+        output::out(&format!("{branch} is at {}", commit.short()));
     }
     Ok(Exit::Success)
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::FlightId;
+use holdpoint_text::units::counted;
 use serde_json::json;
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     client::Client,
     documents::{self, Exported, FileState},
     failure::{Exit, Failure},
-    output::{self, counted},
+    output,
     people::find,
     target::Target,
 };

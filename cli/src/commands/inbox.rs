@@ -7,7 +7,7 @@ use crate::{
     args::people::InboxArgs,
     client::Client,
     failure::{Exit, Failure},
-    notify::{self, Event, Notices},
+    notify::{Event, Notices},
     output,
     people::{find, key, words},
     target::Target,
@@ -58,11 +58,11 @@ pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
 async fn notices(client: &Client, flight: Option<&FlightId>) -> Result<Vec<Event>, Failure> {
     let mut all = client.flights().await?;
     all.retain(|line| flight.is_none_or(|flight| *flight == line.flight));
-    let open = all.iter().filter(|line| flight.is_some() || !notify::is_over(line.status));
+    let open = all.iter().filter(|line| flight.is_some() || !line.status.is_over());
     let open: Vec<FlightId> = open.map(|line| line.flight.clone()).collect();
     let mut found = Notices::default();
     found.read_on(client, &open, &[]).await;
-    let over = all.into_iter().filter(|line| notify::is_over(line.status));
+    let over = all.into_iter().filter(|line| line.status.is_over());
     let over = over.map(|line| Event::FlightOver { flight: line.flight, status: line.status });
     Ok(over.chain(found.found().iter().cloned()).collect())
 }

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     state::Status,
     view::WaypointView,
 };
-use holdpoint_text::{live::Spoken, shown};
+use holdpoint_text::{live::Spoken, shown, units};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -20,7 +20,6 @@ use crate::{
     people::find::flight_with,
     target::Target,
     typed::typed,
-    view,
 };
 
 /// How often it is looked which turn is open.
@@ -99,7 +98,7 @@ fn print(spoken: &Spoken, json: bool) {
     let Spoken { from, line } = spoken;
     let left_out = if line.left_out > 0 { format!("  ({} left out before)", line.left_out) } else { String::new() };
     let text = shown::line(&line.text);
-    output::out(&format!("{}  {}  {:<5}  {text}{left_out}", view::seconds(line.at), from.agent, line.kind.as_str()));
+    output::out(&format!("{}  {}  {:<5}  {text}{left_out}", units::seconds(line.at), from.agent, line.kind.as_str()));
 }
 
 fn value(Spoken { from, line }: &Spoken) -> Value {

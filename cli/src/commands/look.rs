@@ -14,7 +14,10 @@ use holdpoint_protocol::{
     streams,
     view::{FlightStatus, FlightView},
 };
-use holdpoint_text::shown;
+use holdpoint_text::{
+    shown,
+    units::{self, counted},
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,8 +27,7 @@ use crate::{
     args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
     documents,
     failure::{Exit, Failure},
-    ground,
-    output::{self, counted},
+    ground, output,
     people::{
         attempts, find,
         words::{self, doubts_of},
@@ -184,7 +186,7 @@ fn readable(line: &HistoryLine) -> String {
         None if is_unanswered(line) => fields.push("NOT TAKEN: refused, or not looked at yet".to_owned()),
         Some(Standing::Taken) | None => {}
     }
-    let head = format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "));
+    let head = format!("{}  {:<20} {:<28} {}", units::seconds(line.at), line.kind, line.reference, fields.join(" "));
     let doubts = doubts_of(line);
     let doubts = words::doubts(&doubts).map(|doubt| format!("\n    {doubt}"));
     let blockers = line.artifact["blockers"].as_array().into_iter().flatten().filter_map(|blocker| blocker.as_str());

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use holdpoint_sandbox::tree::remove_tree;
+use holdpoint_text::units::counted;
 use holdpoint_workspace::UserRepo;
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use crate::{
     failure::{Exit, Failure},
     fleet::known_broker,
     ground, output,
-    output::counted,
     people::clones::{CloneStanding, MadeClone},
     state::{FlightRecord, Lock, StateDir, unusable},
     typed::{quoted, typed},

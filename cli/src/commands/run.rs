@@ -182,8 +182,7 @@ impl<'a> Following<'a> {
         let (stays, events, watcher) = (self.stays, self.result == Wanted::Events, self.watcher.as_ref());
         let how = progress::How { stays, events, repo: Some(self.repo), watcher };
         let view = progress::follow(self.client, self.flight, begun, how).await?;
-        let is_over = |view: &FlightView| matches!(view.status, FlightStatus::Accepted | FlightStatus::Incomplete);
-        let ended = (!begun.is_some_and(is_over)).then(clock::now);
+        let ended = (!begun.is_some_and(|view| view.status.is_over())).then(clock::now);
         if anything_landed(&view) {
             branch::write(self.client, self.repo, &view).await?;
             branch::left_behind(self.repo, &view).await?.iter().for_each(|note| output::err(note));

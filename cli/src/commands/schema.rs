@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use holdpoint_planfile::plan::{self, closest};
 use holdpoint_protocol::{asyncapi, names, schema};
+use holdpoint_text::units;
 use serde_json::{Value, json};
 
 use crate::{
@@ -80,7 +81,7 @@ fn write(folder: &Path, documents: &[(String, Value)], json: bool) -> Result<(),
     if json {
         output::json(&json!({"written": written}));
     } else {
-        output::out(&format!("{} in {}", output::counted(written.len(), "file"), folder.display()));
+        output::out(&format!("{} in {}", units::counted(written.len(), "file"), folder.display()));
     }
     Ok(())
 }

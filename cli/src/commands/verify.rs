@@ -9,6 +9,7 @@ use std::{
 use holdpoint_planfile::plan;
 use holdpoint_protocol::{artifact::VerificationPurpose, plan::Waypoint};
 use holdpoint_runtime::{config::Config, mirror::to_wire};
+use holdpoint_text::units;
 use holdpoint_verifier_agent::Findings;
 use holdpoint_workspace::{ObjectId, UserRepo};
 
@@ -92,7 +93,7 @@ fn chosen<'a>(ready: &'a Ready, args: &VerifyArgs) -> Result<&'a Waypoint, Failu
     match (&args.waypoint, all.as_slice()) {
         (None, [only]) => Ok(only),
         (None, _) => {
-            let message = format!("the plan has {}: {}", output::counted(all.len(), "waypoint"), names());
+            let message = format!("the plan has {}: {}", units::counted(all.len(), "waypoint"), names());
             Err(Failure::usage("which_waypoint", message, "say which one the change is work on: --waypoint ID"))
         }
         (Some(id), _) => all.iter().find(|waypoint| waypoint.id == *id).ok_or_else(|| {

@@ -85,6 +85,6 @@ fn say(args: &FetchArgs, flight: &FlightId, branch: &str, head: &Oid) {
     if args.json {
         output::json(&json!({"flight": flight, "branch": branch, "head": head}));
     } else {
-        output::out(&format!("{branch} is at {}", view::short(head)));
+        output::out(&format!("{branch} is at {}", head.short()));
     }
 }

@@ -1,6 +1,6 @@
 //! Which flights are read where none is named.
 
-use holdpoint_protocol::{api::FlightLine, ids::FlightId, view::FlightStatus};
+use holdpoint_protocol::{api::FlightLine, ids::FlightId};
 
 /// Flights to read, oldest first.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,8 +14,7 @@ pub(crate) struct Chosen {
 /// The newest of all flights, and every one that goes on or waits. `lines` are newest first.
 pub(crate) fn choose(lines: Vec<FlightLine>, newest: usize) -> Chosen {
     let all = lines.len();
-    let is_open = |line: &FlightLine| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting);
-    let chosen = lines.into_iter().enumerate().filter(|(at, line)| *at < newest || is_open(line));
+    let chosen = lines.into_iter().enumerate().filter(|(at, line)| *at < newest || !line.status.is_over());
     let mut flights: Vec<FlightId> = chosen.map(|(_, line)| line.flight).collect();
     flights.reverse();
     let left_out = all - flights.len();
@@ -24,7 +23,7 @@ pub(crate) fn choose(lines: Vec<FlightLine>, newest: usize) -> Chosen {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::Timestamp;
+    use holdpoint_protocol::{Timestamp, view::FlightStatus};
 
     use super::*;
 

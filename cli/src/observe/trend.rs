@@ -1,10 +1,9 @@
 //! Whether gates send back more than they did, for people.
 
 use holdpoint_account::events::{GateSpan, GateTrend, TrendDirection, TrendReport};
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units::seconds};
 
 use super::words::{count, dash, span, table};
-use crate::view::seconds;
 
 /// Both spans of each gate as a table, and below it what got worse.
 pub(crate) fn trend(report: &TrendReport) -> String {

@@ -1,12 +1,11 @@
 //! Gates, agents and delivery as tables for people.
 
-use std::time::Duration;
-
-use holdpoint_account::events::{AgentReport, DeliveryReport, GateReport, Passes, Spread, WaypointAtGate};
+use holdpoint_account::events::{AgentReport, DeliveryReport, GateReport, Passes, PlaceKind, Spread, WaypointAtGate};
 use holdpoint_protocol::{Timestamp, time::Millis};
-use holdpoint_text::shown;
-
-use crate::{output::counted, view::seconds};
+use holdpoint_text::{
+    shown,
+    units::{self, counted, seconds},
+};
 
 /// Work that is listed at each gate.
 const STANDING_MAX: usize = 10;
@@ -61,10 +60,11 @@ fn stands(standing: &WaypointAtGate, now: Timestamp) -> String {
     let people: Vec<&str> = standing.people.iter().map(|name| name.as_str()).collect();
     let people = if people.is_empty() { String::new() } else { format!(" ({})", people.join(", ")) };
     let waits = match standing.waits_for {
-        "agent" => format!("waits for an agent{role}"),
-        "person" => format!("waits for a person{role}{people}"),
-        "answer" => format!("waits for an answer to an agent{role}"),
-        _ => "is held until somebody has it tried again".to_owned(),
+        PlaceKind::Agent => format!("waits for an agent{role}"),
+        PlaceKind::Person => format!("waits for a person{role}{people}"),
+        PlaceKind::Answer => format!("waits for an answer to an agent{role}"),
+        PlaceKind::Children => "waits for its children".to_owned(),
+        PlaceKind::Held => "is held until somebody has it tried again".to_owned(),
     };
     let since = span(Some(now.since(standing.since).into()));
     format!("{} of {} {waits}, for {since}", standing.waypoint, standing.flight)
@@ -142,24 +142,9 @@ pub(super) fn count(count: usize) -> String {
     if count == 0 { dash() } else { count.to_string() }
 }
 
-/// A span in two units at most: `3m 20s`.
+/// A span, or a dash where there is none.
 pub(super) fn span(span: Option<Millis>) -> String {
-    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-    let Some(span) = span.map(Millis::duration) else { return dash() };
-    if span < Duration::from_secs(10) {
-        return format!("{:.1}s", span.as_secs_f64());
-    }
-    let mut rest = span.as_secs();
-    let mut parts = Vec::new();
-    for (unit, length) in UNITS {
-        let many = rest / length;
-        rest %= length;
-        if many > 0 || !parts.is_empty() {
-            parts.push((many, unit));
-        }
-    }
-    let parts = parts.iter().take(2).filter(|(many, _)| *many > 0);
-    parts.map(|(many, unit)| format!("{many}{unit}")).collect::<Vec<_>>().join(" ")
+    span.map_or_else(dash, |span| units::span(span.duration()))
 }
 
 /// Columns as wide as their widest cell.
@@ -180,21 +165,6 @@ pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn spans_have_two_units_at_most() {
-        for (ms, expected) in [
-            (0, "0.0s"),
-            (1_540, "1.5s"),
-            (59_999, "59s"),
-            (60_000, "1m"),
-            (3_725_000, "1h 2m"),
-            (86_400_000 * 3 + 60_000, "3d"),
-        ] {
-            assert_eq!(span(Some(Millis(ms))), expected);
-        }
-        assert_eq!(span(None), "-");
-    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use holdpoint_account::words::verdict_mark;
 use holdpoint_evidence::telling;
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
@@ -9,12 +10,11 @@ use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Artifact as _, BuildArtifact, VerificationReport},
     checkpoint::GateCheckpoints,
+    facts::Verdict,
     reason::{CriterionReason, ReasonCode},
 };
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units::seconds};
 use serde_json::{Value, json};
-
-use crate::view::seconds;
 
 /// Red criteria that a line names.
 const NAMED_MAX: usize = 3;
@@ -112,7 +112,7 @@ fn red(report: &Value) -> Vec<String> {
     not_green
         .map(|one| {
             let result = &one["result"];
-            let mark = if result["verdict"] == "fail" { "✗" } else { "?" };
+            let mark = verdict_mark(if result["verdict"] == "fail" { Verdict::Fail } else { Verdict::Inconclusive });
             let reason = serde_json::from_value::<CriterionReason>(result["reason"].clone()).ok();
             let note = one["note"].as_str().map(|note| shown::line(note).into_owned());
             let why = note.or_else(|| reason.map(|reason| telling::in_words(reason).to_owned()));

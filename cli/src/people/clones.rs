@@ -10,13 +10,13 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::mirror::from_wire;
 use holdpoint_sandbox::tree::remove_tree;
+use holdpoint_text::units::counted;
 use holdpoint_workspace::UserRepo;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bounded,
     failure::Failure,
-    output::counted,
     people::desk_note::DeskNote,
     state::{StateDir, unusable, write_private},
 };

@@ -17,13 +17,13 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::mirror::{MirrorError, MirrorStore, from_wire, to_wire};
 use holdpoint_sandbox::{TemporaryFolder, tree::remove_tree};
+use holdpoint_text::units::counted;
 use holdpoint_workspace::{InputLimits, Mirror, UserRepo};
 
 use crate::{
     client::Client,
     failure::{Failure, chain},
     ground,
-    output::counted,
     people::{clones::MadeClone, desk_note::DeskNote},
     temporary,
 };

@@ -11,14 +11,13 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
     workflow::{ByOutcome, GateContext},
 };
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units::seconds};
 use serde_json::Value;
 
 use crate::{
     notify::{ConditionFailed, Event, OfferedAgain},
     people::key,
     typed::{in_text, typed, typed_as},
-    view::seconds,
 };
 
 /// Lines of a question that are shown; `--json` has all of it.

@@ -1,7 +1,9 @@
 //! How a whole flight looks at one moment: a line that counts, and a line for each waypoint that is not through. Pure.
 
+use holdpoint_account::words::status_mark;
 use holdpoint_protocol::{
     Timestamp,
+    ids::WaypointId,
     state::Status,
     view::{FlightView, TurnView, WaypointView},
 };
@@ -12,7 +14,7 @@ use crate::{
     next::clock,
     people::words,
     typed::typed,
-    view::{IN_QUEUE, asks_in_turn, behind, mark, open_turns, progress},
+    view::{IN_QUEUE, behind},
 };
 
 /// Lines of waypoints that are shown.
@@ -47,15 +49,15 @@ pub(super) enum Tone {
 /// The flight in one line: `3/6 landed  01:07  2 at work  1 queued  1 to come`.
 pub(super) fn summary(view: &FlightView, now: Timestamp) -> String {
     let count = |is: &dyn Fn(&&WaypointView) -> bool| view.waypoints.iter().filter(is).count();
-    let (done, all) = progress(view);
+    let (done, all) = view.progress();
     let mut parts = vec![format!("{done}/{all} landed")];
     parts.extend(view.submitted_at.map(|since| clock(now.since(since))));
-    let turns = || view.waypoints.iter().filter(|w| w.status == Status::Running).flat_map(open_turns);
+    let turns = || view.waypoints.iter().filter(|w| w.status == Status::Running).flat_map(WaypointView::open_turns);
     let numbers = [
         (turns().filter(|turn| turn.agent.is_some()).count(), "at work"),
         (turns().filter(|turn| turn.agent.is_none()).count(), "queued"),
         (count(&|w| w.status == Status::Pending), "to come"),
-        (count(&|w| w.status == Status::Waiting || asks_in_turn(w)), "for people"),
+        (count(&|w| (w.status == Status::Waiting && w.needs_people()) || w.asks_in_turn()), "for people"),
         (count(&|w| is_wrong(w.status)), "held"),
     ];
     parts.extend(numbers.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
@@ -94,8 +96,12 @@ pub(super) fn lines(view: &FlightView, now: Timestamp, said: impl Fn(&WaypointVi
 fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize, said: Option<String>) -> Line {
     let since = |turn: &TurnView| clock(now.since(turn.opened_at));
     let (tone, mut text) = match (&waypoint.turn, waypoint.status) {
+        (_, Status::Waiting) if waypoint.is_delegated() => {
+            let children: Vec<&str> = waypoint.waits_for.iter().map(WaypointId::as_str).collect();
+            (Tone::Rests, format!("waits for {}", children.join(", ")))
+        }
         (_, Status::Waiting) => (Tone::Asks, waits(view, waypoint)),
-        _ if asks_in_turn(waypoint) => (Tone::Asks, waits(view, waypoint)),
+        _ if waypoint.asks_in_turn() => (Tone::Asks, waits(view, waypoint)),
         (Some(turn), _) if turn.agent.is_some() => (Tone::Works, format!("{}  {}", activity(view, turn), since(turn))),
         // Its agent speaks: who that is comes with a later look.
         (Some(turn), _) if said.is_some() => (Tone::Works, format!("a {} has it  {}", turn.role, since(turn))),
@@ -110,7 +116,7 @@ fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize
     if let Some(said) = said {
         text = format!("{text}  · {}", shown::line(&said));
     }
-    Line { tone, text: format!("{} {:<width$}  {text}", mark(waypoint.status), waypoint.id.as_str()) }
+    Line { tone, text: format!("{} {:<width$}  {text}", status_mark(waypoint.status), waypoint.id.as_str()) }
 }
 
 /// The branches of a fork, or how far work is on its way to the branch.
@@ -210,6 +216,17 @@ mod tests {
             let shown = texts(&view);
             assert!(shown.contains(&format!("… queued-a  {said}, behind built")), "{shown:?}");
         }
+    }
+
+    #[test]
+    fn work_that_its_children_do_waits_for_them_and_for_no_person() {
+        let mut view = busy(0);
+        let at = view.waypoints.iter().position(|waypoint| waypoint.id.as_str() == "built").unwrap();
+        (view.waypoints[at].status, view.waypoints[at].turn) = (Status::Waiting, None);
+        view.waypoints[at].waits_for = vec!["queued-a".parse().unwrap()];
+        let shown = texts(&view);
+        assert!(shown.iter().any(|line| line.starts_with("? built     waits for queued-a")), "{shown:?}");
+        assert!(!shown[0].contains("for people"), "{}", shown[0]);
     }
 
     #[test]

@@ -119,6 +119,14 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_say_nothing_are_left_out_and_nothing_is_shown_of_what_never_ran() {
+        let evidence = "$ make\nended: exit 2 after 1 ms\n--- standard output: 3 bytes\nok\n--- standard error: 9 bytes\n\
+                        make: *** No rule to make target 'x'.\nerror: a\nb\n";
+        assert_eq!(read(evidence, None, None).lines, ["$ make", "| error: a", "| b"]);
+        assert_eq!(read("nothing was run", None, None), Shown::default());
+    }
+
+    #[test]
     fn a_file_of_the_tree_is_named_as_in_the_repository() {
         for tree in ["/hold/work", "/state/turns/x/runs/12/tree"] {
             let line = format!("File \"{tree}/tests/a.py\", line 7, in /other/runs/b");

@@ -4,6 +4,7 @@ mod past;
 
 use std::collections::BTreeMap;
 
+use holdpoint_account::words::verdict_mark;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Disposition, VerificationPurpose},
@@ -18,7 +19,6 @@ use holdpoint_text::shown;
 pub(super) use past::Gap;
 
 use crate::typed::in_text;
-use crate::view::{asks_in_turn, open_turns, short};
 
 /// A turn without an agent is news only after this long: usually its agent is known at the next look.
 const PATIENCE_MS: u128 = 3_000;
@@ -125,7 +125,7 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     }
     let results = decision.results.clone();
     told.decision = Some(decision);
-    let has_own_line = matches!(waypoint.status, Status::Waiting | Status::Cancelled) || asks_in_turn(waypoint);
+    let has_own_line = matches!(waypoint.status, Status::Waiting | Status::Cancelled) || waypoint.asks_in_turn();
     if disposition == Disposition::Escalate && has_own_line {
         // That it waits, and for what, or that a person cancelled it.
         return None;
@@ -189,14 +189,9 @@ fn passed(criteria: &[CriterionResult]) -> String {
 }
 
 fn red(result: &CriterionResult) -> Option<Red> {
-    let mark = match result.verdict {
-        Verdict::Pass => return None,
-        Verdict::Fail => "✗",
-        Verdict::Inconclusive => "?",
-    };
-    Some(Red {
+    (result.verdict != Verdict::Pass).then(|| Red {
         id: result.id.clone(),
-        mark,
+        mark: verdict_mark(result.verdict),
         verdict: result.verdict,
         reason: result.reason,
         evidence: result.evidence.first().copied(),
@@ -213,7 +208,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let text = match waypoint.status {
         Status::Pending | Status::Running => return None,
         Status::Complete => match &waypoint.commit {
-            Some(commit) => format!("landed as {}", short(commit)),
+            Some(commit) => format!("landed as {}", commit.short()),
             None => "complete; nothing had to change".to_owned(),
         },
         Status::Waiting | Status::Blocked | Status::Failed | Status::Cancelled => {
@@ -221,8 +216,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             format!("{}{}", waypoint.status, remedy.unwrap_or_default())
         }
     };
-    let waits = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
-    Some(News { waits, ..news(&waypoint.id, text) })
+    Some(News { waits: waypoint.needs_people(), ..news(&waypoint.id, text) })
 }
 
 /// The turn of people that was opened because nobody answered the one before in time.
@@ -235,7 +229,7 @@ fn passed_on(waypoint: &WaypointView) -> Option<TurnId> {
 
 /// Its agent waits for an answer in the open turn.
 fn asks(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
-    let asks = asks_in_turn(waypoint);
+    let asks = waypoint.asks_in_turn();
     let asked = std::mem::replace(&mut told.asks, asks);
     let text = || "asks, and waits for the answer in its turn".to_owned();
     (asks && !asked).then(|| News { waits: true, ..news(&waypoint.id, text()) })
@@ -271,7 +265,7 @@ pub(super) fn activity(view: &FlightView, turn: &TurnView) -> String {
 fn place_in_queue(view: &FlightView, turn: &TurnView) -> String {
     let of_agents = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Running);
     let waits = |one: &&TurnView| one.role == turn.role && one.agent.is_none();
-    let queue: Vec<&TurnView> = of_agents.flat_map(open_turns).filter(waits).collect();
+    let queue: Vec<&TurnView> = of_agents.flat_map(WaypointView::open_turns).filter(waits).collect();
     let ahead = queue.iter().filter(|one| one.opened_at < turn.opened_at).count();
     if queue.len() < 2 { String::new() } else { format!(", {} of {} in the queue", ahead + 1, queue.len()) }
 }

@@ -15,7 +15,7 @@ use holdpoint_text::{live::Spoken, shown};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::board::{self, Line, Tone};
-use crate::{next::clock as as_clock, output, view::open_turns};
+use crate::{next::clock as as_clock, output};
 
 /// How often the live view moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -170,7 +170,7 @@ impl Drop for Screen {
 
 fn is_open(view: &FlightView, waypoint: &WaypointId, turn: &TurnId) -> bool {
     let mut of_this = view.waypoints.iter().filter(|one| one.id == *waypoint);
-    of_this.any(|waypoint| open_turns(waypoint).any(|open| open.turn == *turn))
+    of_this.any(|waypoint| waypoint.open_turns().any(|open| open.turn == *turn))
 }
 
 /// A user who says so gets none (https://no-color.org).

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     facts::Oid,
-    state::Status,
-    view::{FlightStatus, FlightView},
+    view::{FlightStatus, FlightView, WaypointView},
 };
 use tokio::time::Instant;
 
@@ -22,9 +21,8 @@ impl Written {
     /// who may want to look at it, and when the flight is over.
     pub(super) fn is_due(&mut self, view: &FlightView, now: Instant) -> bool {
         let is_new = view.head != view.base && self.0.as_ref().is_none_or(|(head, _)| *head != view.head);
-        let asks = |status| matches!(status, Status::Waiting | Status::Blocked | Status::Failed);
         let may_be_looked_at =
-            view.status != FlightStatus::Running || view.waypoints.iter().any(|waypoint| asks(waypoint.status));
+            view.status != FlightStatus::Running || view.waypoints.iter().any(WaypointView::needs_people);
         let rests = self.0.as_ref().is_some_and(|(_, at)| now.duration_since(*at) < REST);
         let is_due = is_new && (may_be_looked_at || !rests);
         if is_due {
@@ -36,6 +34,8 @@ impl Written {
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_protocol::state::Status;
+
     use super::*;
     use crate::view::tests::flight;
 

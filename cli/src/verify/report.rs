@@ -6,10 +6,11 @@ mod junit;
 mod markdown;
 mod sarif;
 
+use holdpoint_account::words::verdict_mark;
 use holdpoint_engine::policy;
 use holdpoint_evidence::telling;
-use holdpoint_protocol::facts::{Verdict, Violation};
-use holdpoint_text::shown;
+use holdpoint_protocol::facts::Violation;
+use holdpoint_text::{shown, units};
 use holdpoint_verifier_agent::suspects;
 
 pub(crate) use github::annotations;
@@ -70,7 +71,7 @@ fn headline(verdict: &ChangeVerdict) -> String {
     let work = verdict.work.as_deref().unwrap_or("the patch");
     let diff = &verdict.diff;
     let of = verdict.waypoint.as_ref().map(|waypoint| format!(" as work on {waypoint}")).unwrap_or_default();
-    let files = crate::output::counted(usize::try_from(diff.files).unwrap_or(usize::MAX), "file");
+    let files = units::counted(usize::try_from(diff.files).unwrap_or(usize::MAX), "file");
     format!("{work} on {}{of}: {files}, +{} -{}", verdict.base, diff.insertions, diff.deletions)
 }
 
@@ -78,11 +79,7 @@ fn headline(verdict: &ChangeVerdict) -> String {
 pub(crate) fn lines(verdict: &ChangeVerdict) -> Vec<String> {
     let mut lines = vec![headline(verdict)];
     for (kind, one) in verdict.judged() {
-        let sign = match one.result.verdict {
-            Verdict::Pass => "✓",
-            Verdict::Fail => "✗",
-            Verdict::Inconclusive => "?",
-        };
+        let sign = verdict_mark(one.result.verdict);
         let what = one.command.as_deref().or(one.statement.as_deref()).unwrap_or_default();
         let why = if one.is_green() { String::new() } else { format!(": {}", because(one)) };
         lines.push(format!("  {sign} {kind} {} ({}){}", one.result.id, shown::line(what), shown::line(&why)));
@@ -101,7 +98,7 @@ mod tests {
     use holdpoint_outline::{ChangeFinding, FindingGroup};
     use holdpoint_protocol::{
         Digest,
-        facts::{CriterionResult, DiffSummary, ViolationKind},
+        facts::{CriterionResult, DiffSummary, Verdict, ViolationKind},
         reason::{CriterionReason, ReasonCode},
     };
 

@@ -5,11 +5,12 @@ use holdpoint_protocol::{
     view::WaypointView,
     workflow::WorkflowSpec,
 };
+use holdpoint_text::units::counted;
 use maud::{Markup, html};
 
 use super::{
     frame::Frame,
-    parts::{beginning, count, status},
+    parts::{beginning, status},
 };
 use crate::view::{Show, View};
 
@@ -64,7 +65,7 @@ fn card(frame: &Frame, flight: &FlightId, waypoint: &WaypointView) -> Markup {
             @if let Some(turn) = &waypoint.turn {
                 div.sub { (turn.role) @if let Some(agent) = &turn.agent { ": " (agent) } }
             }
-            @if waypoint.attempts > 0 { div.sub { (count(waypoint.attempts, "attempt")) } }
+            @if waypoint.attempts > 0 { div.sub { (counted(waypoint.attempts, "attempt")) } }
         }
     }
 }

@@ -9,6 +9,7 @@ use holdpoint_protocol::{
     state::Status,
     view::{FlightView, WaypointView},
 };
+use holdpoint_text::units::counted;
 use maud::{Markup, html};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     forms,
     frame::Frame,
     graph::{NODES_MAX, graph},
-    parts::{beginning, commit, cost, count, flight_status, pager, status, time, word},
+    parts::{beginning, commit, cost, flight_status, pager, status, time, word},
     timeline::timeline,
 };
 use crate::{
@@ -56,16 +57,15 @@ pub(crate) fn flight(
 }
 
 fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccount) -> Markup {
-    let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
-    let used =
-        account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
+    let (complete, all) = view.progress();
+    let used = account.used();
     let is_over = view.waypoints.iter().all(|waypoint| waypoint.status.is_over());
     let waits: Vec<&WaypointView> = view.waypoints.iter().filter(|waypoint| waits(waypoint)).collect();
     html! {
         h1 { (view.flight) " " (flight_status(view.status, rests)) @if view.paused { " " span.tag { "paused" } } }
         dl.facts {
             div { dt { "Plan" } dd { (word(&view.plan)) } }
-            div { dt { "Progress" } dd { (progress(complete, view.waypoints.len())) } }
+            div { dt { "Progress" } dd { (progress(complete, all)) } }
             @if let Some((at, by)) = &account.submitted {
                 div { dt { "Submitted" } dd { (time(*at)) @if let Some(by) = by { " by " (by) } } }
             }
@@ -81,7 +81,7 @@ fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccou
         @if view.trouble_left_out > 0 { p.warn { "and " (view.trouble_left_out) " more troubles" } }
         @if !waits.is_empty() {
             p.waits {
-                (count(waits.len() as u64, "waypoint")) " need a person: "
+                (counted(waits.len(), "waypoint")) " need a person: "
                 @for (at, waypoint) in waits.iter().take(8).enumerate() {
                     @if at > 0 { ", " }
                     a href=(frame.href(&View::Waypoint(view.flight.clone(), waypoint.id.clone()))) { (waypoint.id) }
@@ -95,10 +95,7 @@ fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccou
 }
 
 fn waits(waypoint: &WaypointView) -> bool {
-    // One whose children are at work waits for them.
-    let for_children = waypoint.status == Status::Waiting && !waypoint.waits_for.is_empty();
-    matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed) && !for_children
-        || waypoint.actions.contains(&holdpoint_protocol::artifact::Verb::Answer)
+    waypoint.needs_people() || waypoint.actions.contains(&holdpoint_protocol::artifact::Verb::Answer)
 }
 
 fn tabs(frame: &Frame, view: &FlightView, show: &Show) -> Markup {
@@ -132,8 +129,14 @@ fn dependencies(view: &FlightView, account: &FlightAccount) -> BTreeMap<Waypoint
 
 /// All waypoints, page by page.
 fn list(frame: &Frame, view: &FlightView, account: &FlightAccount, page: usize, only: Option<Status>) -> Markup {
-    let used: BTreeMap<String, Sum> =
-        account.costs(By::Waypoint).into_iter().map(|row| (row.name, row.first.plus(row.reworks))).collect();
+    let used: BTreeMap<String, Sum> = account
+        .costs(By::Waypoint)
+        .into_iter()
+        .map(|row| {
+            let total = row.total();
+            (row.name, total)
+        })
+        .collect();
     let fits: Vec<&WaypointView> =
         view.waypoints.iter().filter(|waypoint| only.is_none_or(|only| waypoint.status == only)).collect();
     let href = |page, only| frame.href(&View::Flight(view.flight.clone(), Show::List(page, only)));

@@ -1,12 +1,13 @@
 //! The list of flights.
 
 use holdpoint_account::cost::Sum;
-use holdpoint_protocol::{api::FlightLine, view::FlightStatus};
+use holdpoint_protocol::api::FlightLine;
+use holdpoint_text::units::counted;
 use maud::{Markup, html};
 
 use super::{
     frame::Frame,
-    parts::{cost, count, flight_status, pager, time, word},
+    parts::{cost, flight_status, pager, time, word},
 };
 use crate::view::{Show, View};
 
@@ -39,10 +40,10 @@ pub(crate) fn flights(
     ),
 ) -> Markup {
     let shown = all.iter().skip(page.saturating_mul(PER_PAGE)).take(PER_PAGE);
-    let open = all.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting)).count();
+    let open = all.iter().filter(|line| !line.status.is_over()).count();
     html! {
         h1 { "Flights" }
-        p.lead { (count(all.len() as u64, "flight")) ", " (open) " open" }
+        p.lead { (counted(all.len(), "flight")) ", " (open) " open" }
         @if all.is_empty() {
             p.empty { "No flights yet. Hand a plan to the fleet with " code { "holdpoint submit PLAN" } " or fly one with " code { "holdpoint run PLAN" } "." }
         } @else {

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use holdpoint_account::words::status_mark;
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     plan::Plan,
     state::Status,
     view::WaypointView,
 };
+use holdpoint_text::units::counted;
 use maud::{Markup, html};
 
-use super::{
-    frame::Frame,
-    parts::{beginning, count, mark},
-};
+use super::{frame::Frame, parts::beginning};
 use crate::view::View;
 
 /// Waypoints that are drawn: more are no picture any more.
@@ -119,13 +118,13 @@ fn node(frame: &Frame, flight: &FlightId, waypoint: &WaypointView, place: Place)
         says.push_str(&format!(" · {gate}"));
     }
     if waypoint.attempts > 0 {
-        says.push_str(&format!(" · {}", count(waypoint.attempts, "attempt")));
+        says.push_str(&format!(" · {}", counted(waypoint.attempts, "attempt")));
     }
     html! {
         a href=(frame.href(&View::Waypoint(flight.clone(), waypoint.id.clone()))) class={ "node s-" (word) } {
             title { (waypoint.id) ": " (beginning(&waypoint.title, 200)) }
             rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="6" {}
-            text.name x=(x + 10) y=(y + 21) { (mark(waypoint.status)) " " (beginning(waypoint.id.as_str(), 22)) }
+            text.name x=(x + 10) y=(y + 21) { (status_mark(waypoint.status)) " " (beginning(waypoint.id.as_str(), 22)) }
             text.small x=(x + 10) y=(y + 40) { (beginning(&says, 32)) }
         }
     }

@@ -2,14 +2,20 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use holdpoint_account::cost::Sum;
+use holdpoint_account::{
+    cost::Sum,
+    words::{status_mark, verdict_mark},
+};
 use holdpoint_protocol::{
     Timestamp,
     facts::{Oid, Verdict},
     state::{Outcome, Status},
     view::FlightStatus,
 };
-use holdpoint_text::shown;
+use holdpoint_text::{
+    shown,
+    units::{seconds, span},
+};
 use maud::{Markup, html};
 
 /// Text of others as a part of a line: what a reader could not see is written out. Maud escapes it.
@@ -33,50 +39,13 @@ pub(crate) fn beginning(text: &str, characters: usize) -> String {
 
 /// A point in time; the page adds how long ago it was.
 pub(crate) fn time(at: Timestamp) -> Markup {
-    let full = at.to_string();
-    let short = match full.split_once('.') {
-        Some((seconds, _)) => format!("{seconds}Z"),
-        None => full.clone(),
-    };
-    html! { time datetime=(full) { (short.replace('T', " ")) } }
-}
-
-/// A span in two units at most.
-pub(crate) fn span(span: Duration) -> String {
-    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-    if span < Duration::from_secs(10) {
-        return format!("{:.1}s", span.as_secs_f64());
-    }
-    let mut rest = span.as_secs();
-    let mut parts = Vec::new();
-    for (unit, length) in UNITS {
-        let many = rest / length;
-        rest %= length;
-        if many > 0 {
-            parts.push(format!("{many}{unit}"));
-        }
-    }
-    parts.truncate(2);
-    parts.join(" ")
+    html! { time datetime=(at) { (seconds(at).replace('T', " ")) } }
 }
 
 /// How a waypoint stands: a mark and a word, so that colour is not all there is.
 pub(crate) fn status(status: Status) -> Markup {
     let word = status.as_str();
-    html! { span class={ "state s-" (word) } { span aria-hidden="true" { (mark(status)) } " " (word) } }
-}
-
-/// The mark of a status.
-pub(crate) fn mark(status: Status) -> &'static str {
-    match status {
-        Status::Complete => "✓",
-        Status::Blocked => "■",
-        Status::Failed => "✗",
-        Status::Cancelled => "–",
-        Status::Waiting => "?",
-        Status::Running => "▶",
-        Status::Pending => "·",
-    }
+    html! { span class={ "state s-" (word) } { span aria-hidden="true" { (status_mark(status)) } " " (word) } }
 }
 
 /// How a flight stands.
@@ -93,12 +62,12 @@ pub(crate) fn flight_status(status: FlightStatus, rests: bool) -> Markup {
 
 /// A verdict.
 pub(crate) fn verdict(verdict: Verdict) -> Markup {
-    let (mark, class) = match verdict {
-        Verdict::Pass => ("✓", "complete"),
-        Verdict::Fail => ("✗", "failed"),
-        Verdict::Inconclusive => ("?", "waiting"),
+    let class = match verdict {
+        Verdict::Pass => "complete",
+        Verdict::Fail => "failed",
+        Verdict::Inconclusive => "waiting",
     };
-    html! { span class={ "state s-" (class) } { span aria-hidden="true" { (mark) } " " (verdict.as_str()) } }
+    html! { span class={ "state s-" (class) } { span aria-hidden="true" { (verdict_mark(verdict)) } " " (verdict.as_str()) } }
 }
 
 /// What a gate's turn came to.
@@ -113,7 +82,7 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
 
 /// The beginning of a commit's name.
 pub(crate) fn commit(oid: &Oid) -> Markup {
-    html! { code title=(oid) { (oid.as_str().get(..10).unwrap_or(oid.as_str())) } }
+    html! { code title=(oid) { (oid.short()) } }
 }
 
 /// What was used up, in words.
@@ -123,8 +92,8 @@ pub(crate) fn cost(sum: &Sum) -> String {
         return "–".to_owned();
     }
     let about = if *estimated > 0 { "≈ " } else { "" };
-    let mut text = format!("{about}${:.2}, {} tokens", used.cost_micro_usd as f64 / 1e6, used.tokens);
-    if unmetered == turns && used.cost_micro_usd == 0 && used.tokens == 0 {
+    let mut text = format!("{about}{}, {} tokens", sum.price(), used.tokens);
+    if !sum.is_metered() && used.tokens == 0 {
         text = format!("not metered, {}", span(Duration::from_millis(used.wall_ms)));
     } else if *unmetered > 0 {
         text.push_str(&format!(", {unmetered} of {turns} turns not metered"));
@@ -133,12 +102,6 @@ pub(crate) fn cost(sum: &Sum) -> String {
         text.push_str(&format!(", {claimed} claimed"));
     }
     text
-}
-
-/// `1 attempt`, `2 attempts`.
-pub(crate) fn count(count: impl Into<u64>, one: &str) -> String {
-    let count = count.into();
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Links to the pages of a list; nothing where there is one.

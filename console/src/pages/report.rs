@@ -1,5 +1,6 @@
 //! What happened to a waypoint, attempt by attempt: turns, work, verdicts with their evidence, decisions.
 
+use holdpoint_account::words::why;
 use holdpoint_evidence::telling;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
@@ -10,12 +11,13 @@ use holdpoint_protocol::{
     turn::{Feedback, Turn, TurnRequest},
     view::{FlightView, WaypointView},
 };
+use holdpoint_text::units::{counted, span};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::{
     frame::Frame,
-    parts::{beginning, count, lines, span, time, verdict, word},
+    parts::{beginning, lines, time, verdict, word},
 };
 use crate::view::View;
 
@@ -42,7 +44,7 @@ pub(super) fn attempts(frame: &Frame, view: &FlightView, waypoint: &WaypointView
         @if sections.is_empty() { p.empty { "It has not begun." } }
         @for (at, (attempt, steps)) in sections.iter().rev().enumerate() {
             details.attempt open[at == 0] {
-                summary { @if *attempt == 0 { "Before the first attempt" } @else { "Attempt " (attempt) } " " span.dim { (count(steps.len() as u64, "step")) } }
+                summary { @if *attempt == 0 { "Before the first attempt" } @else { "Attempt " (attempt) } " " span.dim { (counted(steps.len(), "step")) } }
                 ol.steps { @for line in steps { li { (step(of, line)) } } }
             }
         }
@@ -142,7 +144,7 @@ fn work(of: Of<'_>, line: &HistoryLine, built: &BuildArtifact) -> Markup {
             ", " (span(built.metered.wall.duration()))
         }
         @if built.commit.is_some() {
-            p { (count(built.diff.files, "file")) ", +" (built.diff.insertions) " −" (built.diff.deletions) ": "
+            p { (counted(built.diff.files, "file")) ", +" (built.diff.insertions) " −" (built.diff.deletions) ": "
                 a href=(of.frame.href(&diff)) { "diff" } }
             details { summary { "Paths" } ul { @for path in built.touched.iter().take(PATHS_MAX) { li { code { (word(&path.path)) } } } } }
         }
@@ -153,7 +155,7 @@ fn work(of: Of<'_>, line: &HistoryLine, built: &BuildArtifact) -> Markup {
             details { summary { "What it said in the end" } pre.words { (lines(words)) } }
         }
         @if !built.ledger.is_empty() {
-            details { summary { (count(built.ledger.len() as u64, "command")) } ul { @for run in built.ledger.iter().take(PATHS_MAX) {
+            details { summary { (counted(built.ledger.len(), "command")) } ul { @for run in built.ledger.iter().take(PATHS_MAX) {
                 li { code.long { (word(&run.command)) } " " @match run.exit_code { Some(code) => { "exit " (code) } None => { "no exit code" } } ", " (span(run.duration.duration()))
                     @if let Some(digest) = run.evidence { " " a href=(of.frame.href(&View::Evidence(digest))) { "output" } } }
             } } }
@@ -183,7 +185,7 @@ fn criterion(frame: Option<&Frame>, report: &CriterionReport, checks: &[&CheckRu
     let passed = result.verdict == Verdict::Pass;
     html! {
         details.criterion open[!passed] {
-            summary { (verdict(result.verdict)) " " (result.id) @if let Some(reason) = result.reason { " · " (reason) } }
+            summary { (verdict(result.verdict)) " " (result.id) @if let Some(why) = why(result, None) { " · " (why) } }
             @if let Some(command) = &report.command { p { code.long { (word(command)) } @if let Some(code) = report.exit_code { " exit " (code) } } }
             @if let Some(note) = &report.note { pre.words { (lines(note)) } }
             @if !report.output_tail.trim().is_empty() { pre.output tabindex="0" { (lines(&report.output_tail)) } }

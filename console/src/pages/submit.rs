@@ -1,12 +1,13 @@
 //! Handing a plan to the fleet: it is pasted or picked, looked at, and submitted.
 
 use holdpoint_protocol::{ids::FlightId, plan::Plan};
+use holdpoint_text::units::counted;
 use maud::{Markup, html};
 
 use super::{
     frame::Frame,
     graph,
-    parts::{beginning, count, lines, word},
+    parts::{beginning, lines, word},
 };
 use crate::{
     fleet::{Condition, Mistake, PlanInspection},
@@ -45,7 +46,7 @@ pub(crate) fn looked(looked: &PlanInspection, text: &str) -> Markup {
         @if looked.mistakes.is_empty() {
             @if let Some(base) = &looked.base { p.good { "It can be flown from " code { (word(base)) } "." } }
         } @else {
-            h2 { (count(looked.mistakes.len() as u64, "mistake")) }
+            h2 { (counted(looked.mistakes.len(), "mistake")) }
             ol.mistakes { @for mistake in looked.mistakes.iter().take(MISTAKES_MAX) { li { (one(mistake, text)) } } }
             @if looked.mistakes.len() > MISTAKES_MAX { p.hint { "The first " (MISTAKES_MAX) "." } }
         }
@@ -78,10 +79,10 @@ fn of_machine(condition: &Condition) -> Markup {
 
 fn of_plan(plan: &Plan) -> Markup {
     html! {
-        h2 { (word(&plan.plan)) ": " (count(plan.waypoints.len() as u64, "waypoint")) ", " (count(plan.guards.len() as u64, "guard")) }
+        h2 { (word(&plan.plan)) ": " (counted(plan.waypoints.len(), "waypoint")) ", " (counted(plan.guards.len(), "guard")) }
         (graph::of_plan(plan))
         ul { @for waypoint in plan.waypoints.iter().take(WAYPOINTS_MAX) {
-            li { strong { (waypoint.id) } " " (beginning(&waypoint.title, 120)) span.sub { " " (count(waypoint.criteria.len() as u64, "criterion").replace("criterions", "criteria")) } }
+            li { strong { (waypoint.id) } " " (beginning(&waypoint.title, 120)) span.sub { " " (counted(waypoint.criteria.len(), "criterion").replace("criterions", "criteria")) } }
         } }
         @if plan.waypoints.len() > WAYPOINTS_MAX { p.hint { "The first " (WAYPOINTS_MAX) "." } }
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{Timestamp, ids::FlightId, state::Outcome};
+use holdpoint_text::units::{counted, span};
 use maud::{Markup, html};
 
 use super::{
     frame::Frame,
-    parts::{count, outcome, span, time},
+    parts::{outcome, time},
 };
 use crate::{account::TurnLine, view::View};
 
@@ -37,7 +38,7 @@ pub(crate) fn timeline(frame: &Frame, flight: &FlightId, turns: &[TurnLine]) -> 
     let x =
         |at: Timestamp| LABEL + u64::try_from(at.since(from).as_millis() * u128::from(WIDTH) / all).unwrap_or(WIDTH);
     html! {
-        p.hint { (count(turns.len() as u64, "turn")) @if turns.len() > TURNS_MAX { ", of which the newest " (TURNS_MAX) " are drawn" } ". A bar is a turn from when it was opened until it was over; its agent may take it later." }
+        p.hint { (counted(turns.len(), "turn")) @if turns.len() > TURNS_MAX { ", of which the newest " (TURNS_MAX) " are drawn" } ". A bar is a turn from when it was opened until it was over; its agent may take it later." }
         div.scroll tabindex="0" role="region" aria-label="Timeline of turns" {
             svg.timeline width=(LABEL + WIDTH + 16) height=(height) viewBox={ "0 0 " (LABEL + WIDTH + 16) " " (height) } role="group" aria-label="Turns by agent" {
                 @for (lane, (name, turns)) in lanes.iter().enumerate() {

@@ -7,14 +7,14 @@ use holdpoint_protocol::{
     api::HistoryLine,
     artifact::{Artifact as _, CheckRun, ChecklistReceipt, TreeTested, VerificationReport},
     facts::Verdict,
-    state::Outcome,
 };
+use holdpoint_text::units::span;
 use maud::{Markup, html};
 use serde::Deserialize as _;
 
 use super::{
     frame::Frame,
-    parts::{outcome, span, time, word},
+    parts::{outcome, time, word},
     report::tree_in_words,
 };
 use crate::{account::TurnLine, view::View};
@@ -165,7 +165,7 @@ fn table(bars: &[Bar<'_>], now: Timestamp) -> Markup {
                 td { (bar.turn.gate) }
                 td { @match &bar.turn.agent { Some(agent) => { (agent) } None => { (bar.turn.role) } } }
                 @for part in bar.parts(now) { td { @match part { Some((begin, end)) => { (span(end.since(begin))) } None => { "–" } } } }
-                td { @match (bar.turn.over, bar.turn.outcome) { (None, _) => { "open" } (Some(_), Some(with)) => { (came_to(with)) } (Some(_), None) => { "over" } } }
+                td { @match (bar.turn.over, bar.turn.outcome) { (None, _) => { "open" } (Some(_), Some(with)) => { (outcome(with)) } (Some(_), None) => { "over" } } }
             } } }
         }
     }
@@ -194,10 +194,6 @@ fn runs(frame: &Frame, bars: &[Bar<'_>]) -> Markup {
 /// What stands in the place of when a run began.
 fn unknown_begin(run: &CheckRun) -> String {
     run.known_from.as_ref().map_or_else(|| "–".to_owned(), |report| format!("known from {report}"))
-}
-
-fn came_to(with: Outcome) -> &'static str {
-    outcome(with)
 }
 
 #[cfg(test)]

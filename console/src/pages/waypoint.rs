@@ -1,6 +1,6 @@
 //! One waypoint.
 
-use holdpoint_account::cost::By;
+use holdpoint_account::{cost::By, words::why};
 use holdpoint_evidence::telling;
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
@@ -10,13 +10,14 @@ use holdpoint_protocol::{
     plan,
     view::{FlightView, TurnView, WaypointView},
 };
+use holdpoint_text::units::span;
 use maud::{Markup, html};
 
 use super::{
     forms::{self, On},
     frame::Frame,
     inbox,
-    parts::{commit, cost, lines, outcome, span, status, time, verdict, word},
+    parts::{commit, cost, lines, outcome, status, time, verdict, word},
     report,
     waterfall::waterfall,
 };
@@ -47,8 +48,7 @@ pub(crate) struct Parts<'a> {
 pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
     let Parts { view, waypoint, account, history, waits } = parts;
     let planned = account.plan.as_ref().and_then(|plan| plan.waypoint(&waypoint.id));
-    let turns: Vec<&TurnView> =
-        waypoint.turn.iter().chain(waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref())).collect();
+    let turns: Vec<&TurnView> = waypoint.open_turns().collect();
     html! {
         p.crumb { a href=(frame.href(&View::Flight(view.flight.clone(), Show::Best))) { (view.flight) } }
         h1 { (waypoint.id) " " (status(waypoint.status)) }
@@ -97,7 +97,7 @@ fn facts(frame: &Frame, parts: Parts<'_>) -> Markup {
             }
             @if let Some(oid) = &waypoint.commit { div { dt { "Landed" } dd { (commit(oid)) } } }
             @if let Some(row) = used {
-                div { dt { "Used" } dd { (cost(&row.first.plus(row.reworks))) @if row.reworks.turns > 0 { "; of it reworks " (cost(&row.reworks)) } } }
+                div { dt { "Used" } dd { (cost(&row.total())) @if row.reworks.turns > 0 { "; of it reworks " (cost(&row.reworks)) } } }
             }
             @if let Some(needs) = needs { (named(frame, view, "Needs", needs)) }
             (named(frame, view, "Part of", waypoint.parent.as_slice()))
@@ -140,7 +140,7 @@ fn criteria(frame: &Frame, waypoint: &WaypointView) -> Markup {
                 @if waypoint.foreign_receipt == Some(true) { p.warn { "By a harness that is not Holdpoint's." } }
                 @if waypoint.self_checked { p.warn { (telling::SELF_CHECKED) ": by the agent that made the work, and nobody verified it." } }
                 ul.criteria { @for result in results {
-                    li { (verdict(result.verdict)) " " (result.id) @if let Some(reason) = result.reason { " · " (reason) }
+                    li { (verdict(result.verdict)) " " (result.id) @if let Some(why) = why(result, None) { " · " (why) }
                         @for digest in &result.evidence { " " a href=(frame.href(&View::Evidence(*digest))) { "evidence" } } }
                 } }
             }

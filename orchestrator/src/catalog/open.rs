@@ -125,7 +125,7 @@ impl Books {
 
     /// Whether nothing and nobody can move the flight on.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.status(), FlightStatus::Accepted | FlightStatus::Incomplete)
+        self.status().is_over()
     }
 
     /// Whether something waits for people.

@@ -246,7 +246,7 @@ impl Decision<'_> {
                 .with(fields::GATE, open.gate.to_string())
                 .with(fields::PURPOSE, purpose(open))
                 .with(fields::ROLE, open.role.to_string())
-                .with(fields::ATTEMPT, i64::from(self.before.counters.attempts) + 1)
+                .with(fields::ATTEMPT, i64::from(self.before.counters.attempt()))
                 .with_some(fields::AGENT, answered_by(input).map(ToString::to_string));
         let mut span = of_waypoint(span, self.flight, self.waypoint);
         if let Some(failing) = reopened_by(open, self.before) {

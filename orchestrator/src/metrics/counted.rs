@@ -1,6 +1,6 @@
 //! Counters and histograms, and what an entry adds to them.
 
-use holdpoint_account::events::{self, AdviceOutcome, Event, EventKind, Scene, outcome_word};
+use holdpoint_account::events::{self, AdviceOutcome, Event, EventKind, Scene};
 use holdpoint_engine::flight::{FlightState, Waypoints};
 use holdpoint_protocol::{
     ids::{GateId, RoleId, WaypointId},
@@ -91,7 +91,7 @@ impl Gates {
         let of = |gate: &GateId| at(&event.project, &event.workflow, gate.as_str());
         match &event.what {
             EventKind::GateTransition { from_gate, to_gate, outcome, duration, .. } => {
-                let outcome = outcome.map_or("", outcome_word);
+                let outcome = outcome.map_or("", Outcome::as_str);
                 if let (Some(gate), Some(duration)) = (from_gate, duration) {
                     let labels = with(of(gate), "outcome", outcome);
                     self.durations.observe(labels, duration.duration().as_secs_f64());
@@ -166,7 +166,7 @@ impl Gates {
         for gate in workflow.all_gates() {
             let of_gate = at(name, &workflow.name, gate.id.as_str());
             for outcome in [Outcome::Complete, Outcome::NeedsReview, Outcome::Blocked] {
-                self.durations.touch(with(of_gate.clone(), "outcome", outcome_word(outcome)));
+                self.durations.touch(with(of_gate.clone(), "outcome", outcome.as_str()));
             }
             for outcome in AdviceOutcome::ALL {
                 self.advice.touch(with(of_gate.clone(), "outcome", outcome.as_str()));

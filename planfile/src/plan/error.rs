@@ -6,7 +6,7 @@ use std::{
     fmt::Write as _,
 };
 
-use holdpoint_text::shown;
+use holdpoint_text::{shown, units::counted};
 use serde::Serialize;
 
 use super::{
@@ -42,7 +42,7 @@ pub struct PlanError {
 /// All problems of a file, in the order of their places; after [`PROBLEMS_MAX`] only their number. Its JSON form is the
 /// contract's `{"errors": […]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{} in {}", count(.errors.len()), .errors.first().map_or_else(String::new, |error| shown::line(&error.file).into_owned()))]
+#[error("{} in {}", counted(.errors.len(), "problem"), .errors.first().map_or_else(String::new, |error| shown::line(&error.file).into_owned()))]
 pub struct PlanErrors {
     /// The problems; never empty.
     pub errors: Vec<PlanError>,
@@ -80,13 +80,9 @@ impl PlanErrors {
     #[must_use]
     pub fn render(&self) -> String {
         let mut out: String = self.errors.iter().map(|error| error.render("")).collect();
-        let _ = writeln!(out, "{}", count(self.errors.len()));
+        let _ = writeln!(out, "{}", counted(self.errors.len(), "problem"));
         out
     }
-}
-
-fn count(problems: usize) -> String {
-    if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
 /// Problems while they are collected.

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     ids::{AgentName, RoleId, TurnId, WaypointId},
     live::{LINE_BYTES_MAX, LiveLine},
     subjects::LogSubject,
-    view::{FlightView, TurnView, WaypointView},
+    view::{FlightView, TurnView},
 };
 
 use super::line;
@@ -61,7 +61,7 @@ impl Ears {
     /// Takes in how the flight stands. Lines that waited for this come back.
     pub fn learn(&mut self, view: &FlightView, now: Timestamp) -> Vec<Spoken> {
         for waypoint in &view.waypoints {
-            for turn in open_turns(waypoint) {
+            for turn in waypoint.open_turns() {
                 self.know(&waypoint.id, turn);
             }
         }
@@ -147,11 +147,6 @@ impl Ears {
             }
         }
     }
-}
-
-/// The turns that are open at a waypoint.
-fn open_turns(waypoint: &WaypointView) -> impl Iterator<Item = &TurnView> {
-    waypoint.turn.iter().chain(waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref()))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use holdpoint_protocol::{
 };
 use serde_json::Value;
 
-use crate::events::{EntryEffect, Event, EventKind, FlightReader, event::outcome_word};
+use crate::events::{EntryEffect, Event, EventKind, FlightReader};
 
 pub(super) fn gate(name: &str, role_name: &str) -> GateSpec {
     GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap())
@@ -136,8 +136,7 @@ pub(super) fn brief(events: &[Event]) -> Vec<String> {
     let words = |event: &Event| match &event.what {
         EventKind::GateTransition { from_gate, to_gate, outcome, .. } => {
             let (from, to) = (from_gate.as_ref().map(ToString::to_string), to_gate.as_ref().map(ToString::to_string));
-            let outcome: String =
-                outcome.map(|outcome: Outcome| format!(" {}", outcome_word(outcome))).unwrap_or_default();
+            let outcome: String = outcome.map(|outcome: Outcome| format!(" {}", outcome.as_str())).unwrap_or_default();
             format!("transition {}→{}{outcome}", name(from), name(to))
         }
         EventKind::GateRejection { gate, target_gate, .. } => {

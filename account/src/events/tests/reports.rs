@@ -102,7 +102,7 @@ fn what_is_at_a_gate_says_for_whom_it_waits_and_since_when() {
         let mut now = gates.iter().flat_map(|gate| gate.now.iter().map(move |standing| (gate, standing.clone())));
         let (gate, standing) = now.next().expect("it is somewhere");
         assert_eq!(now.next(), None, "and nowhere else");
-        (gate.gate.as_ref().unwrap().to_string(), standing.waits_for, standing.role, standing.since)
+        (gate.gate.as_ref().unwrap().to_string(), standing.waits_for.as_str(), standing.role, standing.since)
     };
     let begun = fixture.now;
     fixture.wait(60);

@@ -2,13 +2,14 @@
 
 use holdpoint_bus::auth::{Credentials, KeyFolder, TrustRoots};
 use holdpoint_protocol::{Timestamp, facts::Harness, ids::role};
+use holdpoint_text::units;
 use serde_json::{Value, json};
 
 use super::Line;
 use crate::{
     args::keys::{ListArgs, ServerConfigArgs, ShowArgs},
     failure::{Exit, Failure},
-    output, view,
+    output,
 };
 
 /// Shows everything that was issued.
@@ -110,5 +111,5 @@ fn end(expires_at: Option<u64>) -> String {
 
 /// Seconds since the epoch, for people.
 fn at(at_s: u64) -> String {
-    view::seconds(Timestamp::from_millis(i64::try_from(at_s.saturating_mul(1_000)).unwrap_or(i64::MAX)))
+    units::seconds(Timestamp::from_millis(i64::try_from(at_s.saturating_mul(1_000)).unwrap_or(i64::MAX)))
 }
