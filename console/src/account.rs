@@ -6,15 +6,13 @@ use holdpoint_account::{
     cost::{By, CostRow, Costs, ReportedUsage, Sum},
     events::{EntryEffect, Event, FlightReader},
 };
-use holdpoint_engine::audit::HandoffLine;
+use holdpoint_engine::{audit::HandoffLine, flight::FlightState};
 use holdpoint_protocol::{
     Timestamp,
-    facts::Oid,
     ids::{AgentName, GateId, RoleId, TurnId, WaypointId},
     journal::Entry,
-    plan::Plan,
+    plan::Waypoint,
     state::{GateVisit, Outcome, Purpose},
-    workflow::WorkflowSpec,
 };
 
 /// Events of a waypoint that are kept: the newest.
@@ -45,25 +43,12 @@ pub struct TurnLine {
     pub outcome: Option<Outcome>,
 }
 
-/// A commit on the flight's branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LandedCommit {
-    /// Whose work it is.
-    pub waypoint: WaypointId,
-    /// The commit.
-    pub commit: Oid,
-    /// When it landed.
-    pub at: Timestamp,
-}
-
 /// A flight so far.
 #[derive(Debug, Default)]
 pub struct FlightAccount {
-    pub(crate) plan: Option<Plan>,
-    pub(crate) submitted: Option<(Timestamp, Option<AgentName>)>,
-    pub(crate) workflows: Vec<WorkflowSpec>,
+    /// `None` before its submission was read.
+    pub(crate) flight: Option<FlightState>,
     pub(crate) turns: Vec<TurnLine>,
-    pub(crate) landings: Vec<LandedCommit>,
     pub(crate) visits: BTreeMap<WaypointId, Vec<GateVisit>>,
     pub(crate) events: Vec<Event>,
     costs: Costs,
@@ -74,25 +59,7 @@ impl FlightAccount {
     /// Takes an entry, with what the reader of its flight made of it.
     pub fn entry(&mut self, reader: &FlightReader, told: &EntryEffect, entry: &Entry) {
         self.costs.entry(entry);
-        match entry {
-            Entry::Submitted(submitted) if self.plan.is_none() => {
-                self.plan = Some(submitted.plan.clone());
-                self.submitted = Some((submitted.record.at, submitted.by.clone()));
-            }
-            Entry::Added(added) => {
-                if let Some(plan) = &mut self.plan {
-                    plan.waypoints.extend(added.waypoints.iter().cloned());
-                }
-            }
-            Entry::Landed(landed) => {
-                let (waypoint, commit) = (landed.waypoint.clone(), landed.commit.clone());
-                self.landings.push(LandedCommit { waypoint, commit, at: landed.record.at });
-            }
-            _ => {}
-        }
-        if matches!(entry, Entry::Submitted(_) | Entry::Steered(_)) {
-            self.workflows = reader.workflows().cloned().collect();
-        }
+        FlightState::fold(&mut self.flight, entry);
         let Some(waypoint) = &told.waypoint else { return };
         self.events.extend(told.events.iter().cloned());
         if self.events.len() > EVENTS_MAX {
@@ -146,10 +113,15 @@ impl FlightAccount {
         }
     }
 
+    /// The waypoint as it was planned.
+    pub(crate) fn planned(&self, waypoint: &WaypointId) -> Option<&Waypoint> {
+        self.flight.as_ref()?.planned(waypoint)
+    }
+
     /// One that knows its plan.
     #[cfg(test)]
-    pub(crate) fn planned(plan: Plan) -> Self {
-        Self { plan: Some(plan), ..Self::default() }
+    pub(crate) fn of(plan: holdpoint_protocol::plan::Plan) -> Self {
+        Self { flight: Some(FlightState::new(holdpoint_protocol::testing::submitted(plan))), ..Self::default() }
     }
 
     /// A state names the last visits only, each again until it leaves the list.

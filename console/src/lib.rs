@@ -21,7 +21,7 @@ mod slots;
 mod view;
 mod wanted;
 
-pub use account::{FlightAccount, LandedCommit, TurnLine};
+pub use account::{FlightAccount, TurnLine};
 pub use fleet::{Condition, ConsoleFleet, HeardOf, Mistake, Patch, PlanInspection};
 pub use problem::ConsoleProblem;
 pub use server::{Console, ConsoleSettings};

@@ -87,6 +87,15 @@ impl FlightState {
         flight
     }
 
+    /// Takes an entry in, of whichever journal: a flight begins with its submission, and there is none before.
+    pub fn fold(flight: &mut Option<Self>, entry: &Entry) {
+        match (entry, flight) {
+            (Entry::Submitted(submitted), flight @ None) => *flight = Some(Self::new(submitted.as_ref().clone())),
+            (entry, Some(flight)) => flight.take(entry),
+            _ => {}
+        }
+    }
+
     /// Takes an entry of the flight's own journal in. Others change nothing.
     pub fn take(&mut self, entry: &Entry) {
         match entry {

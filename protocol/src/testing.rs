@@ -11,18 +11,19 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Digest,
+    Digest, Timestamp,
     artifact::{
         ChecklistReceipt, CheckpointReport, CriterionReport, Origin, VerificationPurpose, VerificationReport,
         VerificationReportBody,
     },
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
     ids::{CriterionId, RoleId, WaypointId, role},
-    journal::Fleet,
+    journal::{Fleet, Record, Submitted},
     plan::{Check, Criterion, EvidenceLevel, FlightBudget, Guard, Plan, Policy, Priority, TurnBudget, Waypoint},
     proposal::{PlanProposal, ProposedWaypoint},
     time::Millis,
     turn::{BuildRequest, Turn, TurnRequest},
+    version,
     workflow::Escalation,
 };
 
@@ -110,6 +111,24 @@ pub fn fleet() -> Fleet {
         queue_grace: Millis(0),
         build_wall: Millis(1_800_000),
         dead_after: 3,
+    }
+}
+
+/// A flight of this plan as it is submitted, without workflows.
+pub fn submitted(plan: Plan) -> Submitted {
+    Submitted {
+        schema_version: version::CURRENT,
+        flight: "demo-1".parse().unwrap(),
+        by: None,
+        plan,
+        base: oid(0xa),
+        base_tree: oid(0xb),
+        snapshot: bundle(oid(0xa)),
+        covenant: "AGENTS.md".to_owned(),
+        covenant_version: Digest::of(b"covenant"),
+        fleet: fleet(),
+        workflows: Vec::new(),
+        record: Record::at(Timestamp::from_millis(0)),
     }
 }
 

@@ -167,7 +167,8 @@ impl Gates {
 
     /// Takes where the flight's work is at the end. Its gates are there from now on, also those that nothing came to.
     pub fn end(&mut self, flight: &FlightId, reader: &FlightReader) {
-        for workflow in reader.workflows() {
+        let declared = reader.flight().into_iter().flat_map(|flight| flight.configured.recorded());
+        for workflow in declared.map(|recorded| &recorded.workflow) {
             for gate in workflow.all_gates() {
                 self.of(workflow, Some(&gate.id));
             }

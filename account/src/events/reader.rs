@@ -7,15 +7,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holdpoint_engine::{
     audit::HandoffLine,
+    flight::FlightState,
     waypoint::{self, BLOCKERS_MAX},
 };
-use holdpoint_planfile::workflows::ONE_GATE;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Act, Completion, Handed, HandedHead, Verb},
-    ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
+    ids::{AgentName, GateId, RoleId, TurnId, WaypointId},
     journal::{Entry, Sequence, Submitted},
-    plan::Waypoint,
     state::{OpenTurn, Phase, WaypointState},
     workflow::WorkflowSpec,
 };
@@ -32,7 +31,8 @@ const SUMMARY_MAX: usize = 500;
 /// Reads one flight. Of what it is given in each batch it wants the handoffs first: what an entry answers was stored before it.
 #[derive(Debug, Default)]
 pub struct FlightReader {
-    flight: Option<Flight>,
+    flight: Option<FlightState>,
+    listings: Listings,
     states: BTreeMap<WaypointId, WaypointState>,
     turns: HashMap<TurnId, Opened>,
     /// Who planned for a turn last.
@@ -42,17 +42,6 @@ pub struct FlightReader {
     unsettled: Vec<Final>,
     /// What entries answer.
     causes: HashSet<String>,
-}
-
-#[derive(Debug)]
-struct Flight {
-    id: FlightId,
-    by: Option<AgentName>,
-    project: String,
-    workflow: String,
-    specs: BTreeMap<String, WorkflowSpec>,
-    own: BTreeMap<WaypointId, String>,
-    listings: Listings,
 }
 
 #[derive(Debug)]
@@ -107,10 +96,10 @@ pub struct EntryEffect {
 }
 
 impl FlightReader {
-    /// The plan's name, once the submission was read.
+    /// The flight, once the submission was read.
     #[must_use]
-    pub fn project(&self) -> Option<&str> {
-        self.flight.as_ref().map(|flight| flight.project.as_str())
+    pub fn flight(&self) -> Option<&FlightState> {
+        self.flight.as_ref()
     }
 
     /// The state of each waypoint that has entries.
@@ -131,48 +120,32 @@ impl FlightReader {
         self.holders.get(turn)
     }
 
-    /// The workflows of the flight.
-    pub fn workflows(&self) -> impl Iterator<Item = &WorkflowSpec> {
-        self.flight.iter().flat_map(|flight| flight.specs.values())
-    }
-
     /// The workflow of a waypoint, as it is recorded.
     #[must_use]
     pub fn workflow(&self, waypoint: &WaypointId) -> Option<&WorkflowSpec> {
         let flight = self.flight.as_ref()?;
-        flight.specs.get(flight.own.get(waypoint).unwrap_or(&flight.workflow))
+        flight.declared(flight.planned(waypoint)?)
     }
 
     /// The people to notify of the waypoint's work.
     #[must_use]
     pub fn notified(&self, waypoint: &WaypointId) -> Vec<AgentName> {
-        let by = self.flight.as_ref().and_then(|flight| flight.by.as_ref());
-        self.workflow(waypoint).map(|workflow| workflow.notified(by)).unwrap_or_default()
+        let planned = self.flight.as_ref().and_then(|flight| Some((flight, flight.planned(waypoint)?)));
+        planned.map(|(flight, planned)| flight.notified(planned)).unwrap_or_default()
     }
 
     /// Takes an entry that an orchestrator signed, in the order of its journal.
     pub fn entry(&mut self, waypoint: Option<&WaypointId>, sequence: Sequence, entry: &Entry) -> EntryEffect {
-        if let Entry::Submitted(submitted) = entry {
-            self.flight.get_or_insert_with(|| Flight::of(submitted));
-        }
-        if let (Entry::Steered(steered), Some(flight)) = (entry, &mut self.flight) {
-            flight.adopt(steered.workflows.iter().map(|recorded| recorded.workflow.name.as_str()));
-            let specs = steered.workflows.iter().map(|recorded| &recorded.workflow);
-            if !steered.workflows.is_empty() {
-                flight.listings.push(steered.record.at, specs.clone());
-            }
-            flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
-        }
-        if let (Entry::Added(added), Some(flight)) = (entry, &mut self.flight) {
-            flight.own.extend(workflows_of(&added.waypoints));
-        }
+        FlightState::fold(&mut self.flight, entry);
+        self.listings.take(entry);
         let nothing =
             || EntryEffect { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
         let Some(waypoint) = waypoint else { return nothing() };
         let before = self.states.get(waypoint).cloned().unwrap_or_default();
         let mut events = match (&self.flight, self.workflow(waypoint)) {
             (Some(flight), Some(workflow)) => {
-                of_entry(&Scene { flight: &flight.id, project: &flight.project, waypoint, workflow }, &before, entry)
+                let Submitted { flight, plan, .. } = &flight.submitted;
+                of_entry(&Scene { flight, project: &plan.plan, waypoint, workflow }, &before, entry)
             }
             _ => Vec::new(),
         };
@@ -268,37 +241,6 @@ impl Opened {
             over: None,
         }
     }
-}
-
-impl Flight {
-    fn of(submitted: &Submitted) -> Self {
-        let specs = submitted.workflows.iter().map(|recorded| &recorded.workflow);
-        let mut listings = Listings::default();
-        listings.push(submitted.record.at, specs.clone());
-        Self {
-            id: submitted.flight.clone(),
-            by: submitted.by.clone(),
-            project: submitted.plan.plan.clone(),
-            workflow: submitted.plan.workflow.clone(),
-            specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
-            own: workflows_of(&submitted.plan.waypoints).collect(),
-            listings,
-        }
-    }
-}
-
-impl Flight {
-    /// A flight goes on by these workflows: the first adopts what began before the project had any.
-    fn adopt<'a>(&mut self, mut names: impl Iterator<Item = &'a str> + Clone) {
-        let Some(first) = names.clone().next().filter(|_| names.all(|name| name != ONE_GATE)) else { return };
-        let planned = self.own.values_mut().chain(std::iter::once(&mut self.workflow));
-        planned.filter(|name| *name == ONE_GATE).for_each(|name| first.clone_into(name));
-    }
-}
-
-/// The workflows that waypoints name for themselves.
-fn workflows_of(planned: &[Waypoint]) -> impl Iterator<Item = (WaypointId, String)> + '_ {
-    planned.iter().filter_map(|waypoint| Some((waypoint.id.clone(), waypoint.workflow.clone()?)))
 }
 
 /// The turn that a handoff answers.

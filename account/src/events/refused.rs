@@ -7,6 +7,7 @@ use holdpoint_protocol::{
     Timestamp,
     artifact::Completion,
     ids::{AgentName, GateId, RoleId, WaypointId},
+    journal::Entry,
     state::Outcome,
     workflow::WorkflowSpec,
 };
@@ -19,10 +20,15 @@ type Listed = BTreeMap<RoleId, Vec<AgentName>>;
 pub(super) struct Listings(Vec<(Timestamp, BTreeMap<String, Listed>)>);
 
 impl Listings {
-    /// The flight goes by these workflows from then on.
-    pub(super) fn push<'a>(&mut self, at: Timestamp, specs: impl Iterator<Item = &'a WorkflowSpec>) {
-        let listed = specs.filter(|spec| !spec.listed.is_empty()).map(|spec| (spec.name.clone(), spec.listed.clone()));
-        self.0.push((at, listed.collect()));
+    /// Takes an entry in: a flight goes by the workflows of its submission until a reload brings others.
+    pub(super) fn take(&mut self, entry: &Entry) {
+        let (at, workflows) = match entry {
+            Entry::Submitted(submitted) => (submitted.record.at, &submitted.workflows),
+            Entry::Steered(steered) if !steered.workflows.is_empty() => (steered.record.at, &steered.workflows),
+            _ => return,
+        };
+        let specs = workflows.iter().map(|recorded| &recorded.workflow).filter(|spec| !spec.listed.is_empty());
+        self.0.push((at, specs.map(|spec| (spec.name.clone(), spec.listed.clone())).collect()));
     }
 
     /// Whether an agent could answer a turn at this time that is bound by the configuration of this number: it, or one that came

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use holdpoint_account::cost::{By, CostRow, Costs, ReportedUsage, Sum, dollars};
-use holdpoint_engine::{budget as limits, flight::FlightState};
+use holdpoint_account::{
+    cost::{By, CostRow, Costs, ReportedUsage, Sum, dollars},
+    events::{EntryEffect, FlightReader},
+};
+use holdpoint_engine::{audit::HandoffLine, budget as limits};
 use holdpoint_protocol::{
     budget::{Amounts, Limits},
     ids::FlightId,
@@ -16,7 +19,7 @@ use crate::{
     args::budget::{CostArgs, CostBy},
     client::Client,
     failure::{Exit, Failure},
-    observe::Source,
+    observe::{Follower, Source},
     output,
     people::find,
     target::Target,
@@ -56,16 +59,25 @@ pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
 
 /// What a flight used up so far, and what it may use up.
 async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Failure> {
-    let mut source = Source::open(client, flight).await?;
-    let (mut costs, mut begun) = (Costs::default(), None);
-    let mut lines = Vec::new();
-    let entries = |entry: &Entry| {
-        take(&mut begun, entry);
-        costs.entry(entry);
-    };
-    source.read_all(client, entries, |line| lines.extend(ReportedUsage::of(line))).await?;
-    lines.into_iter().for_each(|reported| costs.handoff(reported));
-    Ok((costs, begun.as_ref().map(limits::limits).unwrap_or_default()))
+    let (mut source, mut costs) = (Source::open(client, flight).await?, Costs::default());
+    source.follow(client, &mut Spending(&mut costs)).await?;
+    let limits = source.reader().flight().map(limits::limits).unwrap_or_default();
+    Ok((costs, limits))
+}
+
+/// Gives what is read to the costs of a flight.
+struct Spending<'a>(&'a mut Costs);
+
+impl Follower for Spending<'_> {
+    fn entry(&mut self, _: &FlightReader, _: &EntryEffect, entry: &Entry) {
+        self.0.entry(entry);
+    }
+
+    fn handoff(&mut self, line: &HandoffLine) {
+        if let Some(reported) = ReportedUsage::of(line) {
+            self.0.handoff(reported);
+        }
+    }
 }
 
 /// What a flight used up, in a line; `None` where that cannot be read in time.
@@ -77,15 +89,6 @@ pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<Stri
         return Some(format!("{}, {report} no cost", counted(total.turns, "turn")));
     }
     (total.turns > 0).then(|| words(total))
-}
-
-/// The flight as far as its limits go.
-fn take(flight: &mut Option<FlightState>, entry: &Entry) {
-    match (entry, flight) {
-        (Entry::Submitted(submitted), flight @ None) => *flight = Some(FlightState::new(submitted.as_ref().clone())),
-        (entry, Some(flight)) => flight.take(entry),
-        _ => {}
-    }
 }
 
 fn csv(rows: &[CostRow]) -> Vec<String> {

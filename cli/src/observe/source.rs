@@ -121,34 +121,6 @@ impl Source {
         Ok(events)
     }
 
-    /// Reads everything from the beginning: the entries that count, then the handoffs.
-    pub(crate) async fn read_all(
-        &mut self,
-        client: &Client,
-        mut entries: impl FnMut(&Entry),
-        mut handoffs: impl FnMut(&HandoffLine),
-    ) -> Result<(), Failure> {
-        let (query, roots) = (self.query(streams::JOURNAL, ExportPlace::default()), &self.roots);
-        each_message(client, query, |message| {
-            if let Some(Ok(entry)) = entry(&message, roots).map(|line| line.entry) {
-                entries(&entry);
-            }
-            Ok(())
-        })
-        .await?;
-        for (stream, _) in &self.handoffs {
-            let mut senders = PastSenders::new(&self.roots);
-            each_message(client, self.query(stream, ExportPlace::default()), |message| {
-                if let Some(line) = handoff(&message, &mut senders) {
-                    handoffs(&line);
-                }
-                Ok(())
-            })
-            .await?;
-        }
-        Ok(())
-    }
-
     /// The events of what was journalled since the last time, without what only handoffs say: names and conflicts.
     pub(crate) async fn read_journal(&mut self, client: &Client) -> Result<Vec<Event>, Failure> {
         let entries = self.entries(client).await?;

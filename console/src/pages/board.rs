@@ -3,7 +3,6 @@
 use holdpoint_protocol::{
     ids::{FlightId, GateId},
     view::WaypointView,
-    workflow::WorkflowSpec,
 };
 use holdpoint_text::units::counted;
 use maud::{Markup, html};
@@ -12,20 +11,19 @@ use super::{
     frame::Frame,
     parts::{beginning, status},
 };
-use crate::view::{Show, View};
+use crate::{
+    account::FlightAccount,
+    view::{Show, View},
+};
 
 /// Waypoints that one column shows; the list has all.
 const CARDS_MAX: usize = 50;
 
 /// The columns: not begun, each gate in the order of the workflows, and what is over.
-pub(crate) fn board(
-    frame: &Frame,
-    flight: &FlightId,
-    waypoints: &[WaypointView],
-    workflows: &[WorkflowSpec],
-) -> Markup {
+pub(crate) fn board(frame: &Frame, flight: &FlightId, waypoints: &[WaypointView], account: &FlightAccount) -> Markup {
     let mut gates: Vec<GateId> = Vec::new();
-    let declared = workflows.iter().flat_map(|workflow| workflow.all_gates().map(|gate| gate.id.clone()));
+    let recorded = account.flight.iter().flat_map(|flight| flight.configured.recorded());
+    let declared = recorded.flat_map(|one| one.workflow.all_gates().map(|gate| gate.id.clone()));
     for gate in declared.chain(waypoints.iter().filter_map(|waypoint| waypoint.gate.clone())) {
         if !gates.contains(&gate) {
             gates.push(gate);

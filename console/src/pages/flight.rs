@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use holdpoint_account::cost::{By, Sum};
+use holdpoint_engine::flight::FlightState;
 use holdpoint_protocol::{
-    Timestamp,
     ids::WaypointId,
+    journal::Submitted,
     state::Status,
     view::{FlightView, WaypointView},
 };
@@ -47,7 +48,7 @@ pub(crate) fn flight(
         (tabs(frame, view, show))
         @match show {
             Show::Graph => (graph(frame, &view.flight, &view.waypoints, &dependencies(view, account))),
-            Show::Board => (board(frame, &view.flight, &view.waypoints, &account.workflows)),
+            Show::Board => (board(frame, &view.flight, &view.waypoints, account)),
             Show::Timeline => (timeline(frame, &view.flight, &account.turns)),
             Show::Landed => (landed(frame, view, account)),
             Show::Best => {}
@@ -66,8 +67,8 @@ fn head(frame: &Frame, (view, rests): (&FlightView, bool), account: &FlightAccou
         dl.facts {
             div { dt { "Plan" } dd { (word(&view.plan)) } }
             div { dt { "Progress" } dd { (progress(complete, all)) } }
-            @if let Some((at, by)) = &account.submitted {
-                div { dt { "Submitted" } dd { (time(*at)) @if let Some(by) = by { " by " (by) } } }
+            @if let Some(Submitted { record, by, .. }) = account.flight.as_ref().map(|flight| &flight.submitted) {
+                div { dt { "Submitted" } dd { (time(record.at)) @if let Some(by) = by { " by " (by) } } }
             }
             div { dt { "Used" } dd { (cost(&used)) } }
             div { dt { "Branch" } dd { code { (word(&view.branch)) } " at " (commit(&view.head)) } }
@@ -116,7 +117,7 @@ fn tabs(frame: &Frame, view: &FlightView, show: &Show) -> Markup {
 
 /// What each waypoint waits for: what it depends on, and its children.
 fn dependencies(view: &FlightView, account: &FlightAccount) -> BTreeMap<WaypointId, Vec<WaypointId>> {
-    let planned = account.plan.iter().flat_map(|plan| &plan.waypoints);
+    let planned = account.flight.iter().flat_map(FlightState::all_planned);
     let mut all: BTreeMap<WaypointId, Vec<WaypointId>> =
         planned.map(|waypoint| (waypoint.id.clone(), waypoint.depends_on.clone())).collect();
     for waypoint in &view.waypoints {
@@ -156,7 +157,7 @@ fn list(frame: &Frame, view: &FlightView, account: &FlightAccount, page: usize, 
                 } }
                 tbody {
                     @for waypoint in fits.iter().skip(page.saturating_mul(PER_PAGE)).take(PER_PAGE) {
-                        (row(frame, view, waypoint, used.get(waypoint.id.as_str()), moved(account, &waypoint.id)))
+                        (row(frame, view, waypoint, used.get(waypoint.id.as_str())))
                     }
                 }
             }
@@ -165,18 +166,7 @@ fn list(frame: &Frame, view: &FlightView, account: &FlightAccount, page: usize, 
     }
 }
 
-/// When it came to where it stands.
-fn moved(account: &FlightAccount, waypoint: &WaypointId) -> Option<Timestamp> {
-    account.visits.get(waypoint)?.last().map(|visit| visit.exited.unwrap_or(visit.entered))
-}
-
-fn row(
-    frame: &Frame,
-    view: &FlightView,
-    waypoint: &WaypointView,
-    used: Option<&Sum>,
-    moved: Option<Timestamp>,
-) -> Markup {
+fn row(frame: &Frame, view: &FlightView, waypoint: &WaypointView, used: Option<&Sum>) -> Markup {
     let passed = waypoint.criteria.iter().filter(|one| one.verdict == holdpoint_protocol::facts::Verdict::Pass).count();
     html! {
         tr {
@@ -194,7 +184,7 @@ fn row(
             td data-label="Attempts" { (waypoint.attempts) @if waypoint.sent_back > 0 { ", sent back " (waypoint.sent_back) "×" } }
             td data-label="Criteria" { @if waypoint.criteria.is_empty() { span.dim { "–" } } @else { (passed) " of " (waypoint.criteria.len()) " pass" } }
             td data-label="Used" { @match used { Some(used) => { (cost(used)) } None => { span.dim { "–" } } } }
-            td data-label="Last moved" { @match moved { Some(at) => (time(at)), None => span.dim { "–" } } }
+            td data-label="Last moved" { @match waypoint.changed_at { Some(at) => (time(at)), None => span.dim { "–" } } }
             td data-label="Commit" { @match &waypoint.commit { Some(oid) => (commit(oid)), None => span.dim { "–" } } }
         }
     }
@@ -202,13 +192,14 @@ fn row(
 
 fn landed(frame: &Frame, view: &FlightView, account: &FlightAccount) -> Markup {
     html! {
-        @if account.landings.is_empty() {
+        @let landed = account.flight.iter().flat_map(|flight| flight.landed.iter()).rev().take(LANDINGS_MAX);
+        @if landed.clone().next().is_none() {
             p.empty { "Nothing has landed yet." }
         } @else {
             p.hint { "On " code { (word(&view.branch)) } ", newest first. " code { "holdpoint fetch " (view.flight) } " writes the branch into your repository." }
             ol.landed reversed {
-                @for landing in account.landings.iter().rev().take(LANDINGS_MAX) {
-                    li { (commit(&landing.commit)) " " a href=(frame.href(&View::Waypoint(view.flight.clone(), landing.waypoint.clone()))) { (landing.waypoint) } " " (time(landing.at)) }
+                @for landing in landed {
+                    li { (commit(&landing.commit)) " " a href=(frame.href(&View::Waypoint(view.flight.clone(), landing.waypoint.clone()))) { (landing.waypoint) } " " (time(landing.record.at)) }
                 }
             }
         }

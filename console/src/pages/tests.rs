@@ -111,7 +111,7 @@ fn works_that_the_same_holds_are_one_thing_with_one_button() {
 #[test]
 fn work_that_its_own_agent_checked_is_called_self_checked_and_no_other_work_is() {
     let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
-    let account = FlightAccount::planned(plan());
+    let account = FlightAccount::of(plan());
     for self_checked in [true, false] {
         let item = serde_json::json!({
             "kind": "approval", "flight": "f", "waypoint": "w", "gate": "approve", "since": "2026-11-22T10:00:00Z", "question": null,
@@ -155,7 +155,7 @@ fn nothing_that_stands_in_a_waypoints_history_is_markup_or_hidden() {
     ];
     let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
     let subject = samples::waypoint("w", Status::Running);
-    let account = FlightAccount::planned(plan());
+    let account = FlightAccount::of(plan());
     let mut places = 0;
     for (kind, name) in kinds {
         let artifact = golden(name);
@@ -242,7 +242,7 @@ fn a_plan_output_and_diffs_are_no_markup() {
     let subject = samples::waypoint("w", Status::Pending);
     let planned = serde_json::to_value(plan()).unwrap();
     let of_plan = tried("plan", &planned, |plan: &holdpoint_protocol::plan::Plan| {
-        let account = FlightAccount::planned(plan.clone());
+        let account = FlightAccount::of(plan.clone());
         let parts = Parts { view: &view, waypoint: &subject, account: &account, history: &[], waits: &[] };
         waypoint(&frame(), parts)
     });

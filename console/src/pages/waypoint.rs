@@ -47,7 +47,7 @@ pub(crate) struct Parts<'a> {
 /// The page.
 pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
     let Parts { view, waypoint, account, history, waits } = parts;
-    let planned = account.plan.as_ref().and_then(|plan| plan.waypoint(&waypoint.id));
+    let planned = account.planned(&waypoint.id);
     let turns: Vec<&TurnView> = waypoint.open_turns().collect();
     html! {
         p.crumb { a href=(frame.href(&View::Flight(view.flight.clone(), Show::Best))) { (view.flight) } }
@@ -85,7 +85,7 @@ fn facts(frame: &Frame, parts: Parts<'_>) -> Markup {
     let Parts { view, waypoint, account, .. } = parts;
     let rows = account.costs(By::Waypoint);
     let used = rows.iter().find(|row| row.name == waypoint.id.as_str());
-    let needs = account.plan.as_ref().and_then(|plan| plan.waypoint(&waypoint.id)).map(|planned| &planned.depends_on);
+    let needs = account.planned(&waypoint.id).map(|planned| &planned.depends_on);
     let is_child = |one: &&WaypointView| one.parent.as_ref() == Some(&waypoint.id);
     let children: Vec<WaypointId> = view.waypoints.iter().filter(is_child).map(|one| one.id.clone()).collect();
     html! {

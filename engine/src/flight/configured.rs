@@ -135,6 +135,12 @@ impl FlightState {
         waypoint.workflow.as_deref().unwrap_or(&self.submitted.plan.workflow)
     }
 
+    /// The workflow by which a waypoint moves, as it is recorded.
+    #[must_use]
+    pub fn declared(&self, waypoint: &Waypoint) -> Option<&WorkflowSpec> {
+        self.configured.spec(self.configured.newest(), self.workflow_name(waypoint))
+    }
+
     /// Whether what was under way without a workflow of its project moves by one that was declared since.
     pub(crate) fn is_adopted(&self, waypoint: &Waypoint, state: &WaypointState) -> bool {
         let before = self.configured.name_at(state.configured.by, self.planned_name(waypoint));
@@ -179,8 +185,7 @@ impl FlightState {
     /// the person who submitted the flight.
     #[must_use]
     pub fn notified(&self, waypoint: &Waypoint) -> Vec<AgentName> {
-        let today = self.configured.spec(self.configured.newest(), self.workflow_name(waypoint));
-        today.map(|spec| spec.notified(self.submitted.by.as_ref())).unwrap_or_default()
+        self.declared(waypoint).map(|spec| spec.notified(self.submitted.by.as_ref())).unwrap_or_default()
     }
 
     /// The gates before this one, nearest first, as they were when the waypoint's last entry was written.

@@ -16,7 +16,6 @@ use holdpoint_protocol::{
     state::{OpenTurn, Phase, Status, WaypointState},
     streams,
     turn::Turn,
-    version,
     workflow::WorkflowSpec,
 };
 
@@ -24,7 +23,7 @@ pub use fed::Fed;
 
 use holdpoint_planfile::workflows;
 
-use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
+use super::parts::{bundle, fleet, id, oid, plan, sound_report, submitted, waypoint};
 use crate::{
     budget::Need,
     flight::{self, Due, FlightState, Waypoints},
@@ -143,20 +142,7 @@ impl Fixture {
         let used = workflows::used(&plan).into_iter().map(str::to_owned);
         let specs = workflows::with_children(used, find, |_| "children of children").unwrap();
         let workflows = specs.into_iter().map(Into::into).collect();
-        let submitted = Submitted {
-            schema_version: version::CURRENT,
-            flight: "demo-1".parse().unwrap(),
-            by: None,
-            plan,
-            base: oid(0xa),
-            base_tree: oid(0xb),
-            snapshot: bundle(oid(0xa)),
-            covenant: "AGENTS.md".to_owned(),
-            covenant_version: Digest::of(b"covenant"),
-            fleet,
-            workflows,
-            record: Record::at(now),
-        };
+        let submitted = Submitted { fleet, workflows, record: Record::at(now), ..submitted(plan) };
         let mut fixture = Self {
             flight: FlightState::new(submitted.clone()),
             waypoints: Waypoints::new(),

@@ -96,9 +96,9 @@ impl FlightReader {
 
     /// Whether it was refused because the org chart names others.
     fn is_unlisted(&self, handed: &Final, opened: &Opened) -> bool {
-        let (Some(flight), Some(spec)) = (&self.flight, self.workflow(&opened.waypoint)) else { return false };
+        let Some(spec) = self.workflow(&opened.waypoint) else { return false };
         let Some(by) = opened.listed_by.filter(|_| handed.role.is_some()) else { return false };
-        !flight.listings.is_listed((&spec.name, &opened.role, by), &handed.agent, handed.at)
+        !self.listings.is_listed((&spec.name, &opened.role, by), &handed.agent, handed.at)
     }
 
     /// Whether it is a completion that no orchestrator takes, and came before its turn was over.
@@ -128,8 +128,8 @@ impl FlightReader {
             level: what.level(),
             what,
             task_id: waypoint.clone(),
-            flight: flight.id.clone(),
-            project: flight.project.clone(),
+            flight: flight.submitted.flight.clone(),
+            project: flight.submitted.plan.plan.clone(),
             workflow: workflow.name.clone(),
             reference: handed.reference.clone(),
             message: Some(message),
