@@ -1,4 +1,4 @@
-//! What a plan's budgets limit, and how much is committed (FLY-32).
+//! What a plan's budgets limit, and what a turn counts as (FLY-32).
 //!
 //! A flight's budget holds by reservation. Before a turn opens, what it may use up is reserved in the flight's journal,
 //! under the check that no other reservation came first; the next entry of the waypoint's journal opens the turn, or
@@ -11,12 +11,9 @@ pub mod price;
 use holdpoint_protocol::{
     artifact::Metered,
     budget::{Allowance, Amounts, Limits, micro_usd},
-    ids::WaypointId,
     plan::{FlightBudget, Plan, TurnBudget, Waypoint},
     state::WaypointState,
 };
-
-use crate::flight::{FlightState, Waypoints, is_ready};
 
 /// What a turn that is to open asks of the flight's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,68 +86,10 @@ pub fn open(state: &WaypointState) -> Amounts {
     allowed.fold(Amounts::default(), Amounts::plus)
 }
 
-/// What a waypoint takes up of the flight's budget without what is reserved for its next entry.
-fn taken(state: &WaypointState) -> Amounts {
-    state.spent.used.plus(open(state))
-}
-
-/// What is committed of a flight's budget: spent, open, and reserved.
-#[must_use]
-pub fn committed(flight: &FlightState, waypoints: &Waypoints) -> Amounts {
-    let reserved = |id: &WaypointId, step: u32| flight.budget.waiting(id, step);
-    let begun = waypoints.iter().map(|(id, state)| taken(state).plus(reserved(id, state.spent.step)));
-    let pending = flight.budget.reserved_for().filter(|id| waypoints.get(id).is_none()).map(|id| reserved(id, 0));
-    begun.chain(pending).fold(Amounts::default(), Amounts::plus)
-}
-
-/// The limits of the flight as they were raised.
-#[must_use]
-pub fn limits(flight: &FlightState) -> Limits {
-    of_flight(&flight.submitted.plan.budget).plus(flight.budget.raised(None))
-}
-
-/// What the next turn of a waypoint gets of the flight's budget: an equal share of what is left for each waypoint that may
-/// open a turn now, so that the first one does not take everything. With what it adds to what is committed.
-#[must_use]
-pub fn share(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId, need: &Need) -> (Limits, Amounts) {
-    let limits = limits(flight);
-    let step = waypoints.get(id).map_or(0, |state| state.spent.step);
-    // One of several reservations for the same entry comes to something, so each may be as large as if it were alone.
-    let others = committed(flight, waypoints).beyond(flight.budget.waiting(id, step));
-    let left = limits.plus(need.closing).minus(others.plus(need.charges));
-    let slots = slots(flight, waypoints, id);
-    let shares = left.to_list().map(|left| left.map(|left| if left == 0 { 0 } else { (left / slots).max(1) }));
-    let allowance = Limits::from_list(shares).min(need.cap.only(limits));
-    (allowance, adds(need, allowance))
-}
-
 /// What a turn with this allowance adds to what is committed.
 #[must_use]
 pub fn adds(need: &Need, allowance: Limits) -> Amounts {
     need.charges.plus(allowance.amounts()).beyond(need.closing)
-}
-
-/// How many waypoints share what is left: this one, and others that are ready or wait for an answer, as far as they may run
-/// at the same time.
-fn slots(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> u64 {
-    let waits = |waypoint: &&Waypoint| match waypoints.get(&waypoint.id) {
-        Some(state) => state.open_turns().next().is_none() && state.phases().any(|phase| phase.turn().is_some()),
-        None => is_ready(flight, waypoints, waypoint) && flight.budget.waiting(&waypoint.id, 0).is_zero(),
-    };
-    let others = flight.all_planned().filter(|waypoint| waypoint.id != *id).filter(waits).count() as u64;
-    let running = waypoints.iter().filter(|(other, state)| *other != id && state.open_turns().next().is_some()).count();
-    let room = flight.submitted.fleet.parallel.map(|most| u64::from(most).saturating_sub(running as u64));
-    (others + 1).min(room.unwrap_or(u64::MAX)).max(1)
-}
-
-/// Whether nothing of the flight's budget is left, and turns are open that may leave something of theirs.
-#[must_use]
-pub fn is_dry(flight: &FlightState, waypoints: &Waypoints) -> bool {
-    if of_flight(&flight.submitted.plan.budget).is_none() {
-        return false;
-    }
-    let left = limits(flight).minus(committed(flight, waypoints));
-    left.is_used_up() && waypoints.values().any(|state| !open(state).is_zero())
 }
 
 #[cfg(test)]

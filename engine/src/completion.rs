@@ -13,32 +13,16 @@ use holdpoint_planfile::{
 };
 use holdpoint_protocol::{
     artifact::Completion,
-    checkpoint::{CheckpointStatement, GateDemands, GateDocument},
-    ids::{GateId, WaypointId},
+    checkpoint::{CheckpointStatement, GateDocument},
     reason::BlockReason,
     state::Outcome,
 };
-pub use lesson::{Code, Lesson, elsewhere, human_required, too_long};
+pub use lesson::{Code, CompletionRules, Lesson, elsewhere, human_required, too_long};
 use lesson::{
     bad_document, block_reason_unexpected, invalid_block_reason, missing_blockers, missing_summary, word, wrong_task,
 };
 pub(crate) use lesson::{empty_blockers, invalid_outcome, not_ready, reject_not_allowed};
 use serde_json::{Map, Value, json};
-
-/// What a completion is held against.
-#[derive(Debug, Clone, Copy)]
-pub struct CompletionRules<'a> {
-    /// The waypoint whose turn it is.
-    pub waypoint: &'a WaypointId,
-    /// The gate.
-    pub gate: &'a GateId,
-    /// Whether the gate may send work back.
-    pub can_reject: bool,
-    /// What a completion comes to that names no outcome.
-    pub default: Outcome,
-    /// What the gate demands of what its agents hand off.
-    pub demands: Option<&'a GateDemands>,
-}
 
 /// A completion that says enough.
 #[derive(Debug, Clone, PartialEq)]

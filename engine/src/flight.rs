@@ -1,21 +1,31 @@
 //! A flight: what orders several waypoints. Its state is the fold of the flight's own journal.
 //!
+//! Each part of the state has a file that knows nothing of the whole: `landings`, `steering`, `configured`, `budget`, `family`. `planned`
+//! and `flown` look waypoints and workflows up in it. All others are rules over it: how it stands, what is due, what people may do.
+//!
 //! One waypoint's life is [`crate::waypoint`].
 
 mod acting;
 mod budget;
+mod children;
 mod configured;
+mod consequence;
 mod doubts;
 mod drift;
 mod due;
 mod family;
+mod flown;
+mod halting;
 mod inbox;
 mod landings;
 mod passed;
 mod planned;
+mod raising;
 mod reconfiguring;
 mod refused;
 mod retiring;
+mod sharing;
+mod status;
 mod steering;
 mod train;
 mod view;
@@ -29,31 +39,35 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::{RoleId, WaypointId, role},
     journal::{Entry, Landed, Submitted},
+    plan::Waypoint,
     roles::Roles,
-    state::{OpenTurn, WaypointState},
+    state::{OpenTurn, Phase, Stacked, WaypointState},
     subjects::Fence,
 };
 
 pub use acting::{Course, takes};
-pub use budget::{Budgets, RAISES_MAX, Reservation, raise, reserve};
+pub use budget::{Budgets, Reservation};
+pub(crate) use children::of_families;
+pub use children::{add, remediation};
 pub use configured::Configurations;
-pub(crate) use configured::began;
+pub use consequence::Due;
 pub use doubts::{doubts, is_first_of_work};
 pub use drift::{Drift, Regrouped, Rerouted, drift};
-pub use due::{Due, due, due_in, migrates, next_deadline, rests_until};
+pub use due::{due, due_in, migrates, next_deadline, rests_until};
 use family::Families;
-pub(crate) use family::families;
-pub use family::{add, remediation};
+pub(crate) use flown::began;
+pub use halting::steer;
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 pub use passed::Passed;
-use planned::Planned;
+pub use raising::{RAISES_MAX, raise};
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use retiring::{NotOver, retirable};
-pub use steering::{Steering, steer};
+pub use sharing::{committed, reserve};
+pub use status::status;
+pub use steering::Steering;
 pub use train::{DEPTH_MAX, Tail, Yard, is_first, tail};
-pub(crate) use view::is_ready;
-pub use view::{attempt_branch, branch, flight_status, status, view};
+pub use view::{attempt_branch, branch, flight_status, view};
 pub use waypoints::Waypoints;
 
 /// The state of a flight.
@@ -75,6 +89,26 @@ pub struct FlightState {
     pub(crate) families: Families,
 }
 
+/// What was added to a plan, and where each waypoint is in it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Planned {
+    /// In the order in which they were added: they stand behind those that were submitted.
+    added: Vec<Waypoint>,
+    /// Places in the whole plan, in the order of the waypoints' ids.
+    places: Vec<u32>,
+}
+
+impl Planned {
+    /// Takes waypoints in behind those that were submitted; at first none.
+    fn take(&mut self, submitted: &[Waypoint], added: &[Waypoint]) {
+        self.added.extend_from_slice(added);
+        let ids: Vec<&WaypointId> = submitted.iter().chain(&self.added).map(|waypoint| &waypoint.id).collect();
+        let mut places: Vec<u32> = (0..).take(ids.len()).collect();
+        places.sort_by_key(|at| ids.get(*at as usize));
+        self.places = places;
+    }
+}
+
 impl FlightState {
     /// A flight as it begins.
     #[must_use]
@@ -83,7 +117,7 @@ impl FlightState {
         let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
         let (planned, families) = (Planned::default(), Families::default());
         let mut flight = Self { submitted, landed, steering, configured, budget, planned, families };
-        flight.plan_more(&[]);
+        flight.planned.take(&flight.submitted.plan.waypoints, &[]);
         flight
     }
 
@@ -108,7 +142,7 @@ impl FlightState {
             Entry::Reserved(reserved) => self.budget.reserve(reserved),
             Entry::Added(added) => {
                 self.families.take(added);
-                self.plan_more(&added.waypoints);
+                self.planned.take(&self.submitted.plan.waypoints, &added.waypoints);
             }
             _ => {}
         }
@@ -170,6 +204,31 @@ impl FlightState {
     pub fn wide(&self) -> Vec<Oid> {
         let on = |landed: Option<&Landed>| landed.map_or(&self.submitted.base, |landed| &landed.commit).clone();
         self.landed.wide().map(on).collect()
+    }
+
+    /// Whether work stands on the head: on its commit, or on one that stood for it.
+    #[must_use]
+    pub fn is_on_head(&self, state: &WaypointState) -> bool {
+        let stands_for = |stacked: &Stacked| stacked.base_tree == *self.head_tree();
+        state.base.as_ref() == Some(self.head()) || state.stacked.as_deref().is_some_and(stands_for)
+    }
+
+    /// Whether this landing may follow what is journalled: a person may have ended its work since it was begun, another orchestrator
+    /// may have held it, or have landed something.
+    #[must_use]
+    pub fn may_land(&self, landing: &Landed, state: &WaypointState) -> bool {
+        let by_report = matches!(state.phase, Phase::Accepted { report, .. } if report == Some(landing.report));
+        let same_tree = state.work.as_ref().is_some_and(|work| work.tree == landing.tree);
+        let is_next = *self.head() == landing.parent && self.is_on_head(state);
+        let is_open = self.steering.cancelled.is_none() && self.landing(&landing.waypoint).is_none();
+        by_report && same_tree && is_next && is_open
+    }
+
+    /// The landing that the base of a car stood for, once it is there.
+    #[must_use]
+    pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
+        let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);
+        since.filter(|landed| landed.tree == stacked.base_tree).map(|landed| &landed.commit).next()
     }
 
     /// The journals that must not move before an entry is appended to this one.

@@ -20,8 +20,10 @@ use holdpoint_protocol::{
     facts::LEFT_OUT_MAX,
 };
 
-use crate::waypoint::{BLOCKERS_MAX, NOTE_BYTES_MAX};
-
+/// Blockers of one completion.
+pub const BLOCKERS_MAX: usize = 50;
+/// Bytes of what a person says with an act.
+pub const NOTE_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a question, with its options and its context: it is shown to people, and goes into the next turn.
 pub const QUESTION_BYTES_MAX: usize = 64 << 10;
 /// Options of one question.

@@ -43,7 +43,7 @@ use holdpoint_protocol::{
     state::{Phase, WaypointState},
 };
 
-pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
+pub use acts::{GRANT_MAX, reference};
 pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, Advised, begins_at};
 pub use arrival::Evaluate;
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};

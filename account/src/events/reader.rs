@@ -5,11 +5,7 @@ mod settling;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use holdpoint_engine::{
-    audit::HandoffLine,
-    flight::FlightState,
-    waypoint::{self, BLOCKERS_MAX},
-};
+use holdpoint_engine::{audit::HandoffLine, flight::FlightState, handed::BLOCKERS_MAX, waypoint};
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Act, Completion, Handed, HandedHead, Verb},

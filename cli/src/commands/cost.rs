@@ -6,7 +6,7 @@ use holdpoint_account::{
     cost::{By, CostRow, Costs, ReportedUsage, Sum, dollars},
     events::{EntryEffect, FlightReader},
 };
-use holdpoint_engine::{audit::HandoffLine, budget as limits};
+use holdpoint_engine::audit::HandoffLine;
 use holdpoint_protocol::{
     budget::{Amounts, Limits},
     ids::FlightId,
@@ -61,8 +61,8 @@ pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
 async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Failure> {
     let (mut source, mut costs) = (Source::open(client, flight).await?, Costs::default());
     source.follow(client, &mut Spending(&mut costs)).await?;
-    let limits = source.reader().flight().map(limits::limits).unwrap_or_default();
-    Ok((costs, limits))
+    let limits = source.reader().flight().map(|flight| flight.budget.limits(&flight.submitted.plan.budget));
+    Ok((costs, limits.unwrap_or_default()))
 }
 
 /// Gives what is read to the costs of a flight.

@@ -20,7 +20,7 @@ impl Auditor {
             Input::Recalled => (Due::Recall(waypoint.clone()), "to be a child that its parent does not want any more"),
             _ => return Ok(()),
         };
-        if flight::families(flight, &self.waypoint_states().collect()).contains(&due) {
+        if flight::of_families(flight, &self.waypoint_states().collect()).contains(&due) {
             return Ok(());
         }
         Err((expected.to_owned(), "it is not so".to_owned()))

@@ -20,7 +20,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    flight::{self, Due},
+    flight::{self, Due, FlightState, Waypoints, committed},
     testing::{
         account::Account,
         fixture::Fixture,

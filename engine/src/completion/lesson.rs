@@ -6,14 +6,28 @@ use std::fmt;
 use holdpoint_planfile::{checkpoints, plan::PlanErrors};
 use holdpoint_protocol::{
     checkpoint::{GateDemands, GateDocument},
-    ids::{AgentName, GateId},
+    ids::{AgentName, GateId, WaypointId},
     reason::BlockReason,
     state::Outcome,
 };
 use serde_json::{Map, Value, json};
 
-use super::CompletionRules;
 use crate::handed::Oversized;
+
+/// What a completion is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct CompletionRules<'a> {
+    /// The waypoint whose turn it is.
+    pub waypoint: &'a WaypointId,
+    /// The gate.
+    pub gate: &'a GateId,
+    /// Whether the gate may send work back.
+    pub can_reject: bool,
+    /// What a completion comes to that names no outcome.
+    pub default: Outcome,
+    /// What the gate demands of what its agents hand off.
+    pub demands: Option<&'a GateDemands>,
+}
 
 /// What is wrong with a completion: the words of GATE-22.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

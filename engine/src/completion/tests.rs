@@ -1,3 +1,5 @@
+use holdpoint_protocol::ids::{GateId, WaypointId};
+
 use super::*;
 use crate::handed::Oversized;
 

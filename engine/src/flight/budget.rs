@@ -3,28 +3,18 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    Timestamp,
-    artifact::{ActCode, Budget, Verb},
     budget::{Amounts, Limits, Raise},
     ids::WaypointId,
-    journal::{Cause, Record, Reserved, Steered},
-    version,
-    view::FlightStatus,
+    journal::{Reserved, Steered},
+    plan::FlightBudget,
 };
 
-use super::{FlightState, Waypoints, flight_status};
-use crate::{
-    budget::{self, Need},
-    waypoint::Refusal,
-};
-
-/// Raises of one flight's limits, at most: each is in the flight's journal for ever.
-pub const RAISES_MAX: usize = 1_000;
+use crate::budget::{self, Need};
 
 /// Reservations and raises of a flight.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Budgets {
-    raises: Vec<Raise>,
+    pub(super) raises: Vec<Raise>,
     /// Of each waypoint, oldest first.
     reserved: BTreeMap<WaypointId, Vec<Reservation>>,
     count: u32,
@@ -70,6 +60,12 @@ impl Budgets {
         of_it.map(|raise| raise.add).fold(Amounts::default(), Amounts::plus)
     }
 
+    /// The limits of the flight as they were raised.
+    #[must_use]
+    pub fn limits(&self, planned: &FlightBudget) -> Limits {
+        budget::of_flight(planned).plus(self.raised(None))
+    }
+
     /// Waypoints for which something was reserved.
     pub(crate) fn reserved_for(&self) -> impl Iterator<Item = &WaypointId> {
         self.reserved.keys()
@@ -112,79 +108,4 @@ impl Budgets {
         }
         known
     }
-}
-
-/// Reserves what the next turn of a waypoint may use up of the flight's budget.
-#[must_use]
-pub fn reserve(
-    flight: &FlightState,
-    waypoints: &Waypoints,
-    waypoint: &WaypointId,
-    need: &Need,
-    now: Timestamp,
-) -> Reserved {
-    let (allowance, adds) = budget::share(flight, waypoints, waypoint, need);
-    // What is used up reserves nothing.
-    let adds = if allowance.is_used_up() { Amounts::default() } else { adds };
-    Reserved {
-        schema_version: version::CURRENT,
-        waypoint: waypoint.clone(),
-        step: need.step,
-        allowance,
-        adds,
-        record: Record::at(now),
-    }
-}
-
-/// Takes a raise of limits: the entry that journals it.
-///
-/// # Errors
-/// [`Refusal::Act`]: what is wrong with it.
-pub fn raise(
-    flight: &FlightState,
-    waypoints: &Waypoints,
-    act: &Budget,
-    cause: &Cause,
-    now: Timestamp,
-) -> Result<Steered, Refusal> {
-    let id = &flight.submitted.flight;
-    let refuse = |code, message: String, hint: &str| Err(Refusal::act(code, message, hint));
-    let plan = &flight.submitted.plan;
-    if let Some((who, _)) = &flight.steering.cancelled {
-        return refuse(ActCode::Over, format!("flight {id} was cancelled by {who}"), "submit the plan again");
-    }
-    if flight_status(flight, waypoints) == FlightStatus::Accepted {
-        return refuse(ActCode::Over, format!("flight {id} is accepted"), "there is nothing left to do");
-    }
-    let Raise { waypoint, add } = &act.raise;
-    let limited = match waypoint {
-        None => Limits { wall_ms: plan.budget.wall.map(|wall| wall.0), ..budget::of_flight(&plan.budget) },
-        Some(waypoint) => match flight.planned(waypoint) {
-            Some(planned) => budget::of_turn(&planned.budget).min(planned.budget.total),
-            None => {
-                let message = format!("there is no waypoint {waypoint} in flight {id}");
-                return refuse(ActCode::NothingOpen, message, "`holdpoint status` lists them");
-            }
-        },
-    };
-    if add.is_zero() {
-        return refuse(ActCode::Invalid, "nothing is raised".to_owned(), "say by how much, such as `--cost-usd +5`");
-    }
-    if limited.to_list().into_iter().zip(add.to_list()).any(|(limit, add)| limit.is_none() && add > 0) {
-        let what = waypoint.as_ref().map_or_else(|| format!("flight {id}"), |waypoint| format!("waypoint {waypoint}"));
-        let message = format!("the plan does not limit that for {what}: there is nothing to raise");
-        return refuse(ActCode::Invalid, message, "`holdpoint cost` shows what is limited");
-    }
-    if flight.budget.raises.len() >= RAISES_MAX {
-        let message = format!("the limits of a flight can be raised {RAISES_MAX} times");
-        return refuse(ActCode::Invalid, message, "raise them by more at once in the next flight");
-    }
-    Ok(Steered {
-        schema_version: version::CURRENT,
-        verb: Verb::Budget,
-        by: act.agent.clone(),
-        workflows: Vec::new(),
-        raised: Some(act.raise.clone()),
-        record: Record { cause: Some(cause.clone()), ..Record::at(now) },
-    })
 }

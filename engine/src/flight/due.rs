@@ -5,79 +5,21 @@
 use holdpoint_planfile::gates::Join;
 use holdpoint_protocol::{
     Timestamp,
-    ids::{TurnId, WaypointId},
+    ids::WaypointId,
     plan::{Priority, Waypoint},
     state::{Branch, BranchStanding, Phase, Status, WaypointState},
 };
 
 use super::{
     FlightState, Waypoints,
-    family::families,
+    children::of_families,
+    consequence::Due,
     refused::RefusedRoles,
-    status,
+    sharing,
+    status::{cancelling, depends_on_complete, is_ready, status_of},
     train::{self, Yard},
-    view::{depends_on_complete, is_ready, status_of},
 };
-use crate::{
-    budget,
-    waypoint::{self, StepContext},
-};
-
-/// One thing that is due.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Due {
-    /// An accepted commit is based on the head: append its landing.
-    Land(WaypointId),
-    /// Work on its way to the branch is based on an older head, or waits: merge it with the head, and have that verified.
-    Merge(WaypointId),
-    /// Work is the next in the queue: merge it with the last entry, and have that verified.
-    Stack(WaypointId),
-    /// What a kept report's work was integrated with has landed: the report counts.
-    Judge(WaypointId),
-    /// The turn's deadline has passed.
-    Deadline(WaypointId, TurnId),
-    /// The open question got no answer in time.
-    Unanswered(WaypointId),
-    /// The flight's wall budget is used up.
-    Budget(WaypointId),
-    /// It is to have children, which are not added yet.
-    Delegate(WaypointId),
-    /// All children that it waits for are complete.
-    Gather(WaypointId),
-    /// It is a child that its parent does not want any more.
-    Recall(WaypointId),
-    /// A person ended the flight, and this waypoint is not over.
-    Cancel(WaypointId),
-    /// It is at a gate that is gone, or whose turn is another role's, by the workflows of today.
-    Migrate(WaypointId),
-    /// The votes of the fork that it is in decide.
-    Join(WaypointId),
-    /// Its dependencies are complete and there is room: open its first turn. Or a branch of its fork has no turn yet.
-    Open(WaypointId),
-}
-
-impl Due {
-    /// The waypoint that it is about.
-    #[must_use]
-    pub fn waypoint(&self) -> &WaypointId {
-        match self {
-            Self::Land(waypoint)
-            | Self::Merge(waypoint)
-            | Self::Stack(waypoint)
-            | Self::Judge(waypoint)
-            | Self::Deadline(waypoint, _)
-            | Self::Unanswered(waypoint)
-            | Self::Budget(waypoint)
-            | Self::Delegate(waypoint)
-            | Self::Gather(waypoint)
-            | Self::Recall(waypoint)
-            | Self::Cancel(waypoint)
-            | Self::Migrate(waypoint)
-            | Self::Join(waypoint)
-            | Self::Open(waypoint) => waypoint,
-        }
-    }
-}
+use crate::waypoint::{self, StepContext};
 
 /// Everything that is due now, in the order it should be done, with one merge at a time.
 ///
@@ -99,7 +41,7 @@ pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard:
     }
     let mut all = over_budget(flight, waypoints, now);
     all.extend(migrating(flight, waypoints, now).map(Due::Migrate));
-    let families = families(flight, waypoints);
+    let families = of_families(flight, waypoints);
     // Nothing of a child lands that nobody wants.
     let is_recalled = |due: &Due| families.contains(&Due::Recall(due.waypoint().clone()));
     let mut landing = train::landing(flight, waypoints, yard);
@@ -110,16 +52,6 @@ pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard:
     all.extend(deadlines(flight, waypoints, now));
     all.extend(opening(flight, waypoints, yard));
     all
-}
-
-/// What is left to end of a flight that a person ended: everything that is not over by itself.
-pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<WaypointId> {
-    if flight.steering.cancelled.is_none() {
-        return Vec::new();
-    }
-    let ended = |id: &WaypointId| status(flight, waypoints, id).is_over();
-    let left = flight.all_planned().filter(|waypoint| !ended(&waypoint.id));
-    left.map(|waypoint| waypoint.id.clone()).collect()
 }
 
 /// A waypoint that is where it cannot stay.
@@ -223,7 +155,7 @@ fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Opti
         }
     }
     // What open turns leave of the flight's budget is for the next ones.
-    if budget::is_dry(flight, waypoints) {
+    if sharing::is_dry(flight, waypoints) {
         return None;
     }
     let refused = RefusedRoles::of(waypoints);

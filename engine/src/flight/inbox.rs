@@ -12,7 +12,10 @@ use holdpoint_protocol::{
     state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
-use super::{FlightState, Waypoints, family::stuck, view::held_in};
+use super::{
+    FlightState, Waypoints,
+    status::{held_in, stuck},
+};
 use crate::waypoint;
 
 /// One thing that waits.

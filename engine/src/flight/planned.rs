@@ -1,5 +1,5 @@
-//! The plan of a flight as it is now: what was submitted, and the waypoints that were added since. Nothing else reads either list. A
-//! plan has thousands of them, and every event asks for some.
+//! The plan of a flight as it is now: what was submitted, and the waypoints that were added since. Nothing else looks anything up
+//! in either list. A plan has thousands of them, and every event asks for some.
 
 use std::iter::Peekable;
 
@@ -11,24 +11,7 @@ use holdpoint_protocol::{
 
 use super::{FlightState, Waypoints};
 
-/// What was added to a plan, and where each waypoint is in it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Planned {
-    /// In the order in which they were added: they stand behind those that were submitted.
-    added: Vec<Waypoint>,
-    /// Places in the whole plan, in the order of the waypoints' ids.
-    places: Vec<u32>,
-}
-
 impl FlightState {
-    /// Takes waypoints in; at first none but those that were submitted.
-    pub(super) fn plan_more(&mut self, added: &[Waypoint]) {
-        self.planned.added.extend_from_slice(added);
-        let mut places: Vec<u32> = (0..).take(self.planned_count()).collect();
-        places.sort_by_key(|at| self.planned_at(*at as usize).map(|waypoint| &waypoint.id));
-        self.planned.places = places;
-    }
-
     /// Every waypoint of the plan, in its order.
     pub fn all_planned(&self) -> impl DoubleEndedIterator<Item = &Waypoint> {
         self.submitted.plan.waypoints.iter().chain(&self.planned.added)

@@ -11,7 +11,6 @@ use holdpoint_protocol::{
     Timestamp,
     facts::Oid,
     ids::{TurnId, WaypointId},
-    journal::Landed,
     plan::Priority,
     state::{OpenTurn, Phase, Stacked, WaypointState},
 };
@@ -73,33 +72,6 @@ struct Queue<'a> {
     rest: Vec<Candidate<'a>>,
     /// Works whose kept reports count now.
     judged: Vec<&'a WaypointId>,
-}
-
-impl FlightState {
-    /// Whether work stands on the head: on its commit, or on one that stood for it.
-    #[must_use]
-    pub fn is_on_head(&self, state: &WaypointState) -> bool {
-        let stands_for = |stacked: &Stacked| stacked.base_tree == *self.head_tree();
-        state.base.as_ref() == Some(self.head()) || state.stacked.as_deref().is_some_and(stands_for)
-    }
-
-    /// Whether this landing may follow what is journalled: a person may have ended its work since it was begun, another orchestrator
-    /// may have held it, or have landed something.
-    #[must_use]
-    pub fn may_land(&self, landing: &Landed, state: &WaypointState) -> bool {
-        let by_report = matches!(state.phase, Phase::Accepted { report, .. } if report == Some(landing.report));
-        let same_tree = state.work.as_ref().is_some_and(|work| work.tree == landing.tree);
-        let is_next = *self.head() == landing.parent && self.is_on_head(state);
-        let is_open = self.steering.cancelled.is_none() && self.landing(&landing.waypoint).is_none();
-        by_report && same_tree && is_next && is_open
-    }
-
-    /// The landing that the base of a car stood for, once it is there.
-    #[must_use]
-    pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
-        let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);
-        since.filter(|landed| landed.tree == stacked.base_tree).map(|landed| &landed.commit).next()
-    }
 }
 
 /// The next landing, the next merge, and reports that count now.

@@ -3,22 +3,20 @@
 use holdpoint_planfile::workflows;
 use holdpoint_protocol::{
     Timestamp,
-    ids::{AgentName, FlightId, GateId, TurnId, WaypointId},
+    ids::{AgentName, FlightId, TurnId, WaypointId},
     pages,
     plan::Waypoint,
-    reason::ReasonCode,
-    state::{Branch, BranchStanding, Held, OpenTurn, Phase, Resume, Status, WaypointState},
+    state::{Branch, BranchStanding, OpenTurn, Phase, Status, WaypointState},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
     workflow::WorkflowSpec,
 };
 
 use super::{
     FlightState, Waypoints, actions,
-    due::cancelling,
-    family::{awaited, families, remediation, stuck},
+    children::{of_families, remediation},
     refused::RefusedRoles,
+    status::{awaited, cancelling, depends_on_complete, held_in, status, status_of},
 };
-use crate::waypoint;
 
 /// The branch that a flight's accepted work is on.
 #[must_use]
@@ -33,42 +31,10 @@ pub fn attempt_branch(flight: &FlightId, waypoint: &WaypointId, attempt: u32) ->
     format!("{}-{waypoint}-attempt-{attempt}", branch(flight))
 }
 
-/// The public status of one waypoint.
-#[must_use]
-pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {
-    waypoints.get(id).map_or(Status::Pending, |state| status_of(flight, waypoints, id, state))
-}
-
-/// The same of a waypoint whose state is at hand.
-pub(super) fn status_of(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId, state: &WaypointState) -> Status {
-    match &state.phase {
-        Phase::Accepted { .. } => {
-            if !state.lands() || flight.landing(id).is_some() {
-                Status::Complete
-            } else {
-                Status::Running
-            }
-        }
-        // What its children wait for is theirs to say, but for what only people can do.
-        Phase::Delegated(delegated) if stuck(flight, waypoints, id, delegated).next().is_some() => Status::Blocked,
-        _ => waypoint::phase_status(state),
-    }
-}
-
-/// Whether a waypoint has not begun and nothing it depends on is missing.
-pub(crate) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
-    status(flight, waypoints, &waypoint.id) == Status::Pending && depends_on_complete(flight, waypoints, waypoint)
-}
-
-/// Whether nothing that a waypoint depends on is missing.
-pub(super) fn depends_on_complete(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
-    waypoint.depends_on.iter().all(|id| status(flight, waypoints, id) == Status::Complete)
-}
-
 /// How the flight stands (contract, exit codes: 1 when nothing but people can move it on).
 #[must_use]
 pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatus {
-    if !cancelling(flight, waypoints).is_empty() || !families(flight, waypoints).is_empty() {
+    if !cancelling(flight, waypoints).is_empty() || !of_families(flight, waypoints).is_empty() {
         return FlightStatus::Running;
     }
     let refused = RefusedRoles::of(waypoints);
@@ -196,7 +162,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         checkpoints: state.checkpoints,
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
         self_checked: judged && flight.submitted.plan.policy.mode.is_single(),
-        parent: flight.parent(&waypoint.id).cloned(),
+        parent: flight.families.parent(&waypoint.id).cloned(),
         depends_on: waypoint.depends_on.clone(),
         waits_for,
         rollbacks: state.counters.rollbacks,
@@ -226,16 +192,6 @@ fn changed_at(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> O
     let acted = state.acted.iter().map(|acted| acted.at);
     let landed = flight.landing(id).map(|landed| landed.record.at);
     phases.chain(visits).chain(acted).chain(landed).max()
-}
-
-/// The gate in which work is held: the last that it was in, or the one before which it was held.
-pub(super) fn held_in(state: &WaypointState, held: &Held) -> Option<GateId> {
-    let reason = state.decision.as_ref().map(|decision| decision.reason_code);
-    let before = matches!(reason, Some(ReasonCode::ConditionFailed | ReasonCode::NoAgents | ReasonCode::NotVerified));
-    match &held.resume {
-        Resume::Gate { gate, .. } if before => Some(gate.clone()),
-        _ => state.history.last().map(|visit| visit.gate.clone()),
-    }
 }
 
 fn turn_view(open: &OpenTurn, attempt: u32, overdue: u32) -> TurnView {

@@ -25,13 +25,10 @@ use super::{
 use crate::{
     completion::{self, CompletionRules, Lesson, ValidCompletion},
     feedback,
+    handed::{BLOCKERS_MAX, NOTE_BYTES_MAX},
     policy::escalate,
 };
 
-/// Bytes of what a person says with an act.
-pub const NOTE_BYTES_MAX: usize = 16 << 10;
-/// Blockers of one completion.
-pub const BLOCKERS_MAX: usize = 50;
 /// Reworks that one retry may grant.
 pub const GRANT_MAX: u32 = 1_000;
 

@@ -19,7 +19,7 @@ impl Transition<'_> {
     /// The waypoint's part is done until its children are complete.
     pub(super) fn delegate(mut self, gate: &Gate) -> EngineStep {
         let Some(proposal) = self.next.proposal.take() else { return self.unproposed(gate) };
-        let generation = self.cx.flight.generations(&self.cx.waypoint.id) + 1;
+        let generation = self.cx.flight.families.generations(&self.cx.waypoint.id) + 1;
         self.visit(&gate.id, &gate.role);
         let since = self.cx.now;
         let phase = Delegated { gate: gate.id.clone(), since, proposal, generation };
@@ -55,7 +55,7 @@ pub(super) fn gathered(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fres
 
 /// The waypoint is a child that its parent does not want any more.
 pub(super) fn recalled(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    let Some(parent) = cx.flight.parent(&cx.waypoint.id) else { return EngineStep::Nothing };
+    let Some(parent) = cx.flight.families.parent(&cx.waypoint.id) else { return EngineStep::Nothing };
     if matches!(state.phase, Phase::Cancelled) || super::acts::has_ended(state, cx) {
         return EngineStep::Nothing;
     }

@@ -100,7 +100,7 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     let mut cap = budget::of_turn(&cx.waypoint.budget).plus(raised).min(left);
     if open.purpose == Purpose::Advise {
         let total = cx.waypoint.budget.total.plus(raised);
-        cap = cap.min(part(total)).min(part(budget::limits(cx.flight)));
+        cap = cap.min(part(total)).min(part(cx.flight.budget.limits(&plan.budget)));
     }
     let with = |limits, reservation| {
         let (unmetered, degraded) = (plan.budget.unmetered, transition.next.spent.degraded);

@@ -204,7 +204,7 @@ fn landed<'a>(waypoints: impl Iterator<Item = &'a WaypointId>, cx: &StepContext<
 /// The documents that its turns have: those of its own gates, and of its parent's where no gate of its own has that name.
 fn documents(next: &WaypointState, cx: &StepContext<'_>) -> Vec<DocumentRef> {
     let is_own = |document: &DocumentRef| next.documents.iter().any(|own| own.gate == document.gate);
-    let inherited = cx.flight.inherited(&cx.waypoint.id).iter().filter(|document| !is_own(document));
+    let inherited = cx.flight.families.inherited(&cx.waypoint.id).iter().filter(|document| !is_own(document));
     inherited.chain(&next.documents).cloned().collect()
 }
 
@@ -251,7 +251,7 @@ pub(super) fn completion_request(
         bundles,
         report: next.verified.as_ref().map(|verified| verified.report),
         documents: if is_agents { documents(next, cx) } else { Vec::new() },
-        children: if is_agents { landed(cx.flight.children(&cx.waypoint.id), cx) } else { Vec::new() },
+        children: if is_agents { landed(cx.flight.families.children(&cx.waypoint.id), cx) } else { Vec::new() },
         feedback,
         advice: None,
     }

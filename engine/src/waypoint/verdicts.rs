@@ -12,7 +12,8 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
 };
 
-use super::{Refusal, StepContext, acts::NOTE_BYTES_MAX, taking};
+use super::{Refusal, StepContext, taking};
+use crate::handed::NOTE_BYTES_MAX;
 
 /// What a person can judge: the criteria without a check.
 pub(super) fn wanted(waypoint: &Waypoint) -> impl Iterator<Item = &CriterionId> {

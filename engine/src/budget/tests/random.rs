@@ -198,7 +198,7 @@ proptest! {
     fn never_more_is_spent_and_reserved_than_the_budget_whichever_orchestrator_dies_when(all in happenings()) {
         let (plan, fleet) = four(0.000_400);
         let submitted = Fixture::new(plan, fleet).flight;
-        let limit = limits(&submitted).cost_micro_usd.unwrap();
+        let limit = submitted.budget.limits(&submitted.submitted.plan.budget).cost_micro_usd.unwrap();
         let mut stream = Stream::default();
         let mut orchestrators: BTreeMap<usize, Orchestrator> =
             (0..3).map(|who| (who, Orchestrator::new(&submitted))).collect();
