@@ -187,5 +187,10 @@ fn rollback(facts: &Facts<'_>, reason: ReasonCode, remediation: &str) -> Ruling 
     exhausted(reason, remediation)
 }
 
+/// Everything is met: what an acceptance says.
+pub(crate) fn met() -> Ruling {
+    Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,17 @@
 //! Pure and total. An entry that opens a turn is decision, state change and dispatch in one message. What orders several
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`holdpoint_planfile::gates`].
 
+mod acted;
 mod acts;
 mod advising;
+mod answers;
 mod arrival;
 mod asking;
+mod beginning;
 mod branches;
+mod building;
 mod checkpoints;
+mod collisions;
 mod completing;
 mod dead;
 mod delegating;
@@ -17,19 +22,27 @@ mod fold;
 mod forking;
 mod funding;
 mod handoff;
+mod holder;
 mod input;
 mod landing;
+mod leaving;
 mod listing;
 mod migrating;
 mod opening;
 mod oversize;
+mod overspent;
+mod purposes;
 mod questions;
 mod refusal;
 mod report;
 mod requests;
 mod revising;
+mod spent;
 mod stacking;
+mod standing;
+mod step;
 mod taking;
+mod terms;
 mod transition;
 mod turns;
 mod verdicts;
@@ -37,25 +50,23 @@ mod visits;
 
 use holdpoint_protocol::{
     Timestamp,
-    ids::{ArtifactId, TurnId},
+    ids::{ArtifactId, GateId, TurnId},
     journal::{ConditionResult, Entry},
     plan::Waypoint,
-    state::{Phase, WaypointState},
 };
 
 pub use acts::{GRANT_MAX, reference};
-pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, Advised, begins_at};
-pub use arrival::Evaluate;
+pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, begins_at};
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use branches::{as_seen_by, before_entry, is_for_others, voted};
 pub(crate) use checkpoints::held;
 pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded, invariants};
-pub use forking::Voted;
 pub use handoff::why_over;
+pub use holder::{TAKEN_TIME, in_hand, queued_for, waits_to_be_taken};
 pub use input::{
-    AgentQuestion, BuildOutcome, BundledCommit, Died, Ends, Handoff, Input, MergeResult, Merged, Migrating, Oversize,
-    PersonAct, PersonAnswer, ReportInput, Retrying,
+    Advised, AgentQuestion, Behind, BuildOutcome, BundledCommit, Died, Ends, HandingIn, Handoff, Input, MergeResult,
+    Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying, Taking, Voted,
 };
 pub use listing::unlisted;
 pub use migrating::has_to_migrate;
@@ -63,10 +74,11 @@ pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
 pub(crate) use report::runs_on_work;
 pub use requests::{evidence_expected, policy_hash};
-pub use stacking::{Aside, Behind, counts_now, stacks, unmerged};
+pub use stacking::{Aside, counts_now, stacks, unmerged};
 pub(crate) use stacking::{keeps, lands_by_verdict, replaceable};
-pub use taking::{HandingIn, Releasing, TAKEN_TIME, Taking, can_be_taken, in_hand, queued_for, waits_to_be_taken};
-pub use transition::phase_status;
+pub use standing::phase_status;
+pub use step::{is_current, step};
+pub use taking::can_be_taken;
 pub use turns::{queue, reply};
 pub use visits::VISITS_MAX;
 
@@ -104,6 +116,20 @@ pub struct Fresh {
     pub request: ArtifactId,
 }
 
+/// A condition that has to be evaluated before the step can be taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluate {
+    /// The gate that work came to.
+    pub gate: GateId,
+    /// Its condition.
+    pub condition: String,
+    /// What the condition sees, as text: a JSON object of `tags`, `metadata` and, where the condition can name it, `gateHistory`.
+    /// Nothing in it was written by an agent.
+    pub scope: String,
+    /// Whether the history is in it. Without that it is the same for work at every time, and so is what comes of it.
+    pub has_history: bool,
+}
+
 /// What a step comes to.
 #[derive(Debug, Clone)]
 pub enum EngineStep {
@@ -117,50 +143,6 @@ pub enum EngineStep {
     Refuse(Refusal),
     /// It was taken before, or is no longer due.
     Nothing,
-}
-
-/// Takes one input.
-#[must_use]
-pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    if input.act().is_some_and(|cause| acts::is_repeated(state, cause)) {
-        return EngineStep::Nothing;
-    }
-    let focused = stacking::as_kept(state, &mut input).or_else(|| branches::focus(state, &input, cx));
-    let state = focused.as_ref().unwrap_or(state);
-    match input {
-        Input::Open if state.phase == Phase::Forked => forking::open_next(state, cx, fresh),
-        Input::Open => opening::open(state, cx, fresh),
-        Input::Joined(voted) => forking::joined(state, &voted, cx, fresh),
-        Input::Gathered => delegating::gathered(state, cx, fresh),
-        Input::Recalled => delegating::recalled(state, cx, fresh),
-        Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
-        Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
-        Input::Fulfilled(handoff) => completing::fulfilled(state, handoff, cx, fresh),
-        Input::Advised(handoff) => advising::advised(state, handoff, cx, fresh),
-        Input::Asked(handoff) => questions::asked(state, handoff, cx, fresh),
-        Input::Answered(act) => questions::answered(state, act, cx, fresh),
-        Input::Completed(act) => acts::completed(state, act, cx, fresh),
-        Input::Retried(act) => acts::retried(state, act, cx, fresh),
-        Input::Taken(act) => taking::taken(state, act, cx, fresh),
-        Input::Released(act) => taking::released(state, act, cx, fresh),
-        Input::HandedIn(act) => taking::handed_in(state, act, cx, fresh),
-        Input::Revised(act) => revising::revised(state, act, cx, fresh),
-        Input::Cancelled(act) => acts::cancelled(state, act, cx, fresh),
-        Input::Reconfigured(act) => migrating::reconfigured(state, act, cx, fresh),
-        Input::DeadlinePassed(turn) => escalating::deadline_passed(state, *turn, cx, fresh),
-        Input::AnswerOverdue => questions::overdue(state, cx, fresh),
-        Input::Died(died) => dead::died(state, died, cx, fresh),
-        Input::Integrated(merge) => landing::integrated(state, merge, cx, fresh),
-        Input::LandingFailed(detail) => landing::landing_failed(state, &detail, cx, fresh),
-        Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
-        Input::TooLarge(size) => oversize::hold(state, size, cx, fresh),
-    }
-}
-
-/// Whether a turn is still wanted: what `progress` answers.
-#[must_use]
-pub fn is_current(state: &WaypointState, turn: &TurnId) -> bool {
-    state.open_turn(turn).is_some()
 }
 
 #[cfg(test)]

@@ -9,24 +9,26 @@ use holdpoint_protocol::{
     artifact::{ActCode, Cancel, Completion, Disposition, Retry, Verb},
     checkpoint::DOCUMENT_BYTES_MAX,
     ids::{AgentName, GateId},
-    journal::Cause,
     reason::{BlockReason, ReasonCode},
     state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState},
     turn::{Feedback, Turn, TurnRequest},
     workflow::is_human,
 };
-use serde_json::json;
 
 use super::{
-    EngineStep, Fresh, PersonAct, Refusal, Retrying, StepContext, branches, completing, opening, requests, taking,
-    transition::{Transition, met, phase_status},
+    EngineStep, Fresh, PersonAct, Refusal, Retrying, StepContext,
+    acted::{self, is_about, late, not_among, unopened},
+    beginning, branches, completing, purposes,
+    standing::has_ended,
+    taking, terms,
+    transition::Transition,
     turns::{self, Opening},
 };
 use crate::{
     completion::{self, CompletionRules, Lesson, ValidCompletion},
     feedback,
     handed::{BLOCKERS_MAX, NOTE_BYTES_MAX},
-    policy::escalate,
+    policy::{escalate, met},
 };
 
 /// Reworks that one retry may grant.
@@ -34,62 +36,6 @@ pub const GRANT_MAX: u32 = 1_000;
 
 /// Seconds of wall time that a hint adds to those that passed since there are none left.
 const WALL_RAISE_S: u64 = 600;
-
-/// Whether this very act was the last that was taken.
-pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
-    let acted = state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest);
-    acted || state.taken().any(|taken| taken.digest == cause.digest)
-}
-
-/// An act that comes where nothing of its kind is open.
-pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &StepContext<'_>) -> EngineStep {
-    let waypoint = &cx.waypoint.id;
-    if matches!(state.phase, Phase::Cancelled) || cx.flight.landing(waypoint).is_some() {
-        let what = if matches!(state.phase, Phase::Cancelled) { "was cancelled" } else { "has landed" };
-        return EngineStep::Refuse(Refusal::act(
-            ActCode::Over,
-            format!("waypoint {waypoint} {what}"),
-            "there is nothing left to do",
-        ));
-    }
-    if state.acted.as_ref().is_some_and(|acted| acted.verb == verb) {
-        return EngineStep::Refuse(late(state, "somebody was first", cx));
-    }
-    let asked_last = state.decision.as_ref().is_some_and(|last| last.reason_code == ReasonCode::ClarificationOpen);
-    if verb == Verb::Answer && asked_last {
-        return EngineStep::Refuse(late(state, "its question was withdrawn: the agent went on without the answer", cx));
-    }
-    let status = format!("{:?}", phase_status(state)).to_ascii_lowercase();
-    let what = match verb {
-        Verb::Answer => "no open question",
-        Verb::Approve | Verb::Reject => "no gate that waits for people",
-        Verb::Take => "no open turn that an agent could have",
-        Verb::Release | Verb::HandIn => "no turn that a person took over",
-        _ => "nothing that is blocked, failed or dead",
-    };
-    let message = format!("waypoint {waypoint} has {what}: it is {status}");
-    EngineStep::Refuse(Refusal::act(ActCode::NothingOpen, message, "`holdpoint inbox` lists what waits for people"))
-}
-
-/// Another act was first.
-pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &StepContext<'_>) -> Refusal {
-    let waypoint = &cx.waypoint.id;
-    let (message, details) = match &state.acted {
-        Some(acted) => (
-            format!("{} did `{}` on {waypoint} at {} already", acted.by, acted.verb.as_str(), acted.at),
-            json!({"by": acted.by, "verb": acted.verb, "at": acted.at}),
-        ),
-        None => (format!("{otherwise}: waypoint {waypoint} has moved on"), serde_json::Value::Null),
-    };
-    let hint = "look at `holdpoint inbox` and `holdpoint history` before you act again".to_owned();
-    Refusal::Act(Box::new(ActRefused { code: ActCode::AnswerLate, message, hint, details }))
-}
-
-/// Whether an act is about what is there now. `seen` is what its person looked at, as the inbox names it; an act without it
-/// is about what was there when it was stored.
-pub(super) fn is_about<T: PartialEq<U>, U: ?Sized>(seen: Option<&T>, there: &U, overtaken: bool) -> bool {
-    seen.map_or(!overtaken, |seen| seen == there)
-}
 
 /// The name by which the inbox knows what a waypoint waits for, in one of its phases.
 #[must_use]
@@ -123,7 +69,7 @@ pub(super) fn completed(
     if !is_about(body.on.as_ref(), open.turn.as_str(), overtaken) {
         return EngineStep::Refuse(late(state, "what you looked at is not open any more", cx));
     }
-    if let Some(refusal) = forbidden(gate, open, &by, &body).or_else(|| taking::own_work(state, open, &by)) {
+    if let Some(refusal) = forbidden(gate, open, &by, &body).or_else(|| acted::own_work(state, open, &by)) {
         return EngineStep::Refuse(refusal);
     }
     if let Some(wrong) = unproposed(gate, &body, cx) {
@@ -144,7 +90,7 @@ pub(super) fn completed(
 
 /// Why a gate that proposes children cannot be complete with what a person proposes.
 fn unproposed(gate: &Gate, completion: &Completion, cx: &StepContext<'_>) -> Option<Refusal> {
-    let demands = requests::demands(gate, cx);
+    let demands = terms::demands(gate, cx);
     let bounds = demands.proposes.as_ref().filter(|_| completion.outcome == Some(Outcome::Complete))?;
     let proposed = completion.document.as_ref().and_then(|document| document.proposal.as_ref());
     let wrong = proposal::unsound(proposed, bounds)?;
@@ -211,22 +157,6 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
     }
 }
 
-/// Why this person may not answer an open turn for people: it is for others.
-pub(super) fn not_among(gate: &Gate, open: &OpenTurn, by: &AgentName, what: &str) -> Option<Refusal> {
-    let people = gate.people_at(open.link);
-    if people.is_empty() || people.contains(by) {
-        return None;
-    }
-    let people: Vec<&str> = people.iter().map(AgentName::as_str).collect();
-    let late = if open.link == 0 { "" } else { ", because nobody did in time" };
-    let message = format!("{by} may not {what} gate {}: {} may{late}", gate.id, people.join(", "));
-    Some(Refusal::act(
-        ActCode::NotAllowed,
-        message,
-        "if you are one of them, say so with --as; else add yourself to org.yaml, and `holdpoint org reload` has the flight go by it",
-    ))
-}
-
 /// A person has held work tried again.
 pub(super) fn retried(
     state: &WaypointState,
@@ -263,8 +193,8 @@ pub(super) fn retried(
     transition.next.entries.clear();
     let Some(resume_at) = held_where.as_ref().filter(|_| from.is_none()) else {
         let from = from.unwrap_or_else(|| cx.workflow.first());
-        let (of, purpose) = (held_where.as_ref().and_then(held_at), turns::purpose(from));
-        let told = feedback.map(|told| turns::passed_on(*told, of, (&from.id, purpose)));
+        let (of, purpose) = (held_where.as_ref().and_then(held_at), purposes::purpose(from));
+        let told = feedback.map(|told| purposes::passed_on(*told, of, (&from.id, purpose)));
         if !cx.workflow.makes_work() {
             transition.move_to_head();
         }
@@ -331,7 +261,7 @@ fn resume(
 ) -> EngineStep {
     let cx = transition.cx;
     match at {
-        Resume::Beginning => opening::begin(transition),
+        Resume::Beginning => beginning::begin(transition),
         Resume::Landing { at, report } => {
             let ruling = met();
             let phase = Phase::Accepted { at: *at, report: *report };
@@ -353,7 +283,7 @@ fn resume(
         Resume::Gate { gate, .. } if let Some(fork) = cx.workflow.fork(gate) => transition.enter_held(fork),
         Resume::Gate { gate, purpose } => {
             let gate = cx.workflow.gate(gate).unwrap_or_else(|| cx.workflow.first());
-            if *purpose == opening::BASELINE {
+            if *purpose == purposes::BASELINE {
                 return try_base(transition, gate, retry, feedback);
             }
             again_at(transition, gate, *purpose, retry, feedback)
@@ -369,7 +299,7 @@ fn try_base(mut transition: Transition<'_>, gate: &Gate, retry: Retry, mut feedb
     if let Some(note) = retry.note {
         feedback.get_or_insert_with(nothing_wrong).notes.push(note);
     }
-    turns::open(transition, Opening { purpose: opening::BASELINE, feedback, ..Opening::of(gate) }, None)
+    turns::open(transition, Opening { purpose: purposes::BASELINE, feedback, ..Opening::of(gate) }, None)
 }
 
 /// Another turn of a gate, with what was wrong and what the person says; a verifier gets neither (FLY-18).
@@ -382,7 +312,7 @@ fn again_at(
 ) -> EngineStep {
     let cx = transition.cx;
     if transition.next.base.is_none() {
-        return opening::begin(transition);
+        return beginning::begin(transition);
     }
     if let Purpose::Verify(_) = purpose {
         return turns::open(transition, Opening { purpose, ..Opening::of(gate) }, None);
@@ -391,7 +321,7 @@ fn again_at(
     if let Some(note) = retry.note {
         feedback.get_or_insert_with(nothing_wrong).notes.push(note);
     }
-    let repair = feedback.is_some() && turns::is_repaired(gate, cx);
+    let repair = feedback.is_some() && purposes::is_repaired(gate, cx);
     turns::open(transition, Opening { purpose, feedback, repair, ..Opening::of(gate) }, None)
 }
 
@@ -430,11 +360,6 @@ pub(super) fn cancelled(
     let ruling = escalate(ReasonCode::Cancelled, &format!("cancelled by {by}"));
     let transition = Transition::new(state, cx, fresh).acted(by, Verb::Cancel, cause);
     transition.exited(Outcome::Blocked).decided(Phase::Cancelled, &ruling, None)
-}
-
-/// Accepted, and nothing of it is left to land.
-pub(super) fn has_ended(state: &WaypointState, cx: &StepContext<'_>) -> bool {
-    matches!(state.phase, Phase::Accepted { .. }) && (!state.lands() || cx.flight.landing(&cx.waypoint.id).is_some())
 }
 
 fn unopened_or_over(state: &WaypointState, cx: &StepContext<'_>) -> EngineStep {

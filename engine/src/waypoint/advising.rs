@@ -25,6 +25,7 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Handoff, Refusal, StepContext,
     handoff::{FAILURES, open_turn, wanted},
+    input::Advised,
     transition::Transition,
 };
 use crate::completion::{self, CompletionRules};
@@ -41,15 +42,6 @@ const SESSION_BYTES_MAX: usize = 128;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Where an advisor's completion names its conversation.
 const SESSION: &str = "session";
-
-/// What an advisor handed off.
-#[derive(Debug, Clone)]
-pub struct Advised {
-    /// The handoff: its summary is the advice.
-    pub completion: Completion,
-    /// The advisor's turn, as it stands.
-    pub turn: Box<Turn>,
-}
 
 /// What is asked, in words.
 pub(super) struct Words {

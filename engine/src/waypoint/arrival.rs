@@ -17,22 +17,8 @@ use holdpoint_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{EngineStep, opening, transition::Transition, turns, visits};
+use super::{EngineStep, Evaluate, purposes, transition::Transition, visits};
 use crate::policy::{Ruling, escalate};
-
-/// A condition that has to be evaluated before the step can be taken.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Evaluate {
-    /// The gate that work came to.
-    pub gate: GateId,
-    /// Its condition.
-    pub condition: String,
-    /// What the condition sees, as text: a JSON object of `tags`, `metadata` and, where the condition can name it, `gateHistory`.
-    /// Nothing in it was written by an agent.
-    pub scope: String,
-    /// Whether the history is in it. Without that it is the same for work at every time, and so is what comes of it.
-    pub has_history: bool,
-}
 
 /// Where work is after it came to a gate.
 pub(super) enum Arrival<'a> {
@@ -82,11 +68,12 @@ impl<'a> Transition<'a> {
         }
     }
 
-    /// Work that was held before a fork enters it: a person looked at why.
-    pub(super) fn enter_held(mut self, fork: &'a Fork) -> EngineStep {
+    /// The condition that has to be evaluated before work enters a fork before which it was held. Each branch is due then that
+    /// would hold the work again.
+    pub(super) fn asked_anyway(&mut self, fork: &'a Fork) -> Option<Evaluate> {
         match self.due_fork(fork, true) {
-            Due::Ask(wanted) => EngineStep::Evaluate(Box::new(wanted)),
-            Due::Enter | Due::PassOver | Due::Hold(_) => self.open_branch(None, None),
+            Due::Ask(wanted) => Some(wanted),
+            Due::Enter | Due::PassOver | Due::Hold(_) => None,
         }
     }
 
@@ -189,8 +176,8 @@ impl<'a> Transition<'a> {
 
     /// Held before a gate: a retry opens it.
     pub(super) fn hold_at(self, gate: &Gate, ruling: Ruling) -> EngineStep {
-        let untried = opening::is_base_tried(gate, &self.next, self.cx);
-        let purpose = if untried { opening::BASELINE } else { turns::purpose(gate) };
+        let untried = purposes::is_base_tried(gate, &self.next, self.cx);
+        let purpose = if untried { purposes::BASELINE } else { purposes::purpose(gate) };
         self.hold(Resume::Gate { gate: gate.id.clone(), purpose }, ruling.into())
     }
 }
@@ -280,14 +267,4 @@ pub(super) fn not_verified(gate: &Gate) -> Ruling {
         gate.id
     );
     escalate(ReasonCode::NotVerified, &text)
-}
-
-/// Whether work entered any gate, of those that the state names.
-pub(super) fn entered_any(state: &WaypointState) -> bool {
-    state.earlier_visits.is_some() || state.history.iter().any(|visit| visit.outcome != Some(Outcome::Skip))
-}
-
-/// Whether work entered this gate, as far as the state names its visits.
-pub(super) fn was_entered(state: &WaypointState, gate: &GateId) -> bool {
-    state.history.iter().any(|visit| visit.gate == *gate && visit.outcome != Some(Outcome::Skip))
 }

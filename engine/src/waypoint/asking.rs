@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 
 use super::{
     AgentQuestion, EngineStep, Fresh, Handoff, Refusal, StepContext,
-    questions::{by_policy, opens},
+    answers::{by_policy, opens},
     transition::Transition,
 };
 

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     state::{Branch, GateVisit, Held, OpenFork, OpenTurn, Phase, Purpose, Question, Resume, WaypointState},
 };
 
-use super::{Input, StepContext, forking::Voted};
+use super::{Input, StepContext, input::Voted};
 
 /// What the next maker of the work learns from an entry, where it is a rejecting vote.
 #[must_use]

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     state::WaypointState,
 };
 
-use super::{StepContext, arrival, requests, transition};
+use super::{StepContext, standing, terms, visits};
 use crate::policy::UnmetCheckpoints;
 
 /// The checkpoints of a gate that hold: those on touched paths are among them, and of these git said so.
@@ -31,7 +31,7 @@ pub(super) fn demanded(
         return Vec::new();
     }
     let mut all = might_be_demanded(gate, cx);
-    all.retain(|(earlier, _)| *earlier == gate.id || arrival::was_entered(state, earlier));
+    all.retain(|(earlier, _)| *earlier == gate.id || visits::was_entered(state, earlier));
     all
 }
 
@@ -93,7 +93,7 @@ pub(super) fn settle(
     cx: &StepContext<'_>,
 ) -> Vec<Settled> {
     let Some(gate) = cx.workflow.gate(gate) else { return Vec::new() };
-    let criteria = requests::criteria(report.purpose, cx);
+    let criteria = terms::criteria(report.purpose, cx);
     let guards: Vec<CriterionId> = cx.flight.submitted.plan.guards.iter().map(|guard| guard.id.clone()).collect();
     let judged = Judged {
         report,
@@ -127,7 +127,7 @@ pub(super) fn unmet(all: &[Settled]) -> Option<UnmetCheckpoints> {
 /// The same as feedback to who makes the work, a document for each gate.
 pub(super) fn feedback(all: &[Settled], state: &WaypointState, cx: &StepContext<'_>) -> Vec<String> {
     let next = state.counters.reworks.saturating_add(1);
-    let tries = (next, transition::reworks_granted(state, cx));
+    let tries = (next, standing::reworks_granted(state, cx));
     let unready = all.iter().filter(|one| !one.validation.handoff_ready);
     unready.map(|one| checkpoints::feedback(&one.demands, &one.validation.checkpoints, tries)).collect()
 }

@@ -13,14 +13,13 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Handoff, Refusal, StepContext, branches,
     handoff::{FAILURES, open_turn, rule_failed, wanted},
-    requests,
-    transition::{Ruled, Transition, met},
-    turns,
+    purposes, terms,
+    transition::{Ruled, Transition},
 };
 use crate::{
     completion::{self, CompletionRules, ValidCompletion},
     feedback,
-    policy::{Ruling, escalate, exhausted},
+    policy::{Ruling, escalate, exhausted, met},
 };
 
 /// An agent completed a gate, or its turn failed.
@@ -61,7 +60,7 @@ pub(super) fn fulfilled(
             gate: &gate.id,
             can_reject,
             default,
-            demands: Some(&requests::demands(gate, cx)),
+            demands: Some(&terms::demands(gate, cx)),
         },
     ) {
         Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
@@ -113,7 +112,7 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidComplet
         let text =
             format!("rejected at gate {}, and the reworks are used up: `holdpoint retry --reworks +1`", open.gate);
         let first = transition.cx.workflow.first();
-        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        let resume = Resume::Gate { gate: first.id.clone(), purpose: purposes::purpose(first) };
         return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
     }
     transition.count_rework(&ruling);

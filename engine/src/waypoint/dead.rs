@@ -12,10 +12,7 @@ use holdpoint_protocol::{
     version,
 };
 
-use super::{
-    Died, EngineStep, Fresh, StepContext,
-    transition::{Transition, phase_status},
-};
+use super::{Died, EngineStep, Fresh, StepContext, standing::phase_status, transition::Transition};
 use crate::policy::escalate;
 
 /// Part of the acknowledgement wait that has to be between two plans at least. The broker delivers a silent agent's

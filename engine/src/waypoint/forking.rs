@@ -7,148 +7,25 @@
 
 use holdpoint_planfile::gates::{Duty, Fork, Gate, Join};
 use holdpoint_protocol::{
-    Digest,
     ids::GateId,
     journal::Entry,
     reason::ReasonCode,
-    state::{Branch, BranchStanding, Held, OpenFork, Outcome, Phase, Purpose, Resume, Status, Vote, WaypointState},
+    state::{Branch, BranchStanding, OpenFork, Outcome, Phase, Resume, Vote, WaypointState},
     turn::{Feedback, ReviewContext},
 };
 
 use super::{
-    EngineStep, Fresh, StepContext, arrival,
-    branches::{as_seen_by, place_of},
-    transition::{Ruled, Transition, met},
-    turns::{self, Opening},
+    EngineStep, Fresh, StepContext,
+    branches::as_seen_by,
+    input::Voted,
+    purposes,
+    transition::{Ruled, Transition},
+    visits,
 };
 use crate::{
     feedback,
-    policy::{Ruling, escalate, exhausted},
+    policy::{Ruling, exhausted, met},
 };
-
-/// What the next maker of the work learns from the entry of a vote.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Voted {
-    /// The digest of the handoff or act that brought it.
-    pub cause: Digest,
-    /// Its words.
-    pub feedback: Feedback,
-}
-
-/// The status of a waypoint in a fork: it runs while anything but people can move it on.
-pub(super) fn status(fork: &OpenFork) -> Status {
-    let is_peoples = |phase: &Phase| match phase {
-        Phase::InTurn(open) => open.people,
-        _ => true,
-    };
-    let due = fork.branches.iter().any(|branch| branch.standing == BranchStanding::Due);
-    let waits = fork.phases().next().is_some() && fork.phases().all(is_peoples);
-    if waits && !due { Status::Waiting } else { Status::Running }
-}
-
-impl<'a> Transition<'a> {
-    /// Where work is from here on. The result of a branch is kept in its fork; a phase elsewhere ends the fork, and its
-    /// turns that are open are superseded.
-    pub(super) fn go_to(&mut self, phase: Phase) {
-        if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
-            self.next.advice = None;
-        }
-        self.settle_stack(&phase);
-        let Some(fork) = &mut self.next.fork else {
-            self.next.phase = phase;
-            return;
-        };
-        let redeliveries = std::mem::take(&mut self.next.counters.redeliveries);
-        match &phase {
-            Phase::Forked => {}
-            Phase::InTurn(_) | Phase::Waiting(_) => {
-                let branch = phase.turn().and_then(|open| fork.branch_mut(&open.gate));
-                let Some(branch) = branch else { return self.leave_fork(phase, redeliveries) };
-                branch.redeliveries = redeliveries;
-                branch.standing = BranchStanding::Open(phase);
-                self.next.phase = Phase::Forked;
-                return;
-            }
-            Phase::Held(Held { resume: Resume::Fork, .. }) => self.suspend(),
-            Phase::Held(Held { resume, .. }) => {
-                let branch = place_of(resume).and_then(|gate| fork.branch(gate));
-                if branch.is_none() {
-                    return self.leave_fork(phase, redeliveries);
-                }
-                self.suspend();
-            }
-            Phase::Pending | Phase::Delegated(_) | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => {
-                return self.leave_fork(phase, redeliveries);
-            }
-        }
-        self.next.phase = phase;
-    }
-
-    fn leave_fork(&mut self, phase: Phase, redeliveries: u32) {
-        self.end_fork();
-        self.next.counters.redeliveries = redeliveries;
-        self.next.phase = phase;
-    }
-
-    /// The fork is over. Its open turns count no more.
-    fn end_fork(&mut self) {
-        self.close_visits();
-        self.next.fork = None;
-    }
-
-    /// Held in a fork: what is open is due again afterwards.
-    fn suspend(&mut self) {
-        self.close_visits();
-        let Some(fork) = &mut self.next.fork else { return };
-        for branch in fork.branches.iter_mut().filter(|branch| branch.phase().is_some()) {
-            branch.standing = BranchStanding::Due;
-            branch.redeliveries = 0;
-        }
-    }
-
-    fn close_visits(&mut self) {
-        let now = self.cx.now;
-        for visit in self.next.history.iter_mut().filter(|visit| visit.exited.is_none()) {
-            (visit.exited, visit.outcome) = (Some(now), Some(Outcome::Skip));
-        }
-    }
-
-    /// Whether a gate is a branch of the fork that the work is in.
-    pub(super) fn is_in_fork(&self, gate: &GateId) -> bool {
-        self.next.fork.as_ref().is_some_and(|fork| fork.branch(gate).is_some())
-    }
-
-    /// A branch voted. Whether that decides the fork is due next.
-    pub(super) fn vote(mut self, gate: &GateId, outcome: Outcome, Ruled { ruling, feedback }: Ruled) -> EngineStep {
-        let vote = match (&self.by, &self.cause) {
-            (Some(by), Some(cause)) => Vote {
-                outcome,
-                by: by.clone(),
-                disposition: ruling.disposition,
-                reason_code: ruling.reason,
-                cause: cause.digest,
-            },
-            // Every vote is a handoff or an act by construction.
-            _ => return EngineStep::Nothing,
-        };
-        if let Some(branch) = self.next.fork.as_mut().and_then(|fork| fork.branch_mut(gate)) {
-            branch.standing = BranchStanding::Voted(vote);
-            branch.redeliveries = 0;
-        }
-        self.decided(Phase::Forked, &ruling, feedback)
-    }
-
-    /// Opens the turn of the first branch that is due.
-    pub(super) fn open_branch(self, feedback: Option<Feedback>, ruling: Option<&Ruling>) -> EngineStep {
-        let cx = self.cx;
-        let due =
-            |fork: &OpenFork| fork.branches.iter().find(|b| b.standing == BranchStanding::Due).map(|b| b.gate.clone());
-        let gate = self.next.fork.as_ref().and_then(due).and_then(|gate| cx.workflow.gate(&gate));
-        let Some(gate) = gate else { return EngineStep::Nothing };
-        let waits = self.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
-        turns::open(self, Opening { feedback, ..Opening::of(gate) }, ruling.or(waits.as_ref()))
-    }
-}
 
 /// Opens the next branch.
 pub(super) fn open_next(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
@@ -198,12 +75,12 @@ fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted:
             gates.join(", ")
         );
         let first = cx.workflow.first_make();
-        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        let resume = Resume::Gate { gate: first.id.clone(), purpose: purposes::purpose(first) };
         let ruling = exhausted(ReasonCode::AttemptsExhausted, &text);
         return transition.hold(resume, Ruled { ruling, feedback: Some(feedback) });
     }
     transition.count_rework(&ruling);
-    let target = cx.workflow.rejected_to(fork, &by, |earlier| arrival::was_entered(transition.before, earlier));
+    let target = cx.workflow.rejected_to(fork, &by, |earlier| visits::was_entered(transition.before, earlier));
     transition.reject_to(target, Ruled { ruling, feedback: Some(feedback) })
 }
 

@@ -1,17 +1,12 @@
-//! What a turn may use up, and what counts as spent when it is over (FLY-32). Only in plans with such budgets.
-//!
-//! The used amounts follow from the state: a turn that was open and is not any more counts by its report, or as all
-//! that it was allowed.
+//! What a turn that opens may use up, and what is decided where nothing is left (FLY-32). Only in plans with such budgets.
 
 use holdpoint_protocol::{
-    artifact::Metered,
-    budget::{Allowance, Amounts, Limits, OnExceeded, Spent},
-    ids::TurnId,
+    budget::{Allowance, Limits, OnExceeded},
     reason::ReasonCode,
-    state::{OpenTurn, Phase, Purpose, WaypointState},
+    state::{OpenTurn, Phase, Purpose},
 };
 
-use super::{StepContext, transition::Transition};
+use super::{StepContext, spent::closed, terms, transition::Transition};
 use crate::{
     budget::{self, Need},
     policy::{Ruling, escalate, exhausted},
@@ -28,54 +23,6 @@ pub(super) enum Funded {
     Reserve(Need),
     /// Nothing is left.
     UsedUp(Ruling),
-}
-
-/// What was closed between two states.
-#[derive(Default)]
-struct Closed {
-    /// What these turns count as.
-    charges: Amounts,
-    /// What they were allowed.
-    allowed: Amounts,
-    turns: u32,
-    unmetered: u32,
-    unreported: u32,
-}
-
-fn closed(before: &WaypointState, next: &WaypointState, metered: Option<&Metered>) -> Closed {
-    let is_open = |turn: &TurnId| next.all_open_turns().any(|open| open.turn == *turn);
-    let answered = before.phase.turn().map(|open| &open.turn);
-    let mut all = Closed::default();
-    for open in before.all_open_turns().filter(|open| !is_open(&open.turn)) {
-        let Some(allowance) = &open.allowance else { continue };
-        let reported = metered.filter(|_| answered == Some(&open.turn));
-        let (used, missing) = budget::counted(allowance, reported);
-        all.charges = all.charges.plus(used);
-        all.allowed = all.allowed.plus(allowance.limits.amounts());
-        all.turns += 1;
-        all.unmetered += u32::from(missing);
-        all.unreported += u32::from(reported.is_none());
-    }
-    all
-}
-
-/// What was spent after a transition that is complete but for this.
-pub(super) fn settle(transition: &mut Transition<'_>) {
-    let (cx, before) = (transition.cx, transition.before);
-    if !budget::is_limited(&cx.flight.submitted.plan, cx.waypoint) {
-        return;
-    }
-    let closed = closed(before, &transition.next, transition.metered.as_deref());
-    let Spent { used, turns, unmetered, unreported, step, .. } = before.spent;
-    transition.next.spent = Spent {
-        used: used.plus(closed.charges),
-        turns: turns.saturating_add(closed.turns),
-        unmetered: unmetered.saturating_add(closed.unmetered),
-        unreported: unreported.saturating_add(closed.unreported),
-        step: step.saturating_add(1),
-        raises: cx.flight.budget.raises(),
-        degraded: transition.next.spent.degraded,
-    };
 }
 
 /// What a turn gets that is to open.
@@ -134,7 +81,7 @@ fn runs_program(open: &OpenTurn, cx: &StepContext<'_>) -> bool {
     match open.purpose {
         Purpose::Build | Purpose::Complete | Purpose::Advise => true,
         Purpose::Verify(purpose) => {
-            let criteria = super::requests::criteria(purpose, cx);
+            let criteria = terms::criteria(purpose, cx);
             cx.flight.submitted.fleet.judge && criteria.iter().any(|criterion| criterion.check.is_none())
         }
     }

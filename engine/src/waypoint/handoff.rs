@@ -10,11 +10,13 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    BuildOutcome, BundledCommit, EngineStep, Fresh, Handoff, Refusal, StepContext, branches, funding, listing,
-    questions, taking,
-    transition::{Ruled, Transition, met},
+    BundledCommit, EngineStep, Handoff, Refusal, StepContext, branches, funding, holder, listing,
+    transition::{Ruled, Transition},
 };
-use crate::{feedback, policy};
+use crate::{
+    feedback,
+    policy::{self, met},
+};
 
 /// Why a program may say that its turn failed; everything else is the orchestrator's to say.
 pub(super) const FAILURES: [ReasonCode; 8] = [
@@ -49,7 +51,7 @@ pub(super) fn open_turn<'a, T>(
         return Err(EngineStep::Refuse(Refusal::WrongRole { turn, expected, found }));
     }
     // One that a person took over, or has to, is no agent's to answer.
-    if open.turn != handoff.turn || taking::is_no_agents(open) {
+    if open.turn != handoff.turn || holder::is_no_agents(open) {
         return Err(EngineStep::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
     }
     if open.role != handoff.role {
@@ -100,40 +102,6 @@ pub(super) fn wanted(purpose: Purpose) -> &'static str {
     }
 }
 
-/// A turn that makes work ended: its gate is left, or another turn of it opens.
-pub(super) fn built(
-    state: &WaypointState,
-    handoff: Handoff<BuildOutcome>,
-    cx: &StepContext<'_>,
-    fresh: &Fresh,
-) -> EngineStep {
-    let open = match open_turn(state, &handoff, cx) {
-        Ok(open) => open,
-        Err(step) => return step,
-    };
-    if open.purpose != Purpose::Build {
-        return EngineStep::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
-    }
-    let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone()).metered(handoff.metered);
-    let told = handoff.told;
-    let (commit, violations) = match handoff.body {
-        BuildOutcome::Failed(failure, _) if !FAILURES.contains(&failure.reason) => {
-            let what = format!("{} is not a reason for which a turn can fail", failure.reason);
-            return EngineStep::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
-        }
-        BuildOutcome::Failed(failure, left) => {
-            let mut transition = transition.answered(handoff.cause, Outcome::NeedsReview);
-            if let Some(commit) = left {
-                questions::leave_in_progress(&mut transition, commit, (handoff.role, handoff.agent));
-            }
-            return failed(transition, open, (&failure, &handoff.left_out), told);
-        }
-        BuildOutcome::Work { commit, violations } => (commit, violations),
-    };
-    let seen = (violations, handoff.left_out);
-    made(transition.answered(handoff.cause, Outcome::Complete), open, handoff.agent, commit, seen)
-}
-
 /// Work was made in this turn, by an agent of its role or by the person who took it over: its gate is left. With it goes what
 /// was seen of it: broken path rules, and what was left out.
 pub(super) fn made(
@@ -179,22 +147,6 @@ pub(super) fn earlier_makers(from: Option<&Work>, by: &AgentName) -> Vec<AgentNa
     all
 }
 
-/// A failed turn counts as an attempt, unless its program cannot run at all; another one follows while reworks are left.
-fn failed(
-    mut transition: Transition<'_>,
-    open: &OpenTurn,
-    (failure, left_out): (&Failure, &[LeftOut]),
-    told: Option<Box<Feedback>>,
-) -> EngineStep {
-    if failure.reason != ReasonCode::NotExecutable {
-        transition.count_attempt();
-    }
-    match rule_failed(transition, open, (failure, left_out), told) {
-        Ok((transition, ruled)) => transition.leave(&open.gate, Outcome::NeedsReview, ruled),
-        Err(held) => held,
-    }
-}
-
 /// What is decided on a failed turn, and what the next one learns besides `told`, as the failed one did: a rework,
 /// which is counted.
 ///
@@ -225,4 +177,17 @@ pub(super) fn rule_failed<'a>(
     }
     transition.count_rework(&ruled.ruling);
     Ok((transition, ruled))
+}
+
+/// Work that is not finished: nobody judges it, and the next turn starts from it.
+pub(super) fn leave_in_progress(
+    transition: &mut Transition<'_>,
+    BundledCommit { commit, tree, bundle }: BundledCommit,
+    (role, agent): (RoleId, AgentName),
+) {
+    let earlier_makers = earlier_makers(transition.before.work.as_ref(), &agent);
+    let (commit, bundle, violations) = (Some(commit), Some(bundle), Vec::new());
+    let left_out = Vec::new();
+    transition.next.work =
+        Some(Work { commit, tree, bundle, violations, left_out, role, agent, earlier_makers, made_on: None });
 }

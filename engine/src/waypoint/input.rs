@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, Handed, HelpRequest,
-        Metered, Retry, Revise, VerificationReport,
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, GivenVerdict, Handed,
+        HelpRequest, Metered, Retry, Revise, VerificationReport,
     },
     checkpoint::GateDocument,
     facts::{BundleRef, LeftOut, Oid, Violation},
@@ -18,8 +18,6 @@ use holdpoint_protocol::{
     state::QuestionKind,
     turn::{Feedback, Turn},
 };
-
-use super::{Advised, Behind, HandingIn, Releasing, Taking, Voted};
 
 /// What happens to a waypoint.
 #[derive(Debug, Clone)]
@@ -367,4 +365,64 @@ pub enum MergeResult {
         /// Which of `paths` each waypoint changed that landed since the work's base.
         changed_by: BTreeMap<WaypointId, Vec<String>>,
     },
+}
+
+/// What an advisor handed off.
+#[derive(Debug, Clone)]
+pub struct Advised {
+    /// The handoff: its summary is the advice.
+    pub completion: Completion,
+    /// The advisor's turn, as it stands.
+    pub turn: Box<Turn>,
+}
+
+/// What the next maker of the work learns from the entry of a vote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Voted {
+    /// The digest of the handoff or act that brought it.
+    pub cause: Digest,
+    /// Its words.
+    pub feedback: Feedback,
+}
+
+/// What work is integrated with, where that is more than the head: the queue up to an entry of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behind {
+    /// The waypoints of the queue up to there, in the order in which they land.
+    pub waypoints: Vec<WaypointId>,
+    /// A commit with the tree of the last of them, on the head.
+    pub commit: Oid,
+    /// That tree.
+    pub tree: Oid,
+}
+
+/// A turn to take over.
+#[derive(Debug, Clone)]
+pub struct Taking {
+    /// The turn that its person looked at.
+    pub on: Option<String>,
+    /// The open turn, as it stands.
+    pub turn: Option<Box<Turn>>,
+}
+
+/// A turn to give back.
+#[derive(Debug, Clone)]
+pub struct Releasing {
+    /// The turn that its person looked at.
+    pub on: Option<String>,
+    /// The open turn, as it stands.
+    pub turn: Option<Box<Turn>>,
+}
+
+/// Work of a person.
+#[derive(Debug, Clone)]
+pub struct HandingIn {
+    /// The turn that its person looked at.
+    pub on: Option<String>,
+    /// What it came to, as the orchestrator computed it from the objects.
+    pub outcome: BuildOutcome,
+    /// Of a verification: verdicts on criteria without a check.
+    pub verdicts: Vec<GivenVerdict>,
+    /// The open turn, as it stands.
+    pub turn: Option<Box<Turn>>,
 }

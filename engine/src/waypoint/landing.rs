@@ -3,21 +3,20 @@
 //! Where both do not fit together, the builder learns with what it collided and builds again on the head. Landing conflicts have a
 //! bound of their own and are not attempts (FLY-29).
 
-use std::collections::BTreeMap;
-
 use holdpoint_planfile::gates::Gate;
 use holdpoint_protocol::{
     artifact::Disposition,
     facts::Oid,
-    ids::WaypointId,
     reason::ReasonCode,
     state::{Alone, Outcome, Phase, Purpose, Resume, Stacked, WaypointState, Work},
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile},
 };
 
 use super::{
-    Behind, EngineStep, Fresh, MergeResult, Merged, StepContext, opening,
-    stacking::{MERGE, replaceable, stacks, unmerged},
+    Behind, EngineStep, Fresh, MergeResult, Merged, StepContext,
+    collisions::collision,
+    purposes::{self, MERGE},
+    stacking::{replaceable, stacks, unmerged},
     transition::{Ruled, Transition},
     turns::{self, Opening},
 };
@@ -25,9 +24,6 @@ use crate::policy::{Ruling, escalate};
 
 /// Landing conflicts a waypoint may have (spec README: "landing conflicts 10").
 const CONFLICTS_MAX: u32 = 10;
-/// Waypoints that a builder hears of: more would say less.
-const LANDED_TOLD_MAX: usize = 20;
-
 /// Work was merged with the head, or with the queue on it.
 pub(super) fn integrated(state: &WaypointState, merged: Merged, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let Some(judge) = judge(state, cx) else { return EngineStep::Nothing };
@@ -130,13 +126,6 @@ fn verify(mut transition: Transition<'_>, (gate, purpose): (&Gate, Purpose), mer
     turns::open(transition, Opening { purpose, ..Opening::of(gate) }, None)
 }
 
-/// What a builder learns of work that was judged together with what landed since it was made; `None`: nothing landed.
-pub(super) fn integrated_with(transition: &Transition<'_>) -> Option<Collision> {
-    let since = transition.next.work.as_ref()?.made_on.as_ref()?;
-    let base = transition.next.base.as_ref().filter(|base| *base != since)?;
-    Some(collision(CollisionKind::RedMerge, since, base, &BTreeMap::new(), transition.cx))
-}
-
 /// Its landing failed again and again.
 pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
@@ -149,30 +138,6 @@ pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &StepConte
     }
     let text = format!("work cannot be put on the branch ({detail}): fix the cause, then `holdpoint retry`");
     Transition::new(state, cx, fresh).hold(resume, escalate(ReasonCode::LandingHeld, &text).into())
-}
-
-/// What landed after the commit `since`, up to the head that the work was merged with.
-fn collision(
-    kind: CollisionKind,
-    since: &Oid,
-    head: &Oid,
-    changed_by: &BTreeMap<WaypointId, Vec<String>>,
-    cx: &StepContext<'_>,
-) -> Collision {
-    let landed = cx.flight.landed_between(since, head);
-    let title = |id: &WaypointId| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
-    let newest_first = landed.iter().rev().map(|l| LandedMeanwhile {
-        waypoint: l.waypoint.clone(),
-        title: title(&l.waypoint),
-        commit: l.commit.clone(),
-        paths: changed_by.get(&l.waypoint).cloned().unwrap_or_default(),
-    });
-    let mut told: Vec<LandedMeanwhile> = newest_first.collect();
-    // A stable sort: the newest stay in front within each half.
-    told.sort_by_key(|l| l.paths.is_empty());
-    let landed_more = u32::try_from(told.len().saturating_sub(LANDED_TOLD_MAX)).unwrap_or(u32::MAX);
-    told.truncate(LANDED_TOLD_MAX);
-    Collision { kind, paths: Vec::new(), paths_more: 0, landed: told, landed_more }
 }
 
 fn feedback(notes: Vec<String>, collision: Collision) -> Feedback {
@@ -192,7 +157,8 @@ fn feedback(notes: Vec<String>, collision: Collision) -> Feedback {
 /// first, and the builder's feedback waits in the turn for that.
 fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> EngineStep {
     let first = transition.cx.workflow.first_make();
-    let purpose = if opening::is_tried_red(first, transition.cx) { opening::BASELINE } else { turns::purpose(first) };
+    let purpose =
+        if purposes::is_tried_red(first, transition.cx) { purposes::BASELINE } else { purposes::purpose(first) };
     if transition.next.counters.conflicts >= CONFLICTS_MAX {
         let with = feedback.collision.as_ref().map(|c| c.landed.as_slice()).unwrap_or_default();
         let ruling = too_many(with);
@@ -202,7 +168,7 @@ fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> EngineStep {
     transition.next.counters.conflicts += 1;
     let (disposition, reason) = (feedback.disposition, feedback.reason_code);
     let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
-    if purpose == opening::BASELINE {
+    if purpose == purposes::BASELINE {
         let opening = Opening { purpose, feedback: Some(feedback), ..Opening::of(first) };
         return turns::open(transition, opening, Some(&ruling));
     }

@@ -13,9 +13,8 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, Migrating, PersonAct, StepContext, advising,
     arrival::{self, Arrival},
-    opening,
-    stacking::MERGE,
-    taking,
+    beginning, holder,
+    purposes::{self, MERGE},
     transition::{Ruled, Transition},
     turns::{self, Opening},
     visits,
@@ -141,7 +140,7 @@ fn earlier<'a>(gone: &GateId, state: &WaypointState, cx: &StepContext<'a>, workf
 /// Whether a gate has turns for this.
 fn is_of(purpose: Purpose, gate: &Gate) -> bool {
     match purpose {
-        Purpose::Build | opening::BASELINE => gate.duty == Duty::Make,
+        Purpose::Build | purposes::BASELINE => gate.duty == Duty::Make,
         Purpose::Verify(_) => gate.duty == Duty::Judge,
         Purpose::Complete => matches!(gate.duty, Duty::Complete | Duty::Delegate),
         Purpose::Advise => false,
@@ -150,14 +149,15 @@ fn is_of(purpose: Purpose, gate: &Gate) -> bool {
 
 /// Whether an open turn is one that the gate could have opened.
 fn is_turn_of(open: &OpenTurn, gate: &Gate, cx: &StepContext<'_>) -> bool {
-    let repaired = || open.purpose == Purpose::Build && turns::is_repaired(gate, cx) && turns::is_repairs(&open.role);
+    let repaired =
+        || open.purpose == Purpose::Build && purposes::is_repaired(gate, cx) && purposes::is_repairs(&open.role);
     let by_role = match open.link {
         // Whatever the gate's own role is.
         _ if matches!(open.purpose, Purpose::Verify(_)) => return is_of(open.purpose, gate),
         0 => open.role == gate.role || repaired(),
         link => gate.link(link).is_some_and(|link| link.role == open.role),
     };
-    let people = taking::given_back(open.clone(), cx).people;
+    let people = holder::given_back(open.clone(), cx).people;
     by_role && people == gate.is_peoples_at(open.link) && is_of(open.purpose, gate)
 }
 
@@ -185,7 +185,7 @@ pub(super) fn reconfigured(
     let told = told.map(|told| match &to {
         Place::Here => told,
         Place::Again(target) | Place::Earlier(target) | Place::Adopted(target) | Place::Nowhere(target) => {
-            turns::passed_on(told, Some((gate, purpose)), (&target.id, turns::purpose(target)))
+            purposes::passed_on(told, Some((gate, purpose)), (&target.id, purposes::purpose(target)))
         }
     });
     let text = words(&to, gate.as_str(), &by, cx);
@@ -196,7 +196,7 @@ pub(super) fn reconfigured(
         Place::Again(gate) => (gate, true),
         Place::Earlier(gate) => (gate, false),
         Place::Nowhere(first) => {
-            let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+            let resume = Resume::Gate { gate: first.id.clone(), purpose: purposes::purpose(first) };
             let ruling = escalate(ReasonCode::Reconfigured, &text);
             return left(transition).hold(resume, Ruled { ruling, feedback: told });
         }
@@ -206,7 +206,7 @@ pub(super) fn reconfigured(
         transition.next.verified = None;
         transition.next.cleared = false;
     }
-    let purpose = if purpose == MERGE && target.duty == Duty::Judge { MERGE } else { turns::purpose(target) };
+    let purpose = if purpose == MERGE && target.duty == Duty::Judge { MERGE } else { purposes::purpose(target) };
     if let Phase::Held(held) = &state.phase {
         let ruling = if held.status == Status::Failed {
             exhausted(ReasonCode::Reconfigured, &text)
@@ -237,10 +237,10 @@ fn adopt<'a>(transition: Transition<'a>, first: &'a Gate, told: Option<Feedback>
         return transition.hold(Resume::Beginning, Ruled { ruling, feedback: told });
     }
     let ruling = escalate(ReasonCode::Reconfigured, text);
-    if let Some(unfit) = opening::unfit(cx) {
+    if let Some(unfit) = beginning::unfit(cx) {
         return transition.hold(Resume::Beginning, unfit.into());
     }
-    open(transition, first, false, (turns::purpose(first), told), &ruling)
+    open(transition, first, false, (purposes::purpose(first), told), &ruling)
 }
 
 /// The gate is left without an outcome of its own. Nobody waits for what was asked there.
@@ -262,9 +262,9 @@ fn open<'a>(
 ) -> EngineStep {
     let turn = |transition: Transition<'a>, gate: &'a Gate, purpose| {
         // Of what was said, a verifier keeps only what the build turn behind a tried base gets (FLY-18).
-        let kept = matches!(purpose, Purpose::Build | Purpose::Complete | opening::BASELINE);
+        let kept = matches!(purpose, Purpose::Build | Purpose::Complete | purposes::BASELINE);
         let feedback = feedback.clone().filter(|_| kept);
-        let repair = purpose == Purpose::Build && feedback.is_some() && turns::is_repaired(gate, transition.cx);
+        let repair = purpose == Purpose::Build && feedback.is_some() && purposes::is_repaired(gate, transition.cx);
         let remediation = transition.wanted(gate).or_else(|| ruling.remediation.clone());
         let ruling = Ruling { remediation, ..ruling.clone() };
         turns::open(transition, Opening { purpose, feedback, repair, ..Opening::of(gate) }, Some(&ruling))
@@ -275,10 +275,10 @@ fn open<'a>(
     }
     match transition.arrive(Stop::Gate(gate)) {
         Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(feedback, Some(ruling)),
-        Arrival::At(transition, Stop::Gate(gate)) if opening::is_base_tried(gate, &transition.next, transition.cx) => {
-            turn(*transition, gate, opening::BASELINE)
+        Arrival::At(transition, Stop::Gate(gate)) if purposes::is_base_tried(gate, &transition.next, transition.cx) => {
+            turn(*transition, gate, purposes::BASELINE)
         }
-        Arrival::At(transition, Stop::Gate(gate)) => turn(*transition, gate, turns::purpose(gate)),
+        Arrival::At(transition, Stop::Gate(gate)) => turn(*transition, gate, purposes::purpose(gate)),
         Arrival::End(transition) => transition.hold_at(gate, arrival::nothing_entered()),
         Arrival::Stopped(step) => step,
     }

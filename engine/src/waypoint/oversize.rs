@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     state::{Phase, Resume, WaypointState},
 };
 
-use super::{EngineStep, Fresh, Input, Oversize, Refusal, StepContext, acts, transition::Transition};
+use super::{EngineStep, Fresh, Input, Oversize, Refusal, StepContext, standing, transition::Transition};
 use crate::policy::escalate;
 
 impl Input {
@@ -35,7 +35,7 @@ impl Input {
 pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
         Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,
-        Phase::Accepted { .. } if acts::has_ended(state, cx) => return EngineStep::Nothing,
+        Phase::Accepted { .. } if standing::has_ended(state, cx) => return EngineStep::Nothing,
         Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
         Phase::Queued(queued) => Resume::Gate { gate: queued.gate.clone(), purpose: queued.purpose },
         Phase::Pending => Resume::Beginning,

@@ -5,26 +5,20 @@
 //! first is [`super::asking`].
 
 use holdpoint_protocol::{
-    artifact::{ActCode, ClarificationResponse, Clarified, Disposition, Verb},
-    ids::{AgentName, RoleId},
-    plan::Answer,
+    artifact::{ActCode, ClarificationResponse, Clarified, Verb},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, Resume, WaypointState, Work},
-    turn::{Feedback, Turn},
+    state::{OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, Resume, WaypointState},
 };
-use regex::Regex;
 
 use super::{
-    AgentQuestion, BundledCommit, Ends, EngineStep, Fresh, Handoff, PersonAct, PersonAnswer, Refusal, StepContext,
-    acts, advising, asking,
-    handoff::{earlier_makers, open_turn},
+    AgentQuestion, Ends, EngineStep, Fresh, Handoff, PersonAct, PersonAnswer, Refusal, StepContext, acted, advising,
+    answers::{again, by_policy, go_on, opens},
+    asking,
+    handoff::{leave_in_progress, open_turn},
     transition::Transition,
     turns,
 };
-use crate::{
-    feedback,
-    policy::{Ruling, escalate},
-};
+use crate::policy::escalate;
 
 /// Constraints of people that a waypoint keeps, at most: they ride in every entry.
 pub const CONSTRAINTS_MAX: usize = 32;
@@ -32,9 +26,6 @@ pub const CONSTRAINTS_MAX: usize = 32;
 pub const CONSTRAINT_BYTES_MAX: usize = 2_000;
 /// Bytes of an answer's words, together.
 pub const ANSWER_BYTES_MAX: usize = 64 << 10;
-
-/// Who answers where the plan's `answers` do.
-const POLICY: &str = "policy";
 
 /// An agent asked, or called for help.
 pub(super) fn asked(
@@ -104,63 +95,6 @@ fn asked_by_advisor(
     advising::asked_back(transition, *body.turn)
 }
 
-/// What the decision says that opens a question.
-pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -> Ruling {
-    let (reason, what) = match kind {
-        QuestionKind::Clarification => (ReasonCode::ClarificationOpen, "asks"),
-        QuestionKind::Help => (ReasonCode::HelpRequested, "calls for help"),
-    };
-    let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
-    let text =
-        format!("its {} {what}: `holdpoint inbox`, then `holdpoint answer {waypoint} --flight {flight}`", open.role);
-    escalate(reason, &text)
-}
-
-/// Work that is not finished: nobody judges it, and the next turn starts from it.
-pub(super) fn leave_in_progress(
-    transition: &mut Transition<'_>,
-    BundledCommit { commit, tree, bundle }: BundledCommit,
-    (role, agent): (RoleId, AgentName),
-) {
-    let earlier_makers = earlier_makers(transition.before.work.as_ref(), &agent);
-    let (commit, bundle, violations) = (Some(commit), Some(bundle), Vec::new());
-    let left_out = Vec::new();
-    transition.next.work =
-        Some(Work { commit, tree, bundle, violations, left_out, role, agent, earlier_makers, made_on: None });
-}
-
-/// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.
-pub(super) fn by_policy(question: String, cx: &StepContext<'_>) -> Option<Clarified> {
-    let fits = |answer: &&Answer| Regex::new(&answer.matches).is_ok_and(|matches| matches.is_match(&question));
-    let answer = cx.flight.submitted.plan.answers.iter().find(fits)?;
-    Some(Clarified {
-        option: Some(answer.option.clone()),
-        text: None,
-        rationale: answer.rationale.clone(),
-        constraints: Vec::new(),
-        by: POLICY.to_owned(),
-        question,
-    })
-}
-
-/// Feedback of a turn whose role only got answers.
-pub(super) fn only_answers() -> Feedback {
-    feedback::in_words(Disposition::Escalate, ReasonCode::ClarificationOpen, Vec::new())
-}
-
-/// The turn opens again, with the answer and from the work in progress.
-fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: Clarified) -> EngineStep {
-    turns::constrain(&mut turn, &answered.constraints);
-    turns::clarify(&mut turn, answered);
-    again(transition, open, turn)
-}
-
-/// The turn opens again, from the work in progress.
-pub(super) fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> EngineStep {
-    turns::start_from(&mut turn, &transition.next, transition.cx);
-    turns::open_again(transition, open, turn)
-}
-
 /// A person answers.
 pub(super) fn answered(
     state: &WaypointState,
@@ -174,12 +108,12 @@ pub(super) fn answered(
         Phase::Waiting(question) => (&question.turn, &question.asked, None),
         Phase::InTurn(open) => match open.asking() {
             Some(asking) => (open, &asking.asked, Some(asking)),
-            None => return acts::unopened(state, Verb::Answer, cx),
+            None => return acted::unopened(state, Verb::Answer, cx),
         },
-        _ => return acts::unopened(state, Verb::Answer, cx),
+        _ => return acted::unopened(state, Verb::Answer, cx),
     };
-    if !acts::is_about(response.request.as_ref(), &asked.artifact, overtaken) {
-        return EngineStep::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
+    if !acted::is_about(response.request.as_ref(), &asked.artifact, overtaken) {
+        return EngineStep::Refuse(acted::late(state, "that question was answered or withdrawn", cx));
     }
     let Some(mut turn) = turn.filter(|turn| turn.turn_id == open.turn) else {
         let message = format!("no entry opens turn {}, in which it was asked", open.turn);

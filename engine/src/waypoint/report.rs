@@ -6,16 +6,19 @@ use holdpoint_protocol::{
     ids::CriterionId,
     journal::Cause,
     reason::{CriterionReason, ReasonCode},
-    state::{OpenTurn, Outcome, Purpose, Resume, Verified, WaypointState},
+    state::{KeptReport, OpenTurn, Outcome, Purpose, Queued, Resume, Stacked, Verified, WaypointState},
     turn::Feedback,
 };
 
 use super::{
     EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext,
     checkpoints::{self, Settled},
+    collisions,
     handoff::{self, open_turn},
-    landing, requests,
-    transition::{Ruled, Transition, reworks_left},
+    purposes,
+    standing::reworks_left,
+    terms,
+    transition::{Ruled, Transition},
     turns::{self, Opening},
     verdicts,
 };
@@ -133,11 +136,11 @@ fn not_once<'a>(reports: &'a [CriterionReport], asked: &[CriterionId]) -> Option
 
 /// The criteria that such a turn asks for.
 fn asked(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Vec<CriterionId> {
-    requests::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
+    terms::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
 }
 
 fn guards_asked(purpose: VerificationPurpose, base: Option<&Oid>, cx: &StepContext<'_>) -> Vec<CriterionId> {
-    requests::guards(purpose, base, cx).iter().map(|g| g.id.clone()).collect()
+    terms::guards(purpose, base, cx).iter().map(|g| g.id.clone()).collect()
 }
 
 fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
@@ -164,7 +167,7 @@ fn baseline(
         None => {
             let first = cx.workflow.gate(&open.gate).unwrap_or_else(|| cx.workflow.first());
             let collided = feedback.as_ref().is_some_and(|feedback| feedback.collision.is_some());
-            let repair = collided && turns::is_repaired(first, cx);
+            let repair = collided && purposes::is_repaired(first, cx);
             let opening = Opening { feedback, repair, ..Opening::of(first) };
             turns::open(transition.answered(cause, Outcome::Complete), opening, None)
         }
@@ -259,7 +262,7 @@ fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cau
             Some(landed) => (transition.next.base, transition.next.stacked) = (Some(landed.clone()), None),
         }
     }
-    let collision = landing::integrated_with(&transition);
+    let collision = collisions::integrated_with(&transition);
     if collision.is_some() && ruling.disposition == Disposition::Rollback {
         // What is red together may be green alone: it is fixed on the tree that has both.
         ruling.disposition = Disposition::Rework;
@@ -284,7 +287,7 @@ fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cau
         // Used up: what a person grants goes into another build turn, not into judging the same once more.
         Disposition::Escalate if ruling.exhausted => {
             let make = cx.workflow.first_make();
-            let resume = Resume::Gate { gate: make.id.clone(), purpose: turns::purpose(make) };
+            let resume = Resume::Gate { gate: make.id.clone(), purpose: purposes::purpose(make) };
             transition.hold(resume, Ruled { ruling, feedback })
         }
         Disposition::Escalate => transition.leave(&open.gate, outcome, Ruled { ruling, feedback }),
@@ -321,5 +324,17 @@ pub(super) fn feedback(
         collision: None,
         clarifications: Vec::new(),
         review: None,
+    }
+}
+
+impl<'a> Transition<'a> {
+    /// Not accepted behind work that has not landed: nobody knows whose fault that is. The report counts when that has landed.
+    pub(super) fn keep(self, stacked: &Stacked, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
+        let (gate, purpose, since) = (open.gate.clone(), open.purpose, stacked.since);
+        let turn = OpenTurn { questions: Vec::new(), allowance: None, ..open.clone() };
+        let kept = Some(Box::new(KeptReport { turn, report: cause.clone() }));
+        let mut transition = self.taken(cause);
+        remember(&mut transition.next, found);
+        transition.queued(Queued { gate, purpose, since, kept })
     }
 }

@@ -6,7 +6,6 @@ use holdpoint_evidence::paths;
 use holdpoint_planfile::{
     checkpoints,
     gates::{Duty, Gate},
-    plan::WAYPOINTS_MAX,
 };
 use holdpoint_protocol::{
     Digest,
@@ -14,17 +13,19 @@ use holdpoint_protocol::{
         EvidenceExpected, EvidenceSource, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose,
         VerificationRequest, VerificationRequestBody,
     },
-    checkpoint::{DocumentRef, GateDemands},
+    checkpoint::DocumentRef,
     facts::{BundleRef, Oid},
     ids::{ArtifactId, CriterionId, GateId, WaypointId, role},
-    plan::{Check, Criterion, EnvironmentSpec, Guard, Plan, TurnBudget, Waypoint},
-    proposal::ProposalBounds,
+    plan::{Check, Criterion, Guard, Plan, TurnBudget, Waypoint},
     state::{OpenTurn, Outcome, Purpose, WaypointState},
     turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
     workflow::{GateBrief, GateContext},
 };
 
-use super::{Fresh, StepContext, checkpoints as settled, turns};
+use super::{
+    Fresh, StepContext, checkpoints as settled,
+    terms::{self, criteria, demands, environment, guards},
+};
 
 fn origin(id: &ArtifactId, cx: &StepContext<'_>) -> Origin {
     Origin {
@@ -163,7 +164,7 @@ pub(super) fn build_request(
         start,
         bundles,
         feedback,
-        budget: TurnBudget { wall: Some(turns::build_wall(gate, cx)), ..cx.waypoint.budget.clone() },
+        budget: TurnBudget { wall: Some(terms::build_wall(gate, cx)), ..cx.waypoint.budget.clone() },
         tests: cx.waypoint.tests.clone(),
         ask_below: cx.flight.submitted.plan.ask_below,
         ask_before_removing: cx.flight.submitted.plan.policy.ask_before_removing,
@@ -208,18 +209,6 @@ fn documents(next: &WaypointState, cx: &StepContext<'_>) -> Vec<DocumentRef> {
     inherited.chain(&next.documents).cloned().collect()
 }
 
-/// What a gate demands in this flight: what it proposes has to fit in.
-pub(super) fn demands(gate: &Gate, cx: &StepContext<'_>) -> GateDemands {
-    let demands = gate.context.demands.clone();
-    let room = WAYPOINTS_MAX.saturating_sub(cx.flight.planned_count());
-    let bounds = |declared: ProposalBounds| ProposalBounds {
-        waypoints: declared.waypoints.min(u32::try_from(room).unwrap_or(u32::MAX)),
-        scope: cx.waypoint.scope.clone(),
-        checked: !cx.flight.submitted.fleet.judge,
-    };
-    GateDemands { proposes: demands.proposes.map(bounds), ..demands }
-}
-
 /// What an agent or a person completes.
 pub(super) fn completion_request(
     next: &WaypointState,
@@ -232,7 +221,7 @@ pub(super) fn completion_request(
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
     let is_agents = !gate.is_peoples_at(link);
     let default_outcome = Some(cx.workflow.default_outcome).filter(|outcome| *outcome != Outcome::Complete);
-    let budget = || TurnBudget { wall: Some(turns::completion_wall(gate)), ..cx.waypoint.budget.clone() };
+    let budget = || TurnBudget { wall: Some(terms::completion_wall(gate)), ..cx.waypoint.budget.clone() };
     CompletionRequest {
         title: cx.waypoint.title.clone(),
         goal: is_agents.then(|| cx.waypoint.goal.clone()),
@@ -255,23 +244,6 @@ pub(super) fn completion_request(
         feedback,
         advice: None,
     }
-}
-
-/// The criteria that a verification is about: on the base those that must be red there, else all.
-pub(super) fn criteria(purpose: VerificationPurpose, cx: &StepContext<'_>) -> Vec<Criterion> {
-    let red_first = |c: &&Criterion| c.check.as_ref().is_some_and(|k| k.red_first);
-    match purpose {
-        VerificationPurpose::Baseline => cx.waypoint.criteria.iter().filter(red_first).cloned().collect(),
-        VerificationPurpose::Handoff | VerificationPurpose::Merge => cx.waypoint.criteria.clone(),
-    }
-}
-
-/// The guards that a verification is about. Where the base landed in this flight, they were green on its tree when that was
-/// verified.
-pub(super) fn guards<'a>(purpose: VerificationPurpose, base: Option<&Oid>, cx: &StepContext<'a>) -> &'a [Guard] {
-    let has_landed = base.is_some_and(|base| cx.flight.landed.at(base).is_some());
-    let are_known = purpose == VerificationPurpose::Baseline && has_landed;
-    if are_known { &[] } else { &cx.flight.submitted.plan.guards }
 }
 
 /// What a verifier judges: no word of a builder is in it (FLY-18).
@@ -315,11 +287,6 @@ pub(super) fn verify_request(
             judged: Vec::new(),
         },
     )
-}
-
-/// What dependencies are set up from.
-pub(super) fn environment(cx: &StepContext<'_>) -> EnvironmentSpec {
-    cx.flight.submitted.plan.environment.clone().unwrap_or_default()
 }
 
 /// What a gate says to its judge.

@@ -6,31 +6,16 @@
 
 use holdpoint_planfile::gates::{Duty, Gate, Workflow};
 use holdpoint_protocol::{
-    artifact::{VerificationPurpose, VerificationReport},
+    artifact::VerificationReport,
     facts::Oid,
-    ids::WaypointId,
-    journal::{Cause, Enqueued, Entry},
-    state::{Alone, Held, KeptReport, OpenTurn, Phase, Purpose, Queued, Resume, Stacked, WaypointState, Work},
-    version,
+    journal::Cause,
+    state::{Held, KeptReport, OpenTurn, Phase, Resume, WaypointState, Work},
 };
 
 use super::{
-    EngineStep, Handoff, Input, MergeResult, ReportInput, StepContext, checkpoints,
-    report::{self, Found},
-    transition::Transition,
-    turns,
+    Handoff, Input, MergeResult, ReportInput, StepContext, checkpoints,
+    purposes::{MERGE, judges_work},
 };
-
-/// What work is integrated with, where that is more than the head: the queue up to an entry of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Behind {
-    /// The waypoints of the queue up to there, in the order in which they land.
-    pub waypoints: Vec<WaypointId>,
-    /// A commit with the tree of the last of them, on the head.
-    pub commit: Oid,
-    /// That tree.
-    pub tree: Oid,
-}
 
 /// Why work cannot be integrated behind other work; on the head it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +67,6 @@ pub(crate) fn lands_by_verdict(state: &WaypointState, workflow: &Workflow) -> bo
     let is_made = state.work.as_ref().is_some_and(|work| work.commit.is_some());
     let last = || workflow.gate(gate).is_some_and(|gate| lands_behind(gate, workflow));
     is_made && judges_work(purpose) && (purpose == MERGE || state.fork.is_none() && last())
-}
-
-/// What work is verified for that was accepted before.
-pub(super) const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
-
-/// Whether a turn judges work, and not its base.
-fn judges_work(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Verify(VerificationPurpose::Handoff | VerificationPurpose::Merge))
 }
 
 /// The open verification of integrated work, where it may be given up for another one: no person has a hand in it.
@@ -144,7 +121,7 @@ pub(super) fn as_kept(state: &WaypointState, input: &mut Input) -> Option<Waypoi
 }
 
 /// Whether work in this phase is what it was integrated to.
-fn is_integrated(phase: &Phase) -> bool {
+pub(super) fn is_integrated(phase: &Phase) -> bool {
     match phase {
         Phase::InTurn(open) => judges_work(open.purpose),
         Phase::Waiting(question) => judges_work(question.turn.purpose),
@@ -175,45 +152,4 @@ pub(super) fn misfit(after: &WaypointState) -> Option<&'static str> {
         return Some("something else than its landing follows from work that is merged behind other work");
     }
     (!is_made || stacked.behind.is_empty()).then_some("merged behind other work, and there is none")
-}
-
-impl Transition<'_> {
-    /// Work that goes anywhere but to its landing is what it was before it was integrated behind other work, and nothing of it is
-    /// verified or let through any more: something else is to become of it.
-    pub(super) fn settle_stack(&mut self, phase: &Phase) {
-        if self.next.stacked.is_some() && !is_integrated(phase) {
-            self.unstack();
-            self.next.cleared = false;
-        }
-    }
-
-    /// Takes the work out of the queue: it is as it was before.
-    pub(super) fn unstack(&mut self) {
-        let Some(stacked) = self.next.stacked.take() else { return };
-        let Alone { base, work } = stacked.alone;
-        self.next.verified = None;
-        (self.next.base, self.next.work) = (Some(base), Some(work));
-    }
-
-    /// Comes to a verifier's gate with work that has to be integrated first.
-    pub(super) fn enqueue(self, gate: &Gate) -> EngineStep {
-        let (gate, purpose, since) = (gate.id.clone(), turns::purpose(gate), self.cx.now);
-        self.queued(Queued { gate, purpose, since, kept: None })
-    }
-
-    /// Not accepted behind work that has not landed: nobody knows whose fault that is. The report counts when that has landed.
-    pub(super) fn keep(self, stacked: &Stacked, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
-        let (gate, purpose, since) = (open.gate.clone(), open.purpose, stacked.since);
-        let turn = OpenTurn { questions: Vec::new(), allowance: None, ..open.clone() };
-        let kept = Some(Box::new(KeptReport { turn, report: cause.clone() }));
-        let mut transition = self.taken(cause);
-        report::remember(&mut transition.next, found);
-        transition.queued(Queued { gate, purpose, since, kept })
-    }
-
-    fn queued(mut self, queued: Queued) -> EngineStep {
-        self.go_to(Phase::Queued(Box::new(queued)));
-        let entry = Enqueued { schema_version: version::CURRENT, record: self.record() };
-        EngineStep::Append(Box::new(Entry::Queued(Box::new(entry))))
-    }
 }

@@ -6,14 +6,10 @@
 //! complete is completed by [`super::acts`], and of a verification people judge what has no check ([`super::verdicts`]).
 //! Given back, or not answered in time, it is its role's again.
 
-use std::time::Duration;
-
-use holdpoint_planfile::gates::Gate;
 use holdpoint_protocol::{
-    Timestamp,
     api::ActRefused,
     artifact::{ActCode, GivenVerdict, Verb},
-    ids::{AgentName, RoleId, role},
+    ids::AgentName,
     journal::Cause,
     plan::Waypoint,
     state::{OpenTurn, Outcome, Phase, Purpose, WaypointState},
@@ -23,43 +19,14 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    BuildOutcome, EngineStep, Fresh, PersonAct, Refusal, StepContext, acts, branches, handoff, transition::Transition,
+    BuildOutcome, EngineStep, Fresh, PersonAct, Refusal, StepContext,
+    acted::{self, own_work},
+    handoff,
+    holder::{given_back, is_free, is_no_agents, waits_to_be_taken},
+    input::{HandingIn, Releasing, Taking},
+    transition::Transition,
     turns, verdicts,
 };
-
-/// How long a person has a turn at least: people sleep. A gate with a longer timeout gives that.
-pub const TAKEN_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// A turn to take over.
-#[derive(Debug, Clone)]
-pub struct Taking {
-    /// The turn that its person looked at.
-    pub on: Option<String>,
-    /// The open turn, as it stands.
-    pub turn: Option<Box<Turn>>,
-}
-
-/// A turn to give back.
-#[derive(Debug, Clone)]
-pub struct Releasing {
-    /// The turn that its person looked at.
-    pub on: Option<String>,
-    /// The open turn, as it stands.
-    pub turn: Option<Box<Turn>>,
-}
-
-/// Work of a person.
-#[derive(Debug, Clone)]
-pub struct HandingIn {
-    /// The turn that its person looked at.
-    pub on: Option<String>,
-    /// What it came to, as the orchestrator computed it from the objects.
-    pub outcome: BuildOutcome,
-    /// Of a verification: verdicts on criteria without a check.
-    pub verdicts: Vec<GivenVerdict>,
-    /// The open turn, as it stands.
-    pub turn: Option<Box<Turn>>,
-}
 
 /// Whether a person can take this turn: agents have it, and a verifier's has something that people can judge; or it makes work
 /// and waits for people.
@@ -67,43 +34,6 @@ pub struct HandingIn {
 pub fn can_be_taken(open: &OpenTurn, waypoint: &Waypoint) -> bool {
     let verifies = matches!(open.purpose, Purpose::Verify(_));
     is_free(open) && open.purpose != Purpose::Advise && (!verifies || verdicts::are_wanted(open, waypoint))
-}
-
-/// Whether it is open to be taken: agents have it, or it waits for a person.
-fn is_free(open: &OpenTurn) -> bool {
-    !open.people || waits_to_be_taken(open)
-}
-
-/// Whether it makes work, and its gate escalated to people: one of them takes it.
-#[must_use]
-pub fn waits_to_be_taken(open: &OpenTurn) -> bool {
-    open.people && open.taken_by.is_none() && open.purpose == Purpose::Build
-}
-
-/// Whether no agent can answer it, even one that knows its token: a person has it, or it waits for one to take it.
-pub(super) fn is_no_agents(open: &OpenTurn) -> bool {
-    open.taken_by.is_some() || waits_to_be_taken(open)
-}
-
-/// The turn that a person takes over or gives back: the one that was looked at; else the only one that is open, or of the
-/// branches of a fork the first that fits.
-#[must_use]
-pub fn in_hand<'a>(state: &'a WaypointState, verb: Verb, by: &AgentName, on: Option<&String>) -> Option<&'a OpenTurn> {
-    let named = |open: &&OpenTurn| on.is_some_and(|on| on == open.turn.as_str());
-    let fits = |open: &&OpenTurn| match verb {
-        Verb::Take => is_free(open),
-        _ => open.taken_by.as_ref() == Some(by),
-    };
-    let found = state.open_turns().find(named).or_else(|| state.open_turns().find(fits));
-    found.or_else(|| state.open_turns().next())
-}
-
-/// The role in whose queue a turn is. One that a person took over, or has to, is in that of people, from which no
-/// agent pulls.
-#[must_use]
-pub fn queued_for(turn: &Turn) -> RoleId {
-    let open = turn.record.state.as_ref().and_then(|state| state.open_turn(&turn.turn_id));
-    if open.is_some_and(is_no_agents) { role::id(role::OPERATOR) } else { turn.role.clone() }
 }
 
 /// A person takes over the open turn.
@@ -115,12 +45,12 @@ pub(super) fn taken(
 ) -> EngineStep {
     let PersonAct { by, cause, overtaken, body } = act;
     let Taking { on, turn } = *body;
-    let Phase::InTurn(open) = &state.phase else { return acts::unopened(state, Verb::Take, cx) };
+    let Phase::InTurn(open) = &state.phase else { return acted::unopened(state, Verb::Take, cx) };
     if let Some(refusal) = cannot_be_taken(state, open, &by, cx) {
         return EngineStep::Refuse(refusal);
     }
-    if !acts::is_about(on.as_ref(), open.turn.as_str(), overtaken) {
-        return EngineStep::Refuse(acts::late(state, "the turn that you looked at is not open any more", cx));
+    if !acted::is_about(on.as_ref(), open.turn.as_str(), overtaken) {
+        return EngineStep::Refuse(acted::late(state, "the turn that you looked at is not open any more", cx));
     }
     let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return EngineStep::Refuse(lost(open)) };
     let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Take, cause);
@@ -143,7 +73,7 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
     }
     if waits_to_be_taken(open) {
         let gate = cx.workflow.gate(gate);
-        return gate.and_then(|gate| acts::not_among(gate, open, by, "take the turn of"));
+        return gate.and_then(|gate| acted::not_among(gate, open, by, "take the turn of"));
     }
     if open.people {
         // The hint below would lead who made the work to another refusal.
@@ -199,13 +129,6 @@ fn answers(open: &OpenTurn) -> &'static str {
     }
 }
 
-/// Who made the work does not judge it: why this person cannot complete a gate behind it.
-pub(super) fn own_work(state: &WaypointState, open: &OpenTurn, by: &AgentName) -> Option<Refusal> {
-    let message = || format!("{by} made the work that gate {} is about", open.gate);
-    let hint = "somebody else has to complete the gate";
-    branches::has_made(state, by).then(|| Refusal::act(ActCode::NotAllowed, message(), hint))
-}
-
 /// Why this person cannot answer a turn that was taken over: another person has it.
 pub(super) fn not_theirs(open: &OpenTurn, by: &AgentName) -> Option<Refusal> {
     let holder = open.taken_by.as_ref().filter(|holder| *holder != by)?;
@@ -232,13 +155,13 @@ fn theirs<'a>(
 ) -> Result<&'a OpenTurn, EngineStep> {
     let open = match &state.phase {
         Phase::InTurn(open) if open.taken_by.is_some() => open,
-        _ => return Err(acts::unopened(state, verb, cx)),
+        _ => return Err(acted::unopened(state, verb, cx)),
     };
     if let Some(refusal) = not_theirs(open, by) {
         return Err(EngineStep::Refuse(refusal));
     }
-    if !acts::is_about(on, open.turn.as_str(), overtaken) {
-        return Err(EngineStep::Refuse(acts::late(state, "what you looked at is not open any more", cx)));
+    if !acted::is_about(on, open.turn.as_str(), overtaken) {
+        return Err(EngineStep::Refuse(acted::late(state, "what you looked at is not open any more", cx)));
     }
     Ok(open)
 }
@@ -330,21 +253,6 @@ fn judged(
 pub(super) fn overdue(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> EngineStep {
     let open = given_back(open.clone(), transition.cx);
     turns::open_again(transition, &open, turn)
-}
-
-/// The turn as it is its role's, which may be one of people.
-pub(super) fn given_back(open: OpenTurn, cx: &StepContext<'_>) -> OpenTurn {
-    if open.taken_by.is_none() {
-        return open;
-    }
-    let people = cx.workflow.gate(&open.gate).is_some_and(|gate| gate.is_peoples_at(open.link));
-    OpenTurn { people, taken_by: None, ..open }
-}
-
-/// When a turn that a person took over goes back to its role; `None`: nobody took it.
-pub(super) fn deadline(gate: &Gate, open: &OpenTurn, cx: &StepContext<'_>) -> Option<Timestamp> {
-    let time = gate.timeout.map_or(TAKEN_TIME, |timeout| timeout.duration().max(TAKEN_TIME));
-    open.taken_by.as_ref().map(|_| cx.now.after(time))
 }
 
 /// No entry opens the turn.

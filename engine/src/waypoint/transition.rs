@@ -3,35 +3,30 @@
 //! The one place where a decision, the state after it and the entry that carries both are put together. Where work goes
 //! after a turn is said by [`Transition::leave`] alone, which asks the workflow.
 
-use holdpoint_planfile::{
-    checkpoints,
-    gates::{Duty, Gate, Move, Stop},
-};
+use holdpoint_planfile::{checkpoints, gates::Duty};
 use holdpoint_protocol::{
     artifact::{Disposition, Metered, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
     checkpoint::{DocumentRef, GateDocument},
     ids::{AgentName, ArtifactId, GateId, RoleId, role},
-    journal::{Cause, ConditionResult, Decided, Entry, Record},
-    reason::{BlockReason, ReasonCode},
+    journal::{Cause, ConditionResult, Decided, Enqueued, Entry, Record},
+    reason::BlockReason,
     state::{
-        Acted, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState,
-        WinningHandoff,
+        Acted, Alone, BranchStanding, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Queued, Resume,
+        Status, WaypointState, WinningHandoff,
     },
-    turn::{Feedback, ReviewContext},
+    turn::Feedback,
     version,
 };
 
 use super::{
     EngineStep, Fresh, StepContext,
-    arrival::{self, Arrival},
-    delegating, forking, funding, opening, stacking, taking,
-    turns::{self, Opening},
+    branches::place_of,
+    holder, spent,
+    stacking::is_integrated,
+    standing::{self, phase_status, reworks_left},
     visits,
 };
-use crate::{
-    feedback, flight,
-    policy::{Ruling, escalate},
-};
+use crate::{feedback, flight, policy::Ruling};
 
 /// Earlier handoffs that a state in a fork knows to be taken.
 const ANSWERED_BEFORE_MAX: usize = 32;
@@ -144,7 +139,7 @@ impl<'a> Transition<'a> {
     pub(super) fn exited(mut self, outcome: Outcome) -> Self {
         let queued = || if let Phase::Queued(queued) = &self.before.phase { Some(&queued.gate) } else { None };
         let gate = self.before.phase.turn().map(|open| &open.gate);
-        let gate = gate.or_else(|| delegating::gate(self.before)).or_else(queued);
+        let gate = gate.or_else(|| standing::gate(self.before)).or_else(queued);
         let mut open = self.next.history.iter_mut().rev().filter(|visit| visit.exited.is_none());
         if let Some(visit) = open.find(|visit| gate == Some(&visit.gate)) {
             visit.exited = Some(self.cx.now);
@@ -173,139 +168,6 @@ impl<'a> Transition<'a> {
         reworks_left(&self.next, self.cx)
     }
 
-    /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
-    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> EngineStep {
-        let (cx, mut ruled) = (self.cx, ruled.into());
-        let moved = cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier));
-        if self.is_in_fork(gate) {
-            match moved {
-                Ok(Move::Advance(_) | Move::Finish) => return self.vote(gate, Outcome::Complete, ruled),
-                Ok(Move::Reject(_)) => return self.vote(gate, Outcome::NeedsReview, ruled),
-                Ok(Move::Again(_) | Move::Hold) | Err(_) => {}
-            }
-        }
-        match moved {
-            Ok(Move::Advance(next)) => self.enter(next),
-            Ok(Move::Reject(target)) => {
-                if let Some(feedback) = &mut ruled.feedback {
-                    feedback.review = self.review(gate);
-                }
-                self.reject_to(target, ruled)
-            }
-            // The role that has the turn tries again, at any link of the chain.
-            Ok(Move::Again(target)) => {
-                let link = self.before.phase.turn().filter(|open| open.gate == target.id).map_or(0, |open| open.link);
-                self.again_by(target, link, ruled)
-            }
-            Ok(Move::Finish) => self.finish(&ruled.ruling),
-            // A rejection that the gate may not give: a person has to look.
-            Ok(Move::Hold) | Err(_) => {
-                let resume = self.same_gate(gate);
-                self.hold(resume, ruled)
-            }
-        }
-    }
-
-    /// Work goes back to a gate.
-    pub(super) fn reject_to(mut self, target: &'a Gate, ruled: Ruled) -> EngineStep {
-        self.unstack();
-        // What was verified stays so where nothing is made of it again.
-        if self.cx.workflow.makes_from(&target.id) {
-            self.next.verified = None;
-        }
-        self.next.cleared = false;
-        self.send_back(target, ruled)
-    }
-
-    /// Where a rejection comes from.
-    fn review(&self, gate: &GateId) -> Option<ReviewContext> {
-        let Phase::InTurn(open) = &self.before.phase else { return None };
-        let (from_gate, from_role) = (gate.clone(), open.role.clone());
-        Some(ReviewContext { from_gate, from_role, from_agent: self.by.clone(), at: self.cx.now })
-    }
-
-    /// Where work goes on that is held in a gate.
-    fn same_gate(&self, gate: &GateId) -> Resume {
-        let purpose = match &self.before.phase {
-            Phase::InTurn(open) => Some(open.purpose),
-            _ => self.cx.workflow.gate(gate).map(turns::purpose),
-        };
-        purpose.map_or(Resume::Beginning, |purpose| Resume::Gate { gate: gate.clone(), purpose })
-    }
-
-    /// Comes to a gate or fork with work that was let through so far.
-    pub(super) fn enter(self, stop: Stop<'a>) -> EngineStep {
-        match self.arrive(stop) {
-            Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(None, None),
-            Arrival::At(transition, Stop::Gate(gate))
-                if opening::is_base_tried(gate, &transition.next, transition.cx) =>
-            {
-                turns::open(*transition, Opening { purpose: opening::BASELINE, ..Opening::of(gate) }, None)
-            }
-            Arrival::At(transition, Stop::Gate(gate)) if stacking::waits(&transition.next, gate, transition.cx) => {
-                transition.enqueue(gate)
-            }
-            Arrival::At(transition, Stop::Gate(gate)) => {
-                let waits = transition.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
-                turns::open(*transition, Opening::of(gate), waits.as_ref())
-            }
-            Arrival::End(transition) => transition.finish(&met()),
-            Arrival::Stopped(step) => step,
-        }
-    }
-
-    /// What a person can do at a gate for people.
-    pub(super) fn wanted(&self, gate: &Gate) -> Option<String> {
-        let (flight, waypoint) = (&self.cx.flight.submitted.flight, &self.cx.waypoint.id);
-        let reject = if gate.can_reject { ", or `holdpoint reject`," } else { "" };
-        let text = || format!("`holdpoint approve {waypoint} --flight {flight}`{reject} at gate {}", gate.id);
-        gate.require_human.then(text)
-    }
-
-    /// Comes back to a gate, with what was wrong.
-    pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> EngineStep {
-        match self.arrive(Stop::Gate(gate)) {
-            Arrival::At(transition, Stop::Gate(gate)) => transition.again(gate, ruled),
-            // Nobody is left before the fork who could change the work: its branches look at it again.
-            Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(ruled.feedback, Some(&ruled.ruling)),
-            // Work that was sent back is not finished because no condition lets it in any more.
-            Arrival::End(transition) => transition.hold_at(gate, arrival::nothing_entered()),
-            Arrival::Stopped(step) => step,
-        }
-    }
-
-    /// Another turn at `gate`, with what was wrong.
-    pub(super) fn again(self, gate: &Gate, ruled: Ruled) -> EngineStep {
-        self.again_by(gate, 0, ruled)
-    }
-
-    /// Another turn at `gate`, of this link of its chain.
-    pub(super) fn again_by(self, gate: &Gate, link: u32, Ruled { mut ruling, feedback }: Ruled) -> EngineStep {
-        ruling.remediation = self.wanted(gate).or(ruling.remediation);
-        let repair = turns::is_repaired(gate, self.cx);
-        turns::open(self, Opening { feedback, repair, link, ..Opening::of(gate) }, Some(&ruling))
-    }
-
-    /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.
-    pub(super) fn finish(mut self, ruling: &Ruling) -> EngineStep {
-        if !arrival::entered_any(&self.next) {
-            return self.hold(Resume::Beginning, arrival::nothing_entered().into());
-        }
-        let is_made = self.next.work.as_ref().is_some_and(|work| work.commit.is_some());
-        if let Some(gate) = self.cx.workflow.last_judge().filter(|_| is_made && self.next.verified.is_none()) {
-            let resume = Resume::Gate { gate: gate.id.clone(), purpose: turns::purpose(gate) };
-            return self.hold(resume, arrival::not_verified(gate).into());
-        }
-        let verified = self.next.verified.as_ref();
-        let report = verified.map(|verified| verified.report);
-        if verified.is_none() {
-            self.next.work = None;
-        }
-        self.next.cleared = true;
-        let at = self.cx.now;
-        self.decided(Phase::Accepted { at, report }, ruling, None)
-    }
-
     /// It stays where it is until a person has it tried again.
     pub(super) fn hold(self, resume: Resume, Ruled { ruling, feedback }: Ruled) -> EngineStep {
         let held = self.held(resume, &ruling);
@@ -321,7 +183,7 @@ impl<'a> Transition<'a> {
                 Some(advice) => Resume::Turn(advice.question.turn.clone()),
                 None => Resume::Beginning,
             },
-            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..taking::given_back(open, self.cx) }),
+            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..holder::given_back(open, self.cx) }),
             other => other,
         };
         let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
@@ -347,7 +209,7 @@ impl<'a> Transition<'a> {
 
     /// The journal's part of the entry.
     pub(super) fn record(mut self) -> Record {
-        funding::settle(&mut self);
+        spent::settle(self.before, &mut self.next, self.metered.as_deref(), self.cx);
         let (cause, state) = (self.cause, Some(self.next));
         Record { cause, state, conditions: self.conditions, ..Record::at(self.cx.now) }
     }
@@ -429,37 +291,106 @@ impl<'a> Transition<'a> {
         self.next.verified = None;
         self.next.cleared = false;
     }
-}
 
-/// Everything is met: what an acceptance says.
-pub(super) fn met() -> Ruling {
-    Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
-}
-
-/// Whether a rework is left: the plan's, and what people granted.
-pub(super) fn reworks_left(state: &WaypointState, cx: &StepContext<'_>) -> bool {
-    state.counters.reworks < reworks_granted(state, cx)
-}
-
-/// How many reworks there are: the waypoint's own or the plan's, and what people granted.
-pub(super) fn reworks_granted(state: &WaypointState, cx: &StepContext<'_>) -> u32 {
-    let planned = cx.waypoint.max_reworks.unwrap_or(cx.flight.submitted.plan.policy.max_reworks);
-    planned.saturating_add(state.counters.granted)
-}
-
-/// The status of a waypoint as far as its own journal shows: landing is the flight's.
-#[must_use]
-pub fn phase_status(state: &WaypointState) -> Status {
-    // Also as one branch sees it.
-    if let (Phase::Forked | Phase::InTurn(_) | Phase::Waiting(_), Some(fork)) = (&state.phase, &state.fork) {
-        return forking::status(fork);
+    /// Work that is nobody's own stands on the newest head.
+    pub(super) fn move_to_head(&mut self) {
+        if self.next.work.is_none() {
+            self.next.base = Some(self.cx.flight.head().clone());
+        }
     }
-    match &state.phase {
-        Phase::Pending => Status::Pending,
-        Phase::InTurn(open) if open.people => Status::Waiting,
-        Phase::InTurn(_) | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } => Status::Running,
-        Phase::Waiting(_) | Phase::Delegated(_) => Status::Waiting,
-        Phase::Held(held) => held.status,
-        Phase::Cancelled => Status::Cancelled,
+
+    /// Where work is from here on. The result of a branch is kept in its fork; a phase elsewhere ends the fork, and its
+    /// turns that are open are superseded.
+    pub(super) fn go_to(&mut self, phase: Phase) {
+        if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
+            self.next.advice = None;
+        }
+        self.settle_stack(&phase);
+        let Some(fork) = &mut self.next.fork else {
+            self.next.phase = phase;
+            return;
+        };
+        let redeliveries = std::mem::take(&mut self.next.counters.redeliveries);
+        match &phase {
+            Phase::Forked => {}
+            Phase::InTurn(_) | Phase::Waiting(_) => {
+                let branch = phase.turn().and_then(|open| fork.branch_mut(&open.gate));
+                let Some(branch) = branch else { return self.leave_fork(phase, redeliveries) };
+                branch.redeliveries = redeliveries;
+                branch.standing = BranchStanding::Open(phase);
+                self.next.phase = Phase::Forked;
+                return;
+            }
+            Phase::Held(Held { resume: Resume::Fork, .. }) => self.suspend(),
+            Phase::Held(Held { resume, .. }) => {
+                let branch = place_of(resume).and_then(|gate| fork.branch(gate));
+                if branch.is_none() {
+                    return self.leave_fork(phase, redeliveries);
+                }
+                self.suspend();
+            }
+            Phase::Pending | Phase::Delegated(_) | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => {
+                return self.leave_fork(phase, redeliveries);
+            }
+        }
+        self.next.phase = phase;
+    }
+
+    fn leave_fork(&mut self, phase: Phase, redeliveries: u32) {
+        self.end_fork();
+        self.next.counters.redeliveries = redeliveries;
+        self.next.phase = phase;
+    }
+
+    /// The fork is over. Its open turns count no more.
+    pub(super) fn end_fork(&mut self) {
+        self.close_visits();
+        self.next.fork = None;
+    }
+
+    /// Held in a fork: what is open is due again afterwards.
+    fn suspend(&mut self) {
+        self.close_visits();
+        let Some(fork) = &mut self.next.fork else { return };
+        for branch in fork.branches.iter_mut().filter(|branch| branch.phase().is_some()) {
+            branch.standing = BranchStanding::Due;
+            branch.redeliveries = 0;
+        }
+    }
+
+    fn close_visits(&mut self) {
+        let now = self.cx.now;
+        for visit in self.next.history.iter_mut().filter(|visit| visit.exited.is_none()) {
+            (visit.exited, visit.outcome) = (Some(now), Some(Outcome::Skip));
+        }
+    }
+
+    /// Whether a gate is a branch of the fork that the work is in.
+    pub(super) fn is_in_fork(&self, gate: &GateId) -> bool {
+        self.next.fork.as_ref().is_some_and(|fork| fork.branch(gate).is_some())
+    }
+
+    /// Work that goes anywhere but to its landing is what it was before it was integrated behind other work, and nothing of it is
+    /// verified or let through any more: something else is to become of it.
+    fn settle_stack(&mut self, phase: &Phase) {
+        if self.next.stacked.is_some() && !is_integrated(phase) {
+            self.unstack();
+            self.next.cleared = false;
+        }
+    }
+
+    /// Takes the work out of the queue: it is as it was before.
+    pub(super) fn unstack(&mut self) {
+        let Some(stacked) = self.next.stacked.take() else { return };
+        let Alone { base, work } = stacked.alone;
+        self.next.verified = None;
+        (self.next.base, self.next.work) = (Some(base), Some(work));
+    }
+
+    /// Work waits in the queue from here on.
+    pub(super) fn queued(mut self, queued: Queued) -> EngineStep {
+        self.go_to(Phase::Queued(Box::new(queued)));
+        let entry = Enqueued { schema_version: version::CURRENT, record: self.record() };
+        EngineStep::Append(Box::new(Entry::Queued(Box::new(entry))))
     }
 }

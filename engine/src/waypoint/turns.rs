@@ -7,10 +7,11 @@ use holdpoint_planfile::gates::{Duty, Gate};
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Clarified, Conversation, Disposition, StatusMutation, VerificationPurpose},
-    ids::{GateId, RoleId, role},
+    ids::role,
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
-    state::{OpenTurn, Phase, Purpose, Resume, WaypointState},
+    reason::ReasonCode,
+    state::{Delegated, OpenTurn, Phase, Purpose, Resume, WaypointState},
     subjects,
     time::Millis,
     turn::{Feedback, Turn, TurnRequest},
@@ -20,12 +21,17 @@ use holdpoint_protocol::{
 use super::{
     EngineStep, Fresh, StepContext, checkpoints,
     funding::{self, Funded},
-    listing, opening,
-    requests::{build_request, completion_request, environment, guidance, start, verify_request},
-    taking,
-    transition::{Ruled, Transition, phase_status},
+    holder, listing,
+    purposes::{self, purpose},
+    requests::{build_request, completion_request, guidance, start, verify_request},
+    standing::phase_status,
+    terms::{build_wall, completion_wall, environment},
+    transition::{Ruled, Transition},
 };
-use crate::{feedback, policy::Ruling};
+use crate::{
+    feedback,
+    policy::{Ruling, escalate, met},
+};
 
 /// The wall time a build turn may take unless the plan says otherwise (contract, "`command` backend").
 const BUILD_WALL_DEFAULT: Duration = Duration::from_secs(30 * 60);
@@ -36,8 +42,6 @@ const SETUP_WALL: Duration = Duration::from_secs(30 * 60);
 /// How often more with `evidence: strict`: canaries, the base's product, files of the work put back (together as long as one
 /// run, and the last may take its own time), and a watched run.
 const RUNS_MORE_IF_STRICT: u32 = 5;
-/// What a gate that declares no time gives a completion (GATE-15).
-const COMPLETION_TIMEOUT: Millis = Millis(3_600_000);
 /// What a turn's clone, checkout and upload may take besides its work.
 pub(super) const OVERHEAD: Duration = Duration::from_secs(10 * 60);
 
@@ -57,26 +61,6 @@ impl<'a> Opening<'a> {
     /// A turn as the gate's duty has it.
     pub(super) fn of(gate: &'a Gate) -> Self {
         Self { gate, purpose: purpose(gate), feedback: None, repair: false, link: 0 }
-    }
-}
-
-/// Whether the role `repair` takes turns of this gate that opens again.
-pub(super) fn is_repaired(gate: &Gate, cx: &StepContext<'_>) -> bool {
-    gate.role.as_str() == role::BUILDER && cx.flight.submitted.fleet.repair
-}
-
-/// Whether this is the role that takes turns again.
-pub(super) fn is_repairs(role: &RoleId) -> bool {
-    role.as_str() == role::REPAIR
-}
-
-/// What an ordinary turn of a gate is for.
-pub(super) fn purpose(gate: &Gate) -> Purpose {
-    match gate.duty {
-        Duty::Make => Purpose::Build,
-        Duty::Judge => Purpose::Verify(VerificationPurpose::Handoff),
-        // Of a gate at which no turn opens this is never the purpose of one.
-        Duty::Complete | Duty::Delegate => Purpose::Complete,
     }
 }
 
@@ -108,7 +92,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     let whole = transition.cause.as_ref().map(Cause::reference);
     let feedback = opening.feedback.map(|told| feedback::bounded(told, whole.as_deref()));
     let (feedback, for_build) =
-        if open.purpose == opening::BASELINE { (None, feedback.map(Box::new)) } else { (feedback, None) };
+        if open.purpose == purposes::BASELINE { (None, feedback.map(Box::new)) } else { (feedback, None) };
     let (from, to) = (phase_status(transition.before), phase_status(&transition.next));
     let status = (from != to).then_some(StatusMutation { from, to });
     let decision = ruling.map(|ruling| transition.decision(ruling, status));
@@ -160,7 +144,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         allowance: None,
         turn: fresh.turn.clone(),
         opened_at: cx.now,
-        deadline: taking::deadline(gate, earlier, cx)
+        deadline: holder::deadline(gate, earlier, cx)
             .unwrap_or_else(|| deadline(gate, earlier.purpose, earlier.people, cx)),
         questions: Vec::new(),
         listed_by: listing::opens_by(&earlier.role, cx),
@@ -205,23 +189,15 @@ pub fn reply(turn: &mut Turn, answer: &Clarified) {
 pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
     match &mut turn.request {
         TurnRequest::Build(request) => {
-            let feedback = request.feedback.get_or_insert_with(super::questions::only_answers);
+            let feedback = request.feedback.get_or_insert_with(only_answers);
             feedback.clarifications.push(answered);
         }
         TurnRequest::Verify(request) => request.clarifications.push(answered),
         TurnRequest::Complete(request) => {
-            let feedback = request.feedback.get_or_insert_with(super::questions::only_answers);
+            let feedback = request.feedback.get_or_insert_with(only_answers);
             feedback.clarifications.push(answered);
         }
     }
-}
-
-/// What was said to the turn of one gate, as a turn of another hears it: answers are for those who asked, and who looks at work
-/// hears none that its maker got (FLY-18).
-pub(super) fn passed_on(told: Feedback, of: Option<(&GateId, Purpose)>, to: (&GateId, Purpose)) -> Feedback {
-    let makes = |purpose| matches!(purpose, Purpose::Build | opening::BASELINE);
-    let same = of.is_some_and(|of| of == to || makes(of.1) && makes(to.1));
-    if same { told } else { Feedback { clarifications: Vec::new(), ..told } }
 }
 
 /// The conversation in which a turn's question was asked: its holder goes on with that one or with none.
@@ -271,23 +247,13 @@ fn open_turn(opening: &Opening<'_>, cx: &StepContext<'_>, fresh: &Fresh) -> Open
 /// When a turn is overdue. People's turns wait in no queue: they have the gate's time and no grace.
 fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &StepContext<'_>) -> Timestamp {
     let work = match purpose {
-        Purpose::Build if people => return cx.now.after(gate.timeout.map_or(taking::TAKEN_TIME, Millis::duration)),
+        Purpose::Build if people => return cx.now.after(gate.timeout.map_or(holder::TAKEN_TIME, Millis::duration)),
         Purpose::Build => build_wall(gate, cx).duration(),
         Purpose::Verify(purpose) => verification_time(gate, purpose, cx),
         Purpose::Complete if people => return cx.now.after(completion_wall(gate).duration()),
         Purpose::Complete | Purpose::Advise => completion_wall(gate).duration(),
     };
     cx.now.after(work + OVERHEAD + cx.flight.submitted.fleet.queue_grace.duration())
-}
-
-/// The wall time of a build turn's program: the plan's, the gate's, or the fleet's.
-pub(super) fn build_wall(gate: &Gate, cx: &StepContext<'_>) -> Millis {
-    cx.waypoint.budget.wall.or(gate.timeout).unwrap_or(cx.flight.submitted.fleet.build_wall)
-}
-
-/// How long a completion may take.
-pub(super) fn completion_wall(gate: &Gate) -> Millis {
-    gate.timeout.unwrap_or(COMPLETION_TIMEOUT)
 }
 
 /// The longest that setups, checks and judge of a verification may take together.
@@ -303,4 +269,32 @@ fn verification_time(gate: &Gate, purpose: VerificationPurpose, cx: &StepContext
     let commands = commands.iter().map(|asked| run(&asked.command.check));
     let setup = environment(cx).setup.map(|_| SETUP_WALL * RUNS_PER_CHECK);
     criteria.chain(guards).chain(commands).chain(setup).sum()
+}
+
+impl<'a> Transition<'a> {
+    /// The waypoint's part is done until its children are complete.
+    pub(super) fn delegate(mut self, gate: &Gate) -> EngineStep {
+        let Some(proposal) = self.next.proposal.take() else { return self.unproposed(gate) };
+        let generation = self.cx.flight.families.generations(&self.cx.waypoint.id) + 1;
+        self.visit(&gate.id, &gate.role);
+        let since = self.cx.now;
+        let phase = Delegated { gate: gate.id.clone(), since, proposal, generation };
+        self.decided(Phase::Delegated(Box::new(phase)), &met(), None)
+    }
+
+    /// Nothing was proposed since the last children, as where a condition left out the gate that proposes.
+    pub(super) fn unproposed(self, gate: &Gate) -> EngineStep {
+        let proposer = self.cx.workflow.proposer_before(&gate.id).unwrap_or_else(|| self.cx.workflow.first());
+        let text = format!(
+            "nothing is proposed that children could do at gate {}: `holdpoint retry` opens gate {} again",
+            gate.id, proposer.id
+        );
+        let resume = Resume::Gate { gate: proposer.id.clone(), purpose: purposes::purpose(proposer) };
+        self.hold(resume, escalate(ReasonCode::GateBlocked, &text).into())
+    }
+}
+
+/// Feedback of a turn whose role only got answers.
+pub(super) fn only_answers() -> Feedback {
+    feedback::in_words(Disposition::Escalate, ReasonCode::ClarificationOpen, Vec::new())
 }

@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
 };
 
-use super::{Refusal, StepContext, taking};
+use super::{Refusal, StepContext, acted};
 use crate::handed::NOTE_BYTES_MAX;
 
 /// What a person can judge: the criteria without a check.
@@ -34,7 +34,7 @@ pub(super) fn cannot_judge(
     cx: &StepContext<'_>,
 ) -> Option<Refusal> {
     if are_wanted(open, cx.waypoint) {
-        return taking::own_work(state, open, by);
+        return acted::own_work(state, open, by);
     }
     let waypoint = &cx.waypoint.id;
     let what = match open.purpose {

@@ -1,6 +1,9 @@
 //! Visits of gates (GATE-8): the state names the last ones, because it is in every entry; the journal has all of them.
 
-use holdpoint_protocol::state::{EarlierVisits, GateVisit, WaypointState};
+use holdpoint_protocol::{
+    ids::GateId,
+    state::{EarlierVisits, GateVisit, Outcome, WaypointState},
+};
 
 /// Visits that a state names.
 pub const VISITS_MAX: usize = 32;
@@ -34,6 +37,16 @@ pub(super) fn only_grew(before: &WaypointState, after: &WaypointState) -> bool {
         None => (&before.gate, &before.role, before.entered) == (&after.gate, &after.role, after.entered),
     };
     named.len() <= after.history.len() && named.iter().zip(&after.history).all(is_kept)
+}
+
+/// Whether work entered any gate, of those that the state names.
+pub(super) fn entered_any(state: &WaypointState) -> bool {
+    state.earlier_visits.is_some() || state.history.iter().any(|visit| visit.outcome != Some(Outcome::Skip))
+}
+
+/// Whether work entered this gate, as far as the state names its visits.
+pub(super) fn was_entered(state: &WaypointState, gate: &GateId) -> bool {
+    state.history.iter().any(|visit| visit.gate == *gate && visit.outcome != Some(Outcome::Skip))
 }
 
 #[cfg(test)]

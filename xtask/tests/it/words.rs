@@ -16,7 +16,7 @@ const IRREGULAR: [&str; 4] = ["built", "stories", "committed", "committing"];
 
 /// What the gate engine is: what may be declared, the gate machine, conditions, and how work moves from gate to gate. Files of
 /// `engine/src/waypoint` that are missing here are about turns that make, judge or land work, which a workflow need not have.
-const GATE_ENGINE: [&str; 15] = [
+const GATE_ENGINE: [&str; 17] = [
     "protocol/src/org.rs",
     "protocol/src/workflow",
     "planfile/src/declared",
@@ -29,7 +29,9 @@ const GATE_ENGINE: [&str; 15] = [
     "engine/src/waypoint/dead.rs",
     "engine/src/waypoint/escalating.rs",
     "engine/src/waypoint/forking.rs",
+    "engine/src/waypoint/leaving.rs",
     "engine/src/waypoint/migrating.rs",
+    "engine/src/waypoint/standing.rs",
     "engine/src/waypoint/transition.rs",
     "engine/src/waypoint/visits.rs",
 ];

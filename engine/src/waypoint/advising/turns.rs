@@ -16,12 +16,12 @@ use holdpoint_protocol::{
 };
 
 use super::super::{
-    EngineStep,
+    EngineStep, answers,
     funding::{self, Funded},
-    listing, questions,
+    listing,
     requests::{completion_request, guidance},
     transition::Transition,
-    turns::OVERHEAD,
+    turns::{self, OVERHEAD},
 };
 
 /// How long an advisor's program may run.
@@ -59,16 +59,16 @@ pub(super) fn end(mut transition: Transition<'_>, request: AdviceRequest, why: &
     let OpenAdvice { question, .. } = *advice;
     if request.given.iter().any(|advice| advice.success) {
         let turn = envelope(&transition, &question.turn, TurnRequest::Build(guided(request)));
-        return questions::again(transition, &question.turn, turn);
+        return answers::again(transition, &question.turn, turn);
     }
-    let mut ruling = questions::opens(question.kind, &question.turn, transition.cx);
+    let mut ruling = answers::opens(question.kind, &question.turn, transition.cx);
     ruling.remediation = ruling.remediation.map(|text| format!("{why}; {text}"));
     transition.decided(Phase::Waiting(question), &ruling, None)
 }
 
 /// What the asker is asked once more, with what advisors said.
 fn guided(AdviceRequest { question, given, asked: mut build, .. }: AdviceRequest) -> Box<BuildRequest> {
-    let feedback = build.feedback.get_or_insert_with(questions::only_answers);
+    let feedback = build.feedback.get_or_insert_with(turns::only_answers);
     let clarified = |advice: Advice| Clarified {
         question: question.clone(),
         option: None,

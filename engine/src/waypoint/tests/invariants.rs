@@ -22,7 +22,7 @@ use crate::testing::{
 };
 use crate::{
     flight::Waypoints,
-    waypoint::{Input, transition::phase_status},
+    waypoint::{Input, phase_status},
 };
 
 /// Histories per property: each is dozens of transitions, and a debug build stays within seconds.
