@@ -2,41 +2,42 @@
 //!
 //! Pure and total. An entry that opens a turn is decision, state change and dispatch in one message. What orders several
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`holdpoint_planfile::gates`].
+//!
+//! `step` has a file for each input. The files of this folder stand below it, each on those before it:
+//!
+//! - The words: `input`, `refusal`, and this file.
+//! - Rules that read a state: `visits`, `spent`, `standing`, `terms`, `purposes`, `holder`, `branches`, `listing`, `acted`, `verdicts`,
+//!   `checkpoints`, `stacking`, `migrating`.
+//! - A change of state on its way to an entry: `transition`.
+//! - A turn that opens, with its request and its means: `requests`, `funding`, `turns`.
+//! - The way from gate to gate: `arrival`, `leaving`, `beginning`.
+//! - Rules that several inputs share: `answers`, `handoff`, `completing`, `advising`, `asking`, `taking`, `dead`, `collisions`.
+//!
+//! `fold` reads journals back by `invariants`.
 
 mod acted;
-mod acts;
 mod advising;
 mod answers;
 mod arrival;
 mod asking;
 mod beginning;
 mod branches;
-mod building;
 mod checkpoints;
 mod collisions;
 mod completing;
 mod dead;
-mod delegating;
-mod escalating;
 mod fold;
-mod forking;
 mod funding;
 mod handoff;
 mod holder;
 mod input;
-mod landing;
+mod invariants;
 mod leaving;
 mod listing;
 mod migrating;
-mod opening;
-mod oversize;
-mod overspent;
 mod purposes;
-mod questions;
 mod refusal;
-mod report;
 mod requests;
-mod revising;
 mod spent;
 mod stacking;
 mod standing;
@@ -55,29 +56,29 @@ use holdpoint_protocol::{
     plan::Waypoint,
 };
 
-pub use acts::{GRANT_MAX, reference};
+pub use acted::reference;
 pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, begins_at};
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use branches::{as_seen_by, before_entry, is_for_others, voted};
 pub(crate) use checkpoints::held;
 pub use dead::{TakenUp, deaths, silence};
-pub use fold::{Alarm, Folded, invariants};
+pub use fold::{Alarm, Folded};
 pub use handoff::why_over;
 pub use holder::{TAKEN_TIME, in_hand, queued_for, waits_to_be_taken};
 pub use input::{
     Advised, AgentQuestion, Behind, BuildOutcome, BundledCommit, Died, Ends, HandingIn, Handoff, Input, MergeResult,
     Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying, Taking, Voted,
 };
+pub use invariants::invariants;
 pub use listing::unlisted;
 pub use migrating::has_to_migrate;
-pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
-pub(crate) use report::runs_on_work;
 pub use requests::{evidence_expected, policy_hash};
 pub use stacking::{Aside, counts_now, stacks, unmerged};
 pub(crate) use stacking::{keeps, lands_by_verdict, replaceable};
 pub use standing::phase_status;
-pub use step::{is_current, step};
+pub(crate) use step::runs_on_work;
+pub use step::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX, GRANT_MAX, is_current, step};
 pub use taking::can_be_taken;
 pub use turns::{queue, reply};
 pub use visits::VISITS_MAX;

@@ -1,4 +1,7 @@
 //! Whether an act of a person is about what is there now, and what its person hears where it is not.
+//!
+//! An act names what its person looked at. The first that fits is taken; every other one changes nothing and gets an answer
+//! that says what happened instead.
 
 use holdpoint_planfile::gates::Gate;
 use holdpoint_protocol::{
@@ -90,4 +93,16 @@ pub(super) fn own_work(state: &WaypointState, open: &OpenTurn, by: &AgentName) -
     let message = || format!("{by} made the work that gate {} is about", open.gate);
     let hint = "somebody else has to complete the gate";
     has_made(state, by).then(|| Refusal::act(ActCode::NotAllowed, message(), hint))
+}
+
+/// The name by which the inbox knows what a waypoint waits for, in one of its phases.
+#[must_use]
+pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
+    match phase {
+        Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
+        Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
+        Phase::Waiting(question) => Some(question.asked.reference()),
+        Phase::Held(_) | Phase::Delegated(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
+        Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => None,
+    }
 }

@@ -16,19 +16,13 @@ use std::time::Duration;
 use holdpoint_planfile::plan::ADVISORS_MAX;
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{Completion, Failure},
+    artifact::Completion,
     ids::role,
-    state::{OpenAdvice, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, WaypointState},
+    state::{OpenAdvice, OpenTurn, Purpose, Question, QuestionKind},
     turn::{Advice, AdviceRequest, Feedback, Turn, TurnRequest},
 };
 
-use super::{
-    EngineStep, Fresh, Handoff, Refusal, StepContext,
-    handoff::{FAILURES, open_turn, wanted},
-    input::Advised,
-    transition::Transition,
-};
-use crate::completion::{self, CompletionRules};
+use super::{EngineStep, StepContext, transition::Transition};
 
 /// The most rounds in which advisors are asked one question.
 pub const ADVICE_ROUNDS_MAX: u32 = 3;
@@ -78,49 +72,6 @@ pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Tu
     turns::ask(transition, request)
 }
 
-/// An advisor answered, or its turn failed.
-pub(super) fn advised(
-    state: &WaypointState,
-    handoff: Handoff<Box<Advised>>,
-    cx: &StepContext<'_>,
-    fresh: &Fresh,
-) -> EngineStep {
-    let open = match open_turn(state, &handoff, cx) {
-        Ok(open) => open,
-        Err(step) => return step,
-    };
-    let Handoff { turn, agent, cause, metered, body, .. } = handoff;
-    let Advised { completion, turn: entry } = *body;
-    if open.purpose != Purpose::Advise {
-        return EngineStep::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
-    }
-    let Some(request) = request_of(*entry) else {
-        let what = "no entry opens this turn: the journal may be damaged".to_owned();
-        return EngineStep::Refuse(Refusal::Mismatch { turn, what });
-    };
-    let blank = Advice { advisor: Some(agent.clone()), session: session(&completion), ..nothing(request.round, cx) };
-    let given = match &completion.failure {
-        Some(Failure { reason, .. }) if !FAILURES.contains(reason) => {
-            let what = format!("{reason} is not a reason for which a turn can fail");
-            return EngineStep::Refuse(Refusal::Mismatch { turn, what });
-        }
-        Some(Failure { reason, detail }) => Advice { error: Some(why(&format!("{reason}: {detail}"))), ..blank },
-        None => {
-            let (waypoint, gate) = (&cx.waypoint.id, &open.gate);
-            let wanted =
-                CompletionRules { waypoint, gate, can_reject: false, default: Outcome::Complete, demands: None };
-            match completion::of_agent(&completion, wanted) {
-                Ok(said) if said.outcome == Outcome::Complete => {
-                    Advice { success: true, content: cut(said.summary.trim(), ADVICE_BYTES_MAX), ..blank }
-                }
-                Ok(said) => Advice { declined: true, error: Some(why(&said.blockers.join("\n"))), ..blank },
-                Err(lesson) => return EngineStep::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
-            }
-        }
-    };
-    go_on(Transition::new(state, cx, fresh).by(agent).metered(metered).taken(cause), request, given)
-}
-
 /// An advisor asked something itself instead of answering: it could not help.
 pub(super) fn asked_back(transition: Transition<'_>, turn: Turn) -> EngineStep {
     let Some(request) = request_of(turn) else { return EngineStep::Nothing };
@@ -137,7 +88,7 @@ pub(super) fn overdue(transition: Transition<'_>, turn: Turn) -> EngineStep {
 }
 
 /// What follows an answer, or the want of one.
-fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> EngineStep {
+pub(super) fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> EngineStep {
     let cx = transition.cx;
     let Some(advice) = &mut transition.next.advice else { return EngineStep::Nothing };
     advice.helped += u32::from(given.success);
@@ -159,33 +110,13 @@ fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advi
     turns::ask(transition, request)
 }
 
-/// What is wrong with the advice that a state after an entry asks for.
-pub(super) fn misfit(before: &WaypointState, after: &WaypointState) -> Option<&'static str> {
-    let advises = matches!(&after.phase, Phase::InTurn(open) if open.purpose == Purpose::Advise);
-    let Some(advice) = &after.advice else {
-        return advises.then_some("an advisor's turn is open, and nothing asks for advice");
-    };
-    if !advises {
-        return Some("advice is asked for, and no advisor's turn is open");
-    }
-    if advice.round > ADVICE_ROUNDS_MAX || advice.asked > ADVISORS_MAX || advice.helped >= advice.asked {
-        return Some("advisors are asked more often than the bounds allow");
-    }
-    let earlier = before.advice.as_ref()?;
-    if earlier.question != advice.question {
-        return Some("the question that advisors are asked was changed");
-    }
-    let grew = (earlier.round, earlier.asked) < (advice.round, advice.asked);
-    (!grew).then_some("an advisor was asked, and it was not counted")
-}
-
 /// How many advisors a round asks.
 fn advisors(cx: &StepContext<'_>) -> u32 {
     cx.flight.submitted.fleet.advisors.clamp(1, ADVISORS_MAX)
 }
 
 /// What an advisor's turn asks.
-fn request_of(turn: Turn) -> Option<AdviceRequest> {
+pub(super) fn request_of(turn: Turn) -> Option<AdviceRequest> {
     match turn.request {
         TurnRequest::Complete(request) => request.advice.map(|advice| *advice),
         TurnRequest::Build(_) | TurnRequest::Verify(_) => None,
@@ -198,7 +129,7 @@ pub(super) fn told_before(turn: Turn) -> Option<Feedback> {
 }
 
 /// An answer that says nothing yet.
-fn nothing(round: u32, cx: &StepContext<'_>) -> Advice {
+pub(super) fn nothing(round: u32, cx: &StepContext<'_>) -> Advice {
     Advice {
         advisor: None,
         success: false,
@@ -211,16 +142,16 @@ fn nothing(round: u32, cx: &StepContext<'_>) -> Advice {
     }
 }
 
-fn session(completion: &Completion) -> Option<String> {
+pub(super) fn session(completion: &Completion) -> Option<String> {
     let named = completion.metadata.get(SESSION).and_then(|session| session.as_str());
     named.filter(|session| !session.is_empty() && session.len() <= SESSION_BYTES_MAX).map(str::to_owned)
 }
 
-fn why(text: &str) -> String {
+pub(super) fn why(text: &str) -> String {
     cut(text, ERROR_BYTES_MAX)
 }
 
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default().to_owned()
 }
 

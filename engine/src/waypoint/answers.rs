@@ -1,4 +1,4 @@
-//! What a question waits for, how policy answers it, and the turn that opens again with an answer.
+//! Answers to questions: by policy, or awaited from a person, and the turn that opens again with one.
 
 use holdpoint_protocol::{
     artifact::Clarified,

@@ -1,8 +1,7 @@
 //! Questions that wait in their turn: it stays open, its agent keeps it, and its holder gets the answer.
 //!
 //! Each counts as a round, like one that ends its turn. A second one takes the place of the first; every other final handoff
-//! of the turn withdraws what is open. When the agent's patience is over the same question ends the turn
-//! ([`super::questions`]).
+//! of the turn withdraws what is open. When the agent's patience is over the same question ends the turn.
 
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -96,24 +95,4 @@ fn settle(open: &mut OpenTurn, standing: QuestionStanding) {
 pub(super) fn is_answered(open: &OpenTurn, words: &Digest) -> bool {
     let answered = |question: &TurnQuestion| matches!(question.standing, QuestionStanding::Answered { .. });
     open.questions.iter().any(|question| question.words == *words && answered(question))
-}
-
-/// What is wrong with an entry that leaves its turn open: it says something else than what became of its questions.
-pub(super) fn misfit(before: &WaypointState, open: &OpenTurn, entry: &Entry) -> Option<&'static str> {
-    let Phase::InTurn(earlier) = &before.phase else { return Some("a turn is open that no entry opened") };
-    let questions = |open: &OpenTurn| open.questions.iter().map(|q| (q.asked.digest, q.words)).collect::<Vec<_>>();
-    if (OpenTurn { questions: Vec::new(), ..earlier.clone() }) != (OpenTurn { questions: Vec::new(), ..open.clone() }) {
-        return Some("an open turn was changed");
-    }
-    if !questions(open).starts_with(&questions(earlier)) {
-        return Some("a question of the open turn was changed or lost");
-    }
-    let last = open.questions.last().map(|question| &question.standing);
-    let fits = match entry {
-        Entry::Answered(answered) => {
-            answered.turn == open.turn && matches!(last, Some(QuestionStanding::Answered { .. }))
-        }
-        _ => last == Some(&QuestionStanding::Open) && open.questions.len() > earlier.questions.len(),
-    };
-    (!fits).then_some("the questions of the open turn do not fit the entry")
 }

@@ -1,6 +1,8 @@
 //! Which branch of a fork an input, an entry or an agent is about, and the waypoint as that branch sees it (GATE-29).
 //!
-//! How a branch moves is [`super::forking`].
+//! A branch moves by the rules of a waypoint outside of forks, and [`Transition::go_to`](super::transition::Transition::go_to) puts the
+//! phase that follows back. Votes are entries of their own. So is the decision that follows from them
+//! ([`holdpoint_planfile::gates::Workflow::join`]), because the next maker learns the words of every branch.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! With what work collided: what landed since it was made.
+//! The landings with which work collided: those since it was made.
 
 use std::collections::BTreeMap;
 

@@ -1,72 +1,20 @@
-//! Gates that agents complete: roles that neither build nor verify (GATE-7, GATE-9, GATE-19).
-//!
-//! What people complete is [`super::acts`]; where either leads is one and the same.
+//! A gate was completed, by a person or an agent: where its outcome leads (GATE-7, GATE-9).
 
-use holdpoint_planfile::gates::Gate;
 use holdpoint_protocol::{
-    artifact::{Completion, Disposition, Failure},
+    artifact::Disposition,
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Purpose, Resume, WaypointState},
-    turn::Feedback,
+    state::{OpenTurn, Outcome, Resume},
 };
 
 use super::{
-    EngineStep, Fresh, Handoff, Refusal, StepContext, branches,
-    handoff::{FAILURES, open_turn, rule_failed, wanted},
-    purposes, terms,
+    EngineStep, purposes,
     transition::{Ruled, Transition},
 };
 use crate::{
-    completion::{self, CompletionRules, ValidCompletion},
+    completion::ValidCompletion,
     feedback,
     policy::{Ruling, escalate, exhausted, met},
 };
-
-/// An agent completed a gate, or its turn failed.
-pub(super) fn fulfilled(
-    state: &WaypointState,
-    handoff: Handoff<Box<Completion>>,
-    cx: &StepContext<'_>,
-    fresh: &Fresh,
-) -> EngineStep {
-    let open = match open_turn(state, &handoff, cx) {
-        Ok(open) => open,
-        Err(step) => return step,
-    };
-    let Handoff { turn, agent, cause, told, metered, body, .. } = handoff;
-    let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
-        return EngineStep::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
-    };
-    if open.people {
-        let lesson = Box::new(completion::human_required(&gate.id, &agent));
-        return EngineStep::Refuse(Refusal::Completion { turn, lesson });
-    }
-    if branches::has_made(state, &agent) {
-        return EngineStep::Refuse(Refusal::OwnWork { turn, agent });
-    }
-    let transition = Transition::new(state, cx, fresh).by(agent).metered(metered);
-    if let Some(failure) = &body.failure {
-        if !FAILURES.contains(&failure.reason) {
-            let what = format!("{} is not a reason for which a turn can fail", failure.reason);
-            return EngineStep::Refuse(Refusal::Mismatch { turn, what });
-        }
-        return failed(transition.taken(cause), open, gate, (failure, told));
-    }
-    let (default, can_reject) = (cx.workflow.default_outcome, gate.can_reject);
-    match completion::of_agent(
-        &body,
-        CompletionRules {
-            waypoint: &cx.waypoint.id,
-            gate: &gate.id,
-            can_reject,
-            default,
-            demands: Some(&terms::demands(gate, cx)),
-        },
-    ) {
-        Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
-        Err(lesson) => EngineStep::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
-    }
-}
 
 /// A gate was completed, by a person or an agent: where it leads.
 pub(super) fn settle(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidCompletion) -> EngineStep {
@@ -117,17 +65,4 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &ValidComplet
     }
     transition.count_rework(&ruling);
     transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
-}
-
-/// A failed turn came to no outcome: its gate stays open, and another turn of it follows while reworks are left.
-fn failed(
-    transition: Transition<'_>,
-    open: &OpenTurn,
-    gate: &Gate,
-    (failure, told): (&Failure, Option<Box<Feedback>>),
-) -> EngineStep {
-    match rule_failed(transition, open, (failure, &[]), told) {
-        Ok((transition, ruled)) => transition.again_by(gate, open.link, ruled),
-        Err(held) => held,
-    }
 }

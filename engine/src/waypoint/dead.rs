@@ -8,11 +8,11 @@ use holdpoint_protocol::{
     artifact::StatusMutation,
     journal::{Dead, Death, Entry},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState},
+    state::{OpenTurn, Outcome, Phase, Resume, Status},
     version,
 };
 
-use super::{Died, EngineStep, Fresh, StepContext, standing::phase_status, transition::Transition};
+use super::{EngineStep, StepContext, standing::phase_status, transition::Transition};
 use crate::policy::escalate;
 
 /// Part of the acknowledgement wait that has to be between two plans at least. The broker delivers a silent agent's
@@ -69,18 +69,6 @@ pub fn deaths(plans: impl IntoIterator<Item = TakenUp>, given_back: &[Death], ac
 pub(super) fn is_reached(count: u32, cx: &StepContext<'_>) -> bool {
     let bound = cx.flight.submitted.fleet.dead_after;
     bound > 0 && count >= bound
-}
-
-/// An agent took the turn that is not the first.
-pub(super) fn died(state: &WaypointState, died: Died, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    let Phase::InTurn(open) = &state.phase else { return EngineStep::Nothing };
-    let count = u32::try_from(died.deaths.len()).unwrap_or(u32::MAX);
-    // Nobody's work is in an advisor's turn: after its deadline a person is asked.
-    if open.turn != died.turn || open.purpose == Purpose::Advise || !is_reached(count, cx) {
-        return EngineStep::Nothing;
-    }
-    let transition = Transition { cause: Some(died.cause), ..Transition::new(state, cx, fresh) };
-    give_up(transition, open, died.deaths)
 }
 
 /// The turn is held from here on.

@@ -1,4 +1,4 @@
-//! Final handoffs of turns that make work, and which handoffs an open turn takes.
+//! Which handoffs an open turn takes, and what becomes of work that was made or of a turn that failed.
 
 use holdpoint_protocol::{
     artifact::{Disposition, Failure},

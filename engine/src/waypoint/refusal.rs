@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
 };
 
-use super::Oversize;
+use super::{Input, Oversize};
 use crate::completion::{self, Lesson};
 
 /// Why a handoff or an act is refused. It changes nothing.
@@ -128,5 +128,26 @@ impl Refusal {
     pub fn act(code: ActCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let details = serde_json::Value::Null;
         Self::Act(Box::new(ActRefused { code, message: message.into(), hint: hint.into(), details }))
+    }
+}
+
+impl Input {
+    /// What its sender hears where the entry that follows is too large; `None`: nobody sent it.
+    #[must_use]
+    pub fn too_large(&self, size: Oversize) -> Option<Refusal> {
+        let turn = match self {
+            Self::Built(handoff) => &handoff.turn,
+            Self::Reported(handoff) => &handoff.turn,
+            Self::Fulfilled(handoff) => &handoff.turn,
+            Self::Advised(handoff) => &handoff.turn,
+            Self::Asked(handoff) => &handoff.turn,
+            _ => {
+                let Oversize { bytes, most } = size;
+                let message = format!("what follows from it has {bytes} bytes, and a message may have {most}");
+                let hint = "say it shorter, or raise the broker's max_payload to 8 MiB";
+                return self.act().map(|_| Refusal::act(ActCode::Invalid, message, hint));
+            }
+        };
+        Some(Refusal::TooLarge { turn: turn.clone(), size })
     }
 }

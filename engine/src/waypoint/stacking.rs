@@ -135,21 +135,3 @@ pub(super) fn is_integrated(phase: &Phase) -> bool {
         Phase::Pending | Phase::Forked | Phase::Delegated(_) => false,
     }
 }
-
-/// Whether a state says of the queue what cannot be.
-pub(super) fn misfit(after: &WaypointState) -> Option<&'static str> {
-    let is_made = after.work.as_ref().is_some_and(|work| work.commit.is_some());
-    if let Phase::Queued(queued) = &after.phase {
-        if !is_made {
-            return Some("nothing waits in the queue that could land");
-        }
-        if queued.kept.is_some() && after.stacked.is_none() {
-            return Some("a report is kept on work that is behind no other work");
-        }
-    }
-    let stacked = after.stacked.as_ref()?;
-    if !is_integrated(&after.phase) {
-        return Some("something else than its landing follows from work that is merged behind other work");
-    }
-    (!is_made || stacked.behind.is_empty()).then_some("merged behind other work, and there is none")
-}

@@ -21,7 +21,7 @@ pub(super) fn gate(state: &WaypointState) -> Option<&GateId> {
 }
 
 /// The status of a waypoint in a fork: it runs while anything but people can move it on.
-pub(super) fn in_fork(fork: &OpenFork) -> Status {
+fn in_fork(fork: &OpenFork) -> Status {
     let is_peoples = |phase: &Phase| match phase {
         Phase::InTurn(open) => open.people,
         _ => true,

@@ -1,15 +1,41 @@
 //! Which file takes which input: `step(state, input) → entry`.
+//!
+//! Each input has a file of its name with one entry point, `take`. Rules that several inputs share stand in the folder above, which
+//! sees none of these files.
 
-use holdpoint_protocol::{
-    ids::TurnId,
-    state::{Phase, WaypointState},
-};
+mod advised;
+mod answer_overdue;
+mod answered;
+mod asked;
+mod budget_exhausted;
+mod built;
+mod cancelled;
+mod completed;
+mod deadline_passed;
+mod died;
+mod fulfilled;
+mod gathered;
+mod handed_in;
+mod integrated;
+mod joined;
+mod landing_failed;
+mod opened;
+mod recalled;
+mod reconfigured;
+mod released;
+mod reported;
+mod retried;
+mod revised;
+mod taken;
+mod too_large;
 
-use super::{
-    EngineStep, Fresh, Input, StepContext, acted, acts, advising, branches, building, completing, dead, delegating,
-    escalating, forking, landing, migrating, opening, oversize, overspent, questions, report, revising, stacking,
-    taking,
-};
+use holdpoint_protocol::{ids::TurnId, state::WaypointState};
+
+pub use answered::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
+pub(crate) use reported::runs_on_work;
+pub use retried::GRANT_MAX;
+
+use super::{EngineStep, Fresh, Input, StepContext, acted, branches, stacking};
 
 /// Takes one input.
 #[must_use]
@@ -20,32 +46,31 @@ pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh
     let focused = stacking::as_kept(state, &mut input).or_else(|| branches::focus(state, &input, cx));
     let state = focused.as_ref().unwrap_or(state);
     match input {
-        Input::Open if state.phase == Phase::Forked => forking::open_next(state, cx, fresh),
-        Input::Open => opening::open(state, cx, fresh),
-        Input::Joined(voted) => forking::joined(state, &voted, cx, fresh),
-        Input::Gathered => delegating::gathered(state, cx, fresh),
-        Input::Recalled => delegating::recalled(state, cx, fresh),
-        Input::Built(handoff) => building::built(state, handoff, cx, fresh),
-        Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
-        Input::Fulfilled(handoff) => completing::fulfilled(state, handoff, cx, fresh),
-        Input::Advised(handoff) => advising::advised(state, handoff, cx, fresh),
-        Input::Asked(handoff) => questions::asked(state, handoff, cx, fresh),
-        Input::Answered(act) => questions::answered(state, act, cx, fresh),
-        Input::Completed(act) => acts::completed(state, act, cx, fresh),
-        Input::Retried(act) => acts::retried(state, act, cx, fresh),
-        Input::Taken(act) => taking::taken(state, act, cx, fresh),
-        Input::Released(act) => taking::released(state, act, cx, fresh),
-        Input::HandedIn(act) => taking::handed_in(state, act, cx, fresh),
-        Input::Revised(act) => revising::revised(state, act, cx, fresh),
-        Input::Cancelled(act) => acts::cancelled(state, act, cx, fresh),
-        Input::Reconfigured(act) => migrating::reconfigured(state, act, cx, fresh),
-        Input::DeadlinePassed(turn) => escalating::deadline_passed(state, *turn, cx, fresh),
-        Input::AnswerOverdue => questions::overdue(state, cx, fresh),
-        Input::Died(died) => dead::died(state, died, cx, fresh),
-        Input::Integrated(merge) => landing::integrated(state, merge, cx, fresh),
-        Input::LandingFailed(detail) => landing::landing_failed(state, &detail, cx, fresh),
-        Input::BudgetExhausted => overspent::budget_exhausted(state, cx, fresh),
-        Input::TooLarge(size) => oversize::hold(state, size, cx, fresh),
+        Input::Open => opened::take(state, cx, fresh),
+        Input::Joined(voted) => joined::take(state, &voted, cx, fresh),
+        Input::Gathered => gathered::take(state, cx, fresh),
+        Input::Recalled => recalled::take(state, cx, fresh),
+        Input::Built(handoff) => built::take(state, handoff, cx, fresh),
+        Input::Reported(handoff) => reported::take(state, handoff, cx, fresh),
+        Input::Fulfilled(handoff) => fulfilled::take(state, handoff, cx, fresh),
+        Input::Advised(handoff) => advised::take(state, handoff, cx, fresh),
+        Input::Asked(handoff) => asked::take(state, handoff, cx, fresh),
+        Input::Answered(act) => answered::take(state, act, cx, fresh),
+        Input::Completed(act) => completed::take(state, act, cx, fresh),
+        Input::Retried(act) => retried::take(state, act, cx, fresh),
+        Input::Taken(act) => taken::take(state, act, cx, fresh),
+        Input::Released(act) => released::take(state, act, cx, fresh),
+        Input::HandedIn(act) => handed_in::take(state, act, cx, fresh),
+        Input::Revised(act) => revised::take(state, act, cx, fresh),
+        Input::Cancelled(act) => cancelled::take(state, act, cx, fresh),
+        Input::Reconfigured(act) => reconfigured::take(state, act, cx, fresh),
+        Input::DeadlinePassed(turn) => deadline_passed::take(state, *turn, cx, fresh),
+        Input::AnswerOverdue => answer_overdue::take(state, cx, fresh),
+        Input::Died(died) => died::take(state, died, cx, fresh),
+        Input::Integrated(merge) => integrated::take(state, merge, cx, fresh),
+        Input::LandingFailed(detail) => landing_failed::take(state, &detail, cx, fresh),
+        Input::BudgetExhausted => budget_exhausted::take(state, cx, fresh),
+        Input::TooLarge(size) => too_large::take(state, size, cx, fresh),
     }
 }
 

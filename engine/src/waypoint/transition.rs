@@ -1,7 +1,7 @@
 //! A transition of one waypoint as a value: the state before, the state after, and what caused it.
 //!
 //! The one place where a decision, the state after it and the entry that carries both are put together. Where work goes
-//! after a turn is said by [`Transition::leave`] alone, which asks the workflow.
+//! after a turn is `leaving`.
 
 use holdpoint_planfile::{checkpoints, gates::Duty};
 use holdpoint_protocol::{

@@ -273,7 +273,7 @@ fn verification_time(gate: &Gate, purpose: VerificationPurpose, cx: &StepContext
 
 impl<'a> Transition<'a> {
     /// The waypoint's part is done until its children are complete.
-    pub(super) fn delegate(mut self, gate: &Gate) -> EngineStep {
+    fn delegate(mut self, gate: &Gate) -> EngineStep {
         let Some(proposal) = self.next.proposal.take() else { return self.unproposed(gate) };
         let generation = self.cx.flight.families.generations(&self.cx.waypoint.id) + 1;
         self.visit(&gate.id, &gate.role);

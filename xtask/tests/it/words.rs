@@ -16,7 +16,7 @@ const IRREGULAR: [&str; 4] = ["built", "stories", "committed", "committing"];
 
 /// What the gate engine is: what may be declared, the gate machine, conditions, and how work moves from gate to gate. Files of
 /// `engine/src/waypoint` that are missing here are about turns that make, judge or land work, which a workflow need not have.
-const GATE_ENGINE: [&str; 17] = [
+const GATE_ENGINE: [&str; 23] = [
     "protocol/src/org.rs",
     "protocol/src/workflow",
     "planfile/src/declared",
@@ -27,11 +27,17 @@ const GATE_ENGINE: [&str; 17] = [
     "engine/src/waypoint/branches.rs",
     "engine/src/waypoint/completing.rs",
     "engine/src/waypoint/dead.rs",
-    "engine/src/waypoint/escalating.rs",
-    "engine/src/waypoint/forking.rs",
     "engine/src/waypoint/leaving.rs",
     "engine/src/waypoint/migrating.rs",
     "engine/src/waypoint/standing.rs",
+    "engine/src/waypoint/step/deadline_passed.rs",
+    "engine/src/waypoint/step/died.rs",
+    "engine/src/waypoint/step/fulfilled.rs",
+    "engine/src/waypoint/step/gathered.rs",
+    "engine/src/waypoint/step/joined.rs",
+    "engine/src/waypoint/step/opened.rs",
+    "engine/src/waypoint/step/recalled.rs",
+    "engine/src/waypoint/step/reconfigured.rs",
     "engine/src/waypoint/transition.rs",
     "engine/src/waypoint/visits.rs",
 ];

@@ -8,14 +8,14 @@ use holdpoint_protocol::{
     turn::Feedback,
 };
 
-use super::{
+use super::super::{
     BuildOutcome, EngineStep, Fresh, Handoff, Refusal, StepContext,
     handoff::{self, FAILURES, made, open_turn, rule_failed, wanted},
     transition::Transition,
 };
 
 /// A turn that makes work ended: its gate is left, or another turn of it opens.
-pub(super) fn built(
+pub(super) fn take(
     state: &WaypointState,
     handoff: Handoff<BuildOutcome>,
     cx: &StepContext<'_>,

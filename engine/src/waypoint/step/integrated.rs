@@ -1,4 +1,4 @@
-//! Work is integrated with what goes before it to the branch, and its verifier judges what would land (FLY-39).
+//! Work was merged with what goes before it to the branch, and its verifier judges what would land (`Input::Integrated`, FLY-39).
 //!
 //! Where both do not fit together, the builder learns with what it collided and builds again on the head. Landing conflicts have a
 //! bound of their own and are not attempts (FLY-29).
@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile},
 };
 
-use super::{
+use super::super::{
     Behind, EngineStep, Fresh, MergeResult, Merged, StepContext,
     collisions::collision,
     purposes::{self, MERGE},
@@ -25,7 +25,7 @@ use crate::policy::{Ruling, escalate};
 /// Landing conflicts a waypoint may have (spec README: "landing conflicts 10").
 const CONFLICTS_MAX: u32 = 10;
 /// Work was merged with the head, or with the queue on it.
-pub(super) fn integrated(state: &WaypointState, merged: Merged, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub(super) fn take(state: &WaypointState, merged: Merged, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let Some(judge) = judge(state, cx) else { return EngineStep::Nothing };
     let Some((work, base)) = unmerged(state) else { return EngineStep::Nothing };
     if work.commit.as_ref() != Some(&merged.work) || cx.flight.landing(&cx.waypoint.id).is_some() {
@@ -124,20 +124,6 @@ fn verify(mut transition: Transition<'_>, (gate, purpose): (&Gate, Purpose), mer
     }
     transition.next.counters.conflicts += u32::from(again);
     turns::open(transition, Opening { purpose, ..Opening::of(gate) }, None)
-}
-
-/// Its landing failed again and again.
-pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    let resume = match &state.phase {
-        Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
-        Phase::Queued(queued) => Resume::Gate { gate: queued.gate.clone(), purpose: queued.purpose },
-        _ => return EngineStep::Nothing,
-    };
-    if cx.flight.landing(&cx.waypoint.id).is_some() {
-        return EngineStep::Nothing;
-    }
-    let text = format!("work cannot be put on the branch ({detail}): fix the cause, then `holdpoint retry`");
-    Transition::new(state, cx, fresh).hold(resume, escalate(ReasonCode::LandingHeld, &text).into())
 }
 
 fn feedback(notes: Vec<String>, collision: Collision) -> Feedback {

@@ -1,38 +1,17 @@
-//! What can never be appended, because it is larger than a message may be: a person has to make it smaller, or the
-//! broker's limit larger. What grows without a bound does not get so far: [`crate::feedback`], [`crate::handed`].
+//! The next entry is larger than a message may be (`Input::TooLarge`): a person has to make it smaller, or the broker's limit larger.
+//!
+//! Lists that grow without a bound do not get so far: [`crate::feedback`], [`crate::handed`].
 
 use holdpoint_protocol::{
-    artifact::ActCode,
     reason::ReasonCode,
     state::{Phase, Resume, WaypointState},
 };
 
-use super::{EngineStep, Fresh, Input, Oversize, Refusal, StepContext, standing, transition::Transition};
+use super::super::{EngineStep, Fresh, Oversize, StepContext, standing, transition::Transition};
 use crate::policy::escalate;
 
-impl Input {
-    /// What its sender hears where the entry that follows is too large; `None`: nobody sent it.
-    #[must_use]
-    pub fn too_large(&self, size: Oversize) -> Option<Refusal> {
-        let turn = match self {
-            Self::Built(handoff) => &handoff.turn,
-            Self::Reported(handoff) => &handoff.turn,
-            Self::Fulfilled(handoff) => &handoff.turn,
-            Self::Advised(handoff) => &handoff.turn,
-            Self::Asked(handoff) => &handoff.turn,
-            _ => {
-                let Oversize { bytes, most } = size;
-                let message = format!("what follows from it has {bytes} bytes, and a message may have {most}");
-                let hint = "say it shorter, or raise the broker's max_payload to 8 MiB";
-                return self.act().map(|_| Refusal::act(ActCode::Invalid, message, hint));
-            }
-        };
-        Some(Refusal::TooLarge { turn: turn.clone(), size })
-    }
-}
-
 /// The waypoint is held where it is.
-pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub(super) fn take(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
         Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,
         Phase::Accepted { .. } if standing::has_ended(state, cx) => return EngineStep::Nothing,
@@ -56,7 +35,10 @@ mod tests {
     use holdpoint_protocol::{ids::role, refusal::RefusalCode, state::Status};
 
     use super::*;
-    use crate::testing::{fixture::Fixture, parts::build_request};
+    use crate::{
+        testing::{fixture::Fixture, parts::build_request},
+        waypoint::{Input, Refusal},
+    };
 
     const SIZE: Oversize = Oversize { bytes: 9 << 20, most: 8 << 20 };
 

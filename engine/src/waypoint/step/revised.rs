@@ -1,4 +1,5 @@
-//! A person edits the document of a gate (DOC-9): the edited one is the gate's newest, and each turn that opens from then on gets it.
+//! A person edits the document of a gate (`Input::Revised`): the edited one is the gate's newest, and each turn that opens from then on
+//! gets it (DOC-9).
 //!
 //! Nothing else moves: an open turn stays open, with the document that it began with. What a gate demands of its document it demands of
 //! an edited one too, by the same rule.
@@ -7,20 +8,20 @@ use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     api::ActRefused,
     artifact::{ActCode, Revise, Verb},
-    checkpoint::{DOCUMENT_BYTES_MAX, DocumentRef, GateDocument},
+    checkpoint::{DOCUMENT_BYTES_MAX, GateDocument},
     ids::AgentName,
     journal::{Entry, Revised},
-    state::{Counters, Phase, WaypointState},
+    state::{Phase, WaypointState},
     version,
     workflow::is_human,
 };
 use serde_json::json;
 
-use super::{EngineStep, Fresh, PersonAct, Refusal, StepContext, transition::Transition};
+use super::super::{EngineStep, Fresh, PersonAct, Refusal, StepContext, transition::Transition};
 use crate::completion;
 
 /// A person edits a document.
-pub(super) fn revised(
+pub(super) fn take(
     state: &WaypointState,
     act: PersonAct<Box<Revise>>,
     cx: &StepContext<'_>,
@@ -84,17 +85,4 @@ fn cannot(state: &WaypointState, revise: &Revise, by: &AgentName, cx: &StepConte
     let details = completion::not_ready(&demands, unready).to_json();
     let hint = "put that right, and revise it again".to_owned();
     Some(Refusal::Act(Box::new(ActRefused { code: ActCode::Invalid, message, hint, details })))
-}
-
-/// What is wrong with an entry that says that the document of a gate was edited: it changes more than that.
-pub(super) fn misfit(before: &WaypointState, after: &WaypointState, document: &DocumentRef) -> Option<&'static str> {
-    let mut expected = WaypointState {
-        acted: after.acted.clone(),
-        counters: Counters { interventions: after.counters.interventions, ..before.counters },
-        configured: after.configured,
-        spent: after.spent,
-        ..before.clone()
-    };
-    checkpoints::put_newest(&mut expected.documents, document.clone());
-    (*after != expected).then_some("more than the document of a gate was changed")
 }

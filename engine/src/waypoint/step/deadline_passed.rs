@@ -1,4 +1,4 @@
-//! Turns that nobody answers in time (GATE-15): who has them next, and when a person has to look.
+//! Nobody answered a turn in time (`Input::DeadlinePassed`): who has it next, and when a person has to look (GATE-15).
 //!
 //! A gate that escalates has a chain ([`holdpoint_planfile::gates::Gate::link`]): each role in it has the turn for the gate's time, then the
 //! work is held. Without a chain the turn opens again for the same role, up to a bound. Nobody stands in for verifiers:
@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     workflow::Escalation,
 };
 
-use super::{
+use super::super::{
     EngineStep, Fresh, StepContext, advising, dead, taking,
     transition::{Ruled, Transition},
     turns::{self, Opening},
@@ -24,7 +24,7 @@ use crate::policy::escalate;
 const OFFERED_AGAIN_MAX: u32 = 1;
 
 /// The open turn got no final handoff in time.
-pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub(super) fn take(state: &WaypointState, turn: Turn, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let Phase::InTurn(open) = &state.phase else { return EngineStep::Nothing };
     if open.turn != turn.turn_id || cx.flight.deadline_of(open, cx.now) > cx.now {
         return EngineStep::Nothing;

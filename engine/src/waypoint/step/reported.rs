@@ -1,4 +1,4 @@
-//! Verification reports: of a baseline, of a handed-off tree, of a merge.
+//! A verifier reported: on a base, on work as it was handed off, or on a merge (`Input::Reported`).
 
 use holdpoint_protocol::{
     artifact::{CheckRun, CriterionReport, Disposition, TreeTested, VerificationPurpose, VerificationReport},
@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     turn::Feedback,
 };
 
-use super::{
+use super::super::{
     EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext,
     checkpoints::{self, Settled},
     collisions,
@@ -25,7 +25,7 @@ use super::{
 use crate::policy::{self, Facts, Ruling, escalate, words};
 
 /// A verifier reported.
-pub(super) fn reported(
+pub(super) fn take(
     state: &WaypointState,
     handoff: Handoff<Box<ReportInput>>,
     cx: &StepContext<'_>,
@@ -54,8 +54,8 @@ pub(super) fn reported(
 
 /// What was found: a report, with the checkpoints that it settles.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub(super) report: &'a VerificationReport,
+struct Found<'a> {
+    report: &'a VerificationReport,
     settled: &'a [Settled],
 }
 
@@ -175,7 +175,7 @@ fn baseline(
 }
 
 /// The last verdicts.
-pub(super) fn remember(next: &mut WaypointState, Found { report, settled }: Found<'_>) {
+fn remember(next: &mut WaypointState, Found { report, settled }: Found<'_>) {
     next.criteria = results(&report.criteria);
     next.guards = results(&report.guards);
     next.checkpoints = settled.iter().map(Settled::kept).collect();
@@ -183,7 +183,7 @@ pub(super) fn remember(next: &mut WaypointState, Found { report, settled }: Foun
 }
 
 /// A passing report: what it passed may land.
-pub(super) fn verified(next: &mut WaypointState, report: &VerificationReport, cause: &Cause) {
+fn verified(next: &mut WaypointState, report: &VerificationReport, cause: &Cause) {
     let base = next.base.clone();
     next.verified = base.map(|base| Verified { report: cause.digest, tree: report.tree.clone(), base });
 }
@@ -232,7 +232,7 @@ fn left_out(state: &WaypointState) -> &[LeftOut] {
 }
 
 /// The ruling on a report, by the policy table.
-pub(super) fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, cx: &StepContext<'_>) -> Ruling {
+fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, cx: &StepContext<'_>) -> Ruling {
     let guards_asked = guards_asked(report.purpose, state.base.as_ref(), cx);
     policy::rule(&Facts {
         clarification: None,
@@ -302,7 +302,7 @@ fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cau
 }
 
 /// What the next build turn says: failing verdicts whole, and broken rules and checkpoints that are not met in words.
-pub(super) fn feedback(
+fn feedback(
     ruling: &Ruling,
     Found { report, settled }: Found<'_>,
     state: &WaypointState,
@@ -329,7 +329,7 @@ pub(super) fn feedback(
 
 impl<'a> Transition<'a> {
     /// Not accepted behind work that has not landed: nobody knows whose fault that is. The report counts when that has landed.
-    pub(super) fn keep(self, stacked: &Stacked, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
+    fn keep(self, stacked: &Stacked, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
         let (gate, purpose, since) = (open.gate.clone(), open.purpose, stacked.since);
         let turn = OpenTurn { questions: Vec::new(), allowance: None, ..open.clone() };
         let kept = Some(Box::new(KeptReport { turn, report: cause.clone() }));

@@ -5,11 +5,11 @@ use holdpoint_protocol::{
     state::{Phase, Resume, WaypointState},
 };
 
-use super::{EngineStep, Fresh, StepContext, transition::Transition};
+use super::super::{EngineStep, Fresh, StepContext, transition::Transition};
 use crate::policy::exhausted;
 
 /// The flight's budget is used up: what is not accepted by now fails.
-pub(super) fn budget_exhausted(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub(super) fn take(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
         // Its children are what uses the budget up.
         Phase::Accepted { .. } | Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,

@@ -1,22 +1,15 @@
-//! A fork under way (GATE-29): several turns of a waypoint are open at the same time, each in a branch of its own.
-//!
-//! A branch moves by the rules of a waypoint outside of forks: [`super::branches`] has the waypoint as one branch sees it, and
-//! [`Transition::go_to`] puts the phase that comes of it back. Votes are entries of their own. So is the decision that follows
-//! from them ([`holdpoint_planfile::gates::Workflow::join`]), because the next maker learns the words of every branch. When votes count is
-//! not decided here.
+//! The votes of a fork decide (`Input::Joined`): the work goes on behind it, or goes back with what every branch said (GATE-29).
 
 use holdpoint_planfile::gates::{Duty, Fork, Gate, Join};
 use holdpoint_protocol::{
     ids::GateId,
-    journal::Entry,
     reason::ReasonCode,
-    state::{Branch, BranchStanding, OpenFork, Outcome, Phase, Resume, Vote, WaypointState},
+    state::{OpenFork, Outcome, Phase, Resume, Vote, WaypointState},
     turn::{Feedback, ReviewContext},
 };
 
-use super::{
+use super::super::{
     EngineStep, Fresh, StepContext,
-    branches::as_seen_by,
     input::Voted,
     purposes,
     transition::{Ruled, Transition},
@@ -27,13 +20,8 @@ use crate::{
     policy::{Ruling, exhausted, met},
 };
 
-/// Opens the next branch.
-pub(super) fn open_next(state: &WaypointState, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    Transition::new(state, cx, fresh).open_branch(None, None)
-}
-
 /// The votes decide. `voted` has what the rejecting ones said.
-pub(super) fn joined(state: &WaypointState, voted: &[Voted], cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub(super) fn take(state: &WaypointState, voted: &[Voted], cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let Some(open) = state.fork.as_ref().filter(|_| state.phase == Phase::Forked) else { return EngineStep::Nothing };
     let Some(fork) = cx.workflow.fork(&open.fork) else { return EngineStep::Nothing };
     let mut transition = Transition::new(state, cx, fresh);
@@ -51,7 +39,7 @@ pub(super) fn joined(state: &WaypointState, voted: &[Voted], cx: &StepContext<'_
 }
 
 /// The work goes back, with what every branch said that rejected it: one rework.
-fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted: &[Voted]) -> EngineStep {
+pub(super) fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted: &[Voted]) -> EngineStep {
     let cx = transition.cx;
     let rejections: Vec<(&GateId, &Vote)> =
         open.votes().filter(|(_, vote)| vote.outcome == Outcome::NeedsReview).collect();
@@ -107,37 +95,4 @@ fn joined_feedback(
         at: transition.cx.now,
     });
     all
-}
-
-/// What is wrong with an entry that leaves a waypoint in a fork.
-pub(super) fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
-    let Some(fork) = &after.fork else { return Some("it is in a fork that the state does not name".to_owned()) };
-    let kept = before.fork.as_ref().filter(|earlier| earlier.fork == fork.fork && earlier.since == fork.since);
-    let lost = |earlier: &Branch| {
-        matches!(earlier.standing, BranchStanding::Voted(_))
-            && fork.branch(&earlier.gate).map(|branch| &branch.standing) != Some(&earlier.standing)
-    };
-    if kept.is_some_and(|earlier| earlier.branches.iter().any(lost)) {
-        return Some("a vote was changed or lost".to_owned());
-    }
-    if fork.phases().any(|phase| phase.turn().is_none()) {
-        return Some("a branch is in a phase that is no branch's".to_owned());
-    }
-    match entry {
-        Entry::Turn(turn) => {
-            let open = after.open_turn(&turn.turn_id).is_some_and(|open| open.role == turn.role);
-            (!open).then(|| "the state names another turn than the entry".to_owned())
-        }
-        Entry::Decided(_) | Entry::Answered(_) => {
-            let moved = |branch: &&Branch| kept.and_then(|kept| kept.branch(&branch.gate)) != Some(*branch);
-            match fork.branches.iter().find(moved).map(|branch| &branch.standing) {
-                Some(BranchStanding::Open(Phase::InTurn(open))) => {
-                    let seen = as_seen_by(before, &open.turn);
-                    super::asking::misfit(&seen, open, entry).map(str::to_owned)
-                }
-                _ => None,
-            }
-        }
-        _ => Some("the state's phase does not fit the entry".to_owned()),
-    }
 }
