@@ -42,7 +42,8 @@ pub use lines::reference as entry_reference;
 pub use lines::{EntryLine, HandoffLine};
 
 use crate::{
-    flight::{FlightState, retirable},
+    flight::retirable,
+    state::FlightState,
     waypoint::{self, Alarm, Folded, Voted},
 };
 use lines::reference;

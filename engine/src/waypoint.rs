@@ -85,7 +85,7 @@ pub use visits::VISITS_MAX;
 
 use holdpoint_planfile::gates::Workflow;
 
-use crate::{budget::Need, flight::FlightState};
+use crate::{budget::Need, state::FlightState};
 
 /// What a step may look at besides the waypoint's own state.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{Auditor, BrokenLink, EntryLine};
-use crate::flight::FlightState;
+use crate::state::FlightState;
 
 impl Auditor {
     /// A verification that passes is a report on the open turn, about the commit and tree that the waypoint keeps, with

@@ -8,7 +8,8 @@ use holdpoint_protocol::{
 
 use super::{Auditor, BrokenLink, EntryLine, differences::Difference};
 use crate::{
-    flight::{self, Due, FlightState, Waypoints},
+    flight::{self, Due},
+    state::{FlightState, Waypoints},
     waypoint::Input,
 };
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use holdpoint_protocol::{facts::Oid, state::WaypointState};
 
 use super::differences::Difference;
-use crate::flight::{FlightState, Landings};
+use crate::state::{FlightState, Landings};
 
 /// The flight with the workflows that the deciding orchestrator knew: it may not have read a reload that stands before the
 /// entry.

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     budget,
-    flight::FlightState,
+    state::FlightState,
     waypoint::{
         self, Advised, AgentQuestion, Behind, BuildOutcome, BundledCommit, Died, EngineStep, Fresh, HandingIn, Handoff,
         Input, MergeResult, Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying,

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 };
 
 use super::{Auditor, BrokenLink, EntryLine};
-use crate::flight::{self, Waypoints};
+use crate::{flight, state::Waypoints};
 
 impl Auditor {
     /// A flight was paused, resumed or ended.

@@ -9,8 +9,7 @@ use holdpoint_protocol::{
     journal::Entry,
 };
 
-use super::FlightState;
-use crate::waypoint::Refusal;
+use crate::{state::FlightState, waypoint::Refusal};
 
 /// When the journals moved, by the broker's clock: the one that says when an act was stored, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

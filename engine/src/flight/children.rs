@@ -12,10 +12,10 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    FlightState, Waypoints,
     consequence::Due,
     status::{status, stuck},
 };
+use crate::state::{FlightState, Waypoints};
 
 /// What is due because of children: they are to be added, all of them are complete, or nobody wants them any more.
 pub(crate) fn of_families(flight: &FlightState, waypoints: &Waypoints) -> Vec<Due> {

@@ -11,7 +11,6 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    FlightState, Waypoints,
     children::of_families,
     consequence::Due,
     refused::RefusedRoles,
@@ -19,7 +18,10 @@ use super::{
     status::{cancelling, depends_on_complete, is_ready, status_of},
     train::{self, Yard},
 };
-use crate::waypoint::{self, StepContext};
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint::{self, StepContext},
+};
 
 /// Everything that is due now, in the order it should be done, with one merge at a time.
 ///

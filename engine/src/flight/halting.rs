@@ -9,8 +9,11 @@ use holdpoint_protocol::{
     view::FlightStatus,
 };
 
-use super::{FlightState, Waypoints, flight_status};
-use crate::waypoint::Refusal;
+use super::flight_status;
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint::Refusal,
+};
 
 /// Pauses of one flight, at most: each is in the flight's journal for ever.
 const PAUSES_MAX: usize = 1_000;

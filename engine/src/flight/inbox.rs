@@ -12,11 +12,11 @@ use holdpoint_protocol::{
     state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
-use super::{
-    FlightState, Waypoints,
-    status::{held_in, stuck},
+use super::status::{held_in, stuck};
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint,
 };
-use crate::waypoint;
 
 /// One thing that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]

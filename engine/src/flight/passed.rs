@@ -10,7 +10,8 @@ use holdpoint_protocol::{
     subjects::HandedSubject,
 };
 
-use super::{Due, FlightState, Waypoints};
+use super::Due;
+use crate::state::{FlightState, Waypoints};
 
 /// A deadline that has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]

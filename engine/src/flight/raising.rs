@@ -9,8 +9,12 @@ use holdpoint_protocol::{
     view::FlightStatus,
 };
 
-use super::{FlightState, Waypoints, flight_status};
-use crate::{budget, waypoint::Refusal};
+use super::flight_status;
+use crate::{
+    budget,
+    state::{FlightState, Waypoints},
+    waypoint::Refusal,
+};
 
 /// Raises of one flight's limits, at most: each is in the flight's journal for ever.
 pub const RAISES_MAX: usize = 1_000;

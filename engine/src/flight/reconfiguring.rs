@@ -21,8 +21,11 @@ use holdpoint_protocol::{
     workflow::{GateOrFork, GateSpec, JoinStrategy, RecordedWorkflow, WorkflowSpec, is_human},
 };
 
-use super::{FlightState, Waypoints, flight_status};
-use crate::waypoint::Refusal;
+use super::flight_status;
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint::Refusal,
+};
 
 /// Configurations of one flight, at most: each is in the flight's journal for ever.
 pub const CONFIGURATIONS_MAX: u32 = 100;

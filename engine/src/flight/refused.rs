@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     state::{Phase, WaypointState},
 };
 
-use super::{FlightState, Waypoints};
+use crate::state::{FlightState, Waypoints};
 
 /// The roles that cannot work, each with the waypoint that is held because of it.
 #[derive(Debug, Default)]

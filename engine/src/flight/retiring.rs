@@ -3,7 +3,8 @@
 
 use holdpoint_protocol::ids::WaypointId;
 
-use super::{FlightState, Waypoints, status};
+use super::status;
+use crate::state::{FlightState, Waypoints};
 
 /// Waypoints that are named.
 const NAMED_MAX: usize = 3;

@@ -10,8 +10,11 @@ use holdpoint_protocol::{
     version,
 };
 
-use super::{FlightState, Waypoints, status::is_ready};
-use crate::budget::{Need, adds, of_flight, open};
+use super::status::is_ready;
+use crate::{
+    budget::{Need, adds, of_flight, open},
+    state::{FlightState, Waypoints},
+};
 
 /// What a waypoint takes up of the flight's budget without what is reserved for its next entry.
 fn taken(state: &WaypointState) -> Amounts {

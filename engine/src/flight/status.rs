@@ -1,4 +1,4 @@
-//! How the waypoints of a flight stand, with what landed and what their children come to.
+//! How the waypoints of a flight stand: by their own journals, by what landed, and by their children.
 
 use holdpoint_protocol::{
     ids::{GateId, WaypointId},
@@ -7,8 +7,10 @@ use holdpoint_protocol::{
     state::{Delegated, Held, Phase, Resume, Status, WaypointState},
 };
 
-use super::{FlightState, Waypoints};
-use crate::waypoint;
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint,
+};
 
 /// What is left to end of a flight that a person ended: everything that is not over by itself.
 pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<WaypointId> {

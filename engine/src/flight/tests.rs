@@ -3,12 +3,14 @@ mod view;
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     artifact::{Metered, Verb},
-    facts::Verdict,
-    ids::TurnId,
+    facts::{Oid, Verdict},
+    ids::{TurnId, WaypointId},
+    journal::Landed,
     plan::{Priority, Waypoint},
     reason::ReasonCode,
+    subjects::Fence,
     time::Millis,
     turn::TurnRequest,
     version,

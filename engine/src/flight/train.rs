@@ -15,8 +15,11 @@ use holdpoint_protocol::{
     state::{OpenTurn, Phase, Stacked, WaypointState},
 };
 
-use super::{Due, FlightState, Waypoints};
-use crate::waypoint::{self, Aside, Behind};
+use super::Due;
+use crate::{
+    state::{FlightState, Waypoints},
+    waypoint::{self, Aside, Behind},
+};
 
 /// Cars that may wait for a verifier: one that the next free one takes, and one behind it.
 const WAITING_MAX: usize = 2;

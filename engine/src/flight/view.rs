@@ -12,11 +12,12 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    FlightState, Waypoints, actions,
+    actions,
     children::{of_families, remediation},
     refused::RefusedRoles,
     status::{awaited, cancelling, depends_on_complete, held_in, status, status_of},
 };
+use crate::state::{FlightState, Waypoints};
 
 /// The branch that a flight's accepted work is on.
 #[must_use]

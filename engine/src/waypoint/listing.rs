@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::StepContext;
-use crate::flight::FlightState;
+use crate::state::FlightState;
 
 /// Agents that a message names.
 const NAMED_MAX: usize = 5;

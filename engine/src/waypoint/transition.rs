@@ -26,7 +26,7 @@ use super::{
     standing::{self, phase_status, reworks_left},
     visits,
 };
-use crate::{feedback, flight, policy::Ruling};
+use crate::{feedback, policy::Ruling, state};
 
 /// Earlier handoffs that a state in a fork knows to be taken.
 const ANSWERED_BEFORE_MAX: usize = 32;
@@ -69,7 +69,7 @@ impl<'a> Transition<'a> {
     pub(super) fn new(before: &'a WaypointState, cx: &'a StepContext<'a>, fresh: &'a Fresh) -> Self {
         let mut next = before.clone();
         next.configured.by = cx.flight.configured.newest();
-        next.configured.began = flight::began(before).unwrap_or(next.configured.by);
+        next.configured.began = state::began(before).unwrap_or(next.configured.by);
         Self {
             before,
             next,

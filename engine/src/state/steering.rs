@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Steering {
     /// From when to when it was paused; the last one may have no end yet.
-    pub(super) pauses: Vec<(Timestamp, Option<Timestamp>)>,
+    pub(crate) pauses: Vec<(Timestamp, Option<Timestamp>)>,
     /// Who ended it, by which act.
     pub cancelled: Option<(AgentName, Cause)>,
 }

@@ -14,7 +14,7 @@ use crate::budget::{self, Need};
 /// Reservations and raises of a flight.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Budgets {
-    pub(super) raises: Vec<Raise>,
+    pub(crate) raises: Vec<Raise>,
     /// Of each waypoint, oldest first.
     reserved: BTreeMap<WaypointId, Vec<Reservation>>,
     count: u32,

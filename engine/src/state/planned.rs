@@ -24,7 +24,7 @@ impl FlightState {
     }
 
     /// The waypoint at a place of the plan.
-    pub(super) fn planned_at(&self, place: usize) -> Option<&Waypoint> {
+    pub(crate) fn planned_at(&self, place: usize) -> Option<&Waypoint> {
         let submitted = &self.submitted.plan.waypoints;
         submitted.get(place).or_else(|| self.planned.added.get(place.checked_sub(submitted.len())?))
     }
@@ -36,7 +36,7 @@ impl FlightState {
     }
 
     /// Where a waypoint is in the plan.
-    pub(super) fn place(&self, id: &WaypointId) -> Option<usize> {
+    pub(crate) fn place(&self, id: &WaypointId) -> Option<usize> {
         let places = &self.planned.places;
         let before = |at: &u32| self.planned_at(*at as usize).is_some_and(|waypoint| waypoint.id < *id);
         let at = *places.get(places.partition_point(before))? as usize;
@@ -44,7 +44,7 @@ impl FlightState {
     }
 
     /// What has not begun, by id, each with its place in the plan. Both lists are in the order of ids: nothing is looked up.
-    pub(super) fn not_begun<'a>(&'a self, waypoints: &'a Waypoints) -> impl Iterator<Item = (usize, &'a Waypoint)> {
+    pub(crate) fn not_begun<'a>(&'a self, waypoints: &'a Waypoints) -> impl Iterator<Item = (usize, &'a Waypoint)> {
         let mut begun = waypoints.iter().filter(|(_, state)| state.phase != Phase::Pending).peekable();
         let all = self.planned.places.iter().filter_map(|at| Some((*at as usize, self.planned_at(*at as usize)?)));
         all.filter(move |(_, waypoint)| !is_next(&mut begun, &waypoint.id))

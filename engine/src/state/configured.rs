@@ -99,7 +99,7 @@ impl Configurations {
     }
 
     /// Which workflow has adopted what began without one.
-    pub(super) fn adopting(&self) -> Option<&str> {
+    pub(crate) fn adopting(&self) -> Option<&str> {
         Some(self.name_at(self.newest(), ONE_GATE)).filter(|name| *name != ONE_GATE)
     }
 

@@ -8,15 +8,15 @@ use holdpoint_protocol::{checkpoint::DocumentRef, ids::WaypointId, journal::Adde
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Families {
     /// Of each parent its generations, oldest first.
-    pub(super) of: BTreeMap<WaypointId, Vec<Generation>>,
+    pub(crate) of: BTreeMap<WaypointId, Vec<Generation>>,
     /// Of each child its parent, and in which generation it is, counted from 1.
     parents: BTreeMap<WaypointId, (WaypointId, u32)>,
 }
 
 /// Children that were added together.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Generation {
-    pub(super) children: Vec<WaypointId>,
+pub(crate) struct Generation {
+    pub(crate) children: Vec<WaypointId>,
     /// What the parent's gates had handed over by then.
     documents: Vec<DocumentRef>,
 }
@@ -53,7 +53,7 @@ impl Families {
     }
 
     /// One generation of children, counted from 1; `None`: they are not added yet.
-    pub(super) fn generation(&self, parent: &WaypointId, number: u32) -> Option<&Generation> {
+    pub(crate) fn generation(&self, parent: &WaypointId, number: u32) -> Option<&Generation> {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         self.of.get(parent)?.get(at)
     }
