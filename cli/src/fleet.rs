@@ -10,12 +10,14 @@ mod leftovers;
 mod logs;
 mod recruit;
 mod roles;
+mod started;
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use holdpoint_bus::{Bus, ConnectArgs};
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
 use holdpoint_runtime::{config::Config, fresh, telemetry};
+use started::LOOK_EVERY;
 use tokio::{sync::mpsc, time::Instant};
 
 pub use keeper::maybe_run as maybe_keep_broker;
@@ -31,7 +33,6 @@ use crate::{
     people::key,
     state::{Slot, StateDir},
 };
-use broker::LOOK_EVERY;
 use child::Child;
 use logs::Logs;
 use recruit::Wanted;

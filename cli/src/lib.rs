@@ -100,8 +100,9 @@ pub fn main() -> ExitCode {
 
 /// What was typed.
 fn parsed() -> Result<args::Cli, clap::Error> {
-    let matches = args::Cli::command().try_get_matches()?;
-    typed::remember(&matches);
+    let commands = args::Cli::command();
+    let matches = commands.clone().try_get_matches()?;
+    typed::remember(commands, &matches);
     args::Cli::from_arg_matches(&matches)
 }
 

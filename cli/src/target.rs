@@ -18,10 +18,8 @@ use crate::{
     interrupt::Interrupts,
     people::key,
     state::writable,
+    typed::URL_VARIABLE,
 };
-
-/// The variable that names a fleet elsewhere, as `--nats` does.
-pub(crate) const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
 
 /// Whose credentials a command takes for a fleet elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,22 +3,29 @@
 
 use std::sync::OnceLock;
 
-use clap::{ArgMatches, Command, CommandFactory as _, parser::ValueSource};
-
+use clap::{ArgMatches, Command, parser::ValueSource};
 use holdpoint_protocol::ids::AgentName;
-
-use crate::{args::Cli, target::URL_VARIABLE};
 
 /// The flags that say where a command works and in whose name, as clap knows them.
 const KEPT: [&str; 7] = ["repo", "nats", "creds", "tls_ca", "tls_cert", "tls_key", "person"];
 
-/// Those that this process was given, each with its value.
-static GIVEN: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
+/// The variable that names a fleet elsewhere, as `--nats` does.
+pub(crate) const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
 
-/// Remembers which of these flags this process was given.
-pub(crate) fn remember(matches: &ArgMatches) {
+/// What this process was asked to do.
+static ASKED: OnceLock<CommandLine> = OnceLock::new();
+
+/// The flags that a process was given, each with its value, and what its commands take.
+#[derive(Debug)]
+struct CommandLine {
+    commands: Command,
+    given: Vec<(&'static str, String)>,
+}
+
+/// Remembers which of these flags this process was given, and the commands that it has.
+pub(crate) fn remember(commands: Command, matches: &ArgMatches) {
     // A process has one command line.
-    let _ = GIVEN.set(given(matches));
+    let _ = ASKED.set(CommandLine { commands, given: given(matches) });
 }
 
 fn given(matches: &ArgMatches) -> Vec<(&'static str, String)> {
@@ -35,13 +42,13 @@ fn given(matches: &ArgMatches) -> Vec<(&'static str, String)> {
 
 /// A command with those of the flags that it has as well.
 pub(crate) fn typed(command: &str) -> String {
-    with(command, GIVEN.get().map_or(&[], Vec::as_slice))
+    ASKED.get().map_or_else(|| command.to_owned(), |asked| asked.with(command))
 }
 
 /// A command in another person's name. Of a fleet elsewhere the credentials say whose it is.
 pub(crate) fn typed_as(command: &str, person: &AgentName) -> String {
-    let given = GIVEN.get().map_or(&[][..], Vec::as_slice);
-    let elsewhere = given.iter().any(|(id, _)| *id == "nats") || std::env::var_os(URL_VARIABLE).is_some();
+    let mut given = ASKED.get().into_iter().flat_map(|asked| &asked.given);
+    let elsewhere = given.any(|(id, _)| *id == "nats") || std::env::var_os(URL_VARIABLE).is_some();
     if elsewhere { command.to_owned() } else { format!("{command} --as {person}") }
 }
 
@@ -58,21 +65,23 @@ fn each_in(text: &str, typed: impl Fn(&str) -> String) -> String {
     parts.collect::<Vec<_>>().join("`")
 }
 
-fn with(command: &str, given: &[(&str, String)]) -> String {
-    let mut typed = command.to_owned();
-    if given.is_empty() {
-        return typed;
+impl CommandLine {
+    fn with(&self, command: &str) -> String {
+        let mut typed = command.to_owned();
+        if self.given.is_empty() {
+            return typed;
+        }
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let known = known(self.commands.clone(), &words);
+        for (id, value) in &self.given {
+            let flag = known.get_arguments().find(|arg| arg.get_id() == id).and_then(clap::Arg::get_long);
+            let flag = flag.map(|flag| format!("--{flag}")).filter(|flag| !words.contains(&flag.as_str()));
+            if let Some(flag) = flag {
+                typed.push_str(&format!(" {flag} {}", quoted(value)));
+            }
+        }
+        typed
     }
-    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
-    let known = known(Cli::command(), &words);
-    for (id, value) in given {
-        let flag = known.get_arguments().find(|arg| arg.get_id() == id).and_then(clap::Arg::get_long);
-        let Some(flag) = flag.map(|flag| format!("--{flag}")).filter(|flag| !words.contains(&flag.as_str())) else {
-            continue;
-        };
-        typed.push_str(&format!(" {flag} {}", quoted(value)));
-    }
-    typed
 }
 
 /// The command that these words name, as deep as they go.
@@ -95,7 +104,14 @@ pub(crate) fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::args::Cli;
+
+    fn with(command: &str, given: &[(&'static str, String)]) -> String {
+        CommandLine { commands: Cli::command(), given: given.to_vec() }.with(command)
+    }
 
     #[test]
     fn a_command_keeps_the_flags_that_it_has_and_no_others() {

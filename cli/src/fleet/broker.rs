@@ -21,75 +21,24 @@ use holdpoint_protocol::{
     streams,
 };
 use holdpoint_runtime::fresh;
-use holdpoint_sandbox::{ProcessId, service::Lifetime};
-use serde::{Deserialize, Serialize};
-use tokio::{net::TcpStream, time::Instant};
+use holdpoint_sandbox::service::Lifetime;
+use tokio::time::Instant;
 
-use super::keeper;
+use super::{
+    keeper,
+    started::{ANSWER_TIMEOUT, POLL, StartedBroker},
+};
 use crate::{
     failure::{Failure, chain},
-    state::{FlightRecord, Lock, StateDir, unusable, write_private},
+    state::{FlightRecord, Lock, StateDir, unusable},
 };
 
 pub(crate) use room::Room;
 
-/// How often it is looked whether the broker still runs.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(300);
-/// How long a broker that runs may take to answer, and an ended one's port to be free again.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may take to end in order.
-pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-const POLL: Duration = Duration::from_millis(10);
 /// Bytes of a store that a server which was ended at once reads again when it starts: 64 MiB take it some 60 ms.
 const REREAD_BYTES_MAX: u64 = 64 << 20;
 /// How long an archivist's key counts: far longer than a command takes.
 const ARCHIVIST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// What is kept of a broker that was started: `broker.json`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Known {
-    url: String,
-    pub(super) process: ProcessId,
-}
-
-impl Known {
-    pub(super) fn load(state: &StateDir) -> Option<Self> {
-        // A damaged file is as good as none: the broker is restarted.
-        serde_json::from_slice(&std::fs::read(state.path("broker.json")).ok()?).ok()
-    }
-
-    fn save(&self, state: &StateDir) -> Result<(), Failure> {
-        let bytes = serde_json::to_vec_pretty(self).expect("plain data with text keys");
-        write_private(&state.path("broker.json"), &bytes)
-    }
-
-    /// Waits until it has ended in order, or ends it the hard way.
-    async fn ended(&self, state: &StateDir) -> Result<(), Failure> {
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        while self.process.alive() && Instant::now() < deadline {
-            tokio::time::sleep(POLL).await;
-        }
-        let killed = self.process.kill();
-        killed.map(drop).map_err(|source| unusable("end the broker of", state.dir(), &source))
-    }
-
-    fn address(&self) -> Option<&str> {
-        self.url.strip_prefix("nats://")
-    }
-
-    async fn answers(&self) -> bool {
-        let Some(address) = self.address() else { return false };
-        let deadline = Instant::now() + ANSWER_TIMEOUT;
-        while self.process.alive() && Instant::now() < deadline {
-            if TcpStream::connect(address).await.is_ok() {
-                return true;
-            }
-            tokio::time::sleep(POLL).await;
-        }
-        false
-    }
-}
 
 /// A name that nobody has.
 fn name(what: &str) -> AgentName {
@@ -102,7 +51,7 @@ fn port(url: &str) -> Option<u16> {
 
 /// The address of the repository's broker, if it runs.
 pub(crate) fn known_broker(state: &StateDir) -> Option<String> {
-    Known::load(state).filter(|known| known.process.alive()).map(|known| known.url)
+    StartedBroker::load(state).filter(|known| known.process.alive()).map(|known| known.url)
 }
 
 /// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and then the
@@ -120,7 +69,7 @@ impl BrokerLease {
     pub(crate) async fn take(state: &StateDir) -> Result<Self, Failure> {
         let _start = start_lock(state).await?;
         let users = Lock::shared(&state.path("users.lock"))?;
-        let known = Known::load(state);
+        let known = StartedBroker::load(state);
         let running = match &known {
             Some(known) if known.answers().await => known.clone(),
             Some(known) if known.process.alive() => {
@@ -172,7 +121,7 @@ impl BrokerLease {
 
     /// Has the broker read its keys again, and waits until it lets in whom these credentials of a role are for.
     async fn reload(&self, probe: &Credentials, role: &RoleId) -> Result<(), Failure> {
-        let Some(known) = Known::load(&self.state) else { return Ok(()) };
+        let Some(known) = StartedBroker::load(&self.state) else { return Ok(()) };
         known.process.reload().map_err(|source| unusable("reload the broker of", self.state.dir(), &source))?;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
@@ -219,10 +168,10 @@ impl BrokerLease {
         Room::new(self.state.path("broker"))
     }
 
-    /// Starts the broker again if it has ended, or its disk was full. To be called every [`LOOK_EVERY`].
+    /// Starts the broker again if it has ended, or its disk was full. The fleet calls it at each look.
     pub(crate) async fn keep(&self, room: &mut Room) -> Result<(), Failure> {
         if room.is_there_again().await
-            && let Some(known) = Known::load(&self.state)
+            && let Some(known) = StartedBroker::load(&self.state)
         {
             // It stores nothing more after a write that failed. Fails only when it has ended by itself.
             let _ = known.process.kill();
@@ -256,7 +205,7 @@ impl BrokerLease {
         if !self.users.try_upgrade()? {
             return Ok(());
         }
-        let Some(known) = Known::load(&self.state) else { return Ok(()) };
+        let Some(known) = StartedBroker::load(&self.state) else { return Ok(()) };
         let in_order = deleted || (had_agents && is_larger(&self.state.path("broker/store"), REREAD_BYTES_MAX));
         let cannot_end = |source| unusable("end the broker of", self.state.dir(), &source);
         if in_order {
@@ -333,7 +282,7 @@ fn store_is_there(state: &StateDir) -> Result<(), Failure> {
 }
 
 /// Starts it on the port it had the last time, or on any other if another process has that one now.
-async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure> {
+async fn start_on(state: &StateDir, port: Option<u16>) -> Result<StartedBroker, Failure> {
     store_is_there(state)?;
     if let Some(port) = port {
         match start(state, port).await {
@@ -344,7 +293,7 @@ async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure>
     Ok(start(state, 0).await?)
 }
 
-async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
+async fn start(state: &StateDir, port: u16) -> Result<StartedBroker, BrokerError> {
     // For what the first command uploads before its orchestrator sets them up. That one makes none where it saw some that are gone.
     let streams = !state.path("broker.json").is_file();
     let spec = LocalSpec {
@@ -356,7 +305,7 @@ async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
     };
     let local = LocalBroker::start(spec).await?;
     let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;
-    let known = Known { url: local.broker.url(), process };
+    let known = StartedBroker { url: local.broker.url(), process };
     let unkept = |source| BrokerError::Io { path: state.path("broker.json"), source };
     let kept = known.save(state).map_err(|_| unkept(std::io::ErrorKind::WriteZero.into()));
     let kept = kept.and_then(|()| keeper::start(state).map_err(|error| unkept(std::io::Error::other(error))));

@@ -14,8 +14,8 @@ use holdpoint_runtime::process::DRAIN_DEADLINE;
 use holdpoint_sandbox::service::{Lifetime, Service, ServiceError, ServiceSpec};
 
 use super::{
-    broker::{Known, LOOK_EVERY, STOP_TIMEOUT},
     child::own_program,
+    started::{LOOK_EVERY, STOP_TIMEOUT, StartedBroker},
 };
 use crate::{
     failure::Failure,
@@ -49,9 +49,9 @@ pub(super) fn start(state: &StateDir) -> Result<(), ServiceError> {
 
 /// Waits until nobody uses the broker, and ends it; or until it is gone, or was started again and has another keeper.
 fn keep(state: &StateDir) -> Result<(), Failure> {
-    let Some(kept) = Known::load(state) else { return Ok(()) };
+    let Some(kept) = StartedBroker::load(state) else { return Ok(()) };
     let mut unused: Option<Instant> = None;
-    while kept.process.alive() && Known::load(state).is_none_or(|known| known.process == kept.process) {
+    while kept.process.alive() && StartedBroker::load(state).is_none_or(|known| known.process == kept.process) {
         thread::sleep(LOOK_EVERY);
         // Without its folder nobody can use it.
         let there = state.dir().is_dir();
@@ -75,7 +75,7 @@ fn nobody(state: &StateDir) -> Result<Option<(Lock, Lock)>, Failure> {
 }
 
 /// In order, as what was deleted may not be on the disk yet; the hard way where that takes too long.
-fn end(kept: &Known, state: &StateDir) -> Result<(), Failure> {
+fn end(kept: &StartedBroker, state: &StateDir) -> Result<(), Failure> {
     let cannot_end = |source| crate::state::unusable("end the broker of", state.dir(), &source);
     kept.process.terminate().map_err(cannot_end)?;
     let deadline = Instant::now() + STOP_TIMEOUT;
