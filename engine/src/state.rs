@@ -188,7 +188,7 @@ impl FlightState {
         by_report && same_tree && is_next && is_open
     }
 
-    /// The landing that the base of a car stood for, once it is there.
+    /// The landing that the base of an entry stood for, once it is there.
     #[must_use]
     pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
         let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);

@@ -74,7 +74,7 @@ pub use listing::unlisted;
 pub use migrating::has_to_migrate;
 pub use refusal::Refusal;
 pub use requests::{evidence_expected, policy_hash};
-pub use stacking::{Aside, counts_now, stacks, unmerged};
+pub use stacking::{MergesAlone, counts_now, stacks, unmerged};
 pub(crate) use stacking::{keeps, lands_by_verdict, replaceable};
 pub use standing::phase_status;
 pub(crate) use step::runs_on_work;

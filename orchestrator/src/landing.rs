@@ -96,7 +96,7 @@ pub(crate) enum Stacking {
     /// One commit behind it; or it turned out that it does not even fit on the head, or that the head has it all.
     Merged(Box<Merged>),
     /// It fits on the head only.
-    Aside,
+    MergesAlone,
 }
 
 /// What work is merged with.
@@ -181,10 +181,10 @@ pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Re
         return Ok(Stacking::Merged(Box::new(merged(merge, Some(behind)))));
     }
     if accepted.base == accepted.head {
-        return Ok(Stacking::Aside);
+        return Ok(Stacking::MergesAlone);
     }
     Ok(match merge_with(shell, &mirror, accepted, &on_head(accepted)).await? {
-        MergeResult::Clean { .. } => Stacking::Aside,
+        MergeResult::Clean { .. } => Stacking::MergesAlone,
         merge => Stacking::Merged(Box::new(merged(merge, None))),
     })
 }

@@ -13,10 +13,10 @@ use holdpoint_protocol::{
 use super::{
     children::of_families,
     consequence::Due,
+    merge_queue::{self, QueueContext},
     refused::RefusedRoles,
     sharing,
     status::{cancelling, depends_on_complete, is_ready, status_of},
-    train::{self, Yard},
 };
 use crate::{
     state::{FlightState, Waypoints},
@@ -29,12 +29,12 @@ use crate::{
 /// next is based on the newest head.
 #[must_use]
 pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
-    due_in(flight, waypoints, now, &Yard::SINGLE)
+    due_in(flight, waypoints, now, &QueueContext::SINGLE)
 }
 
 /// As [`due`], with what is known besides the fold.
 #[must_use]
-pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard: &Yard<'_>) -> Vec<Due> {
+pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, context: &QueueContext<'_>) -> Vec<Due> {
     if flight.steering.cancelled.is_some() {
         return cancelling(flight, waypoints).into_iter().map(Due::Cancel).collect();
     }
@@ -46,13 +46,13 @@ pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard:
     let families = of_families(flight, waypoints);
     // Nothing of a child lands that nobody wants.
     let is_recalled = |due: &Due| families.contains(&Due::Recall(due.waypoint().clone()));
-    let mut landing = train::landing(flight, waypoints, yard);
+    let mut landing = merge_queue::landing(flight, waypoints, context);
     landing.retain(|due| !is_recalled(due));
     all.extend(families);
     all.extend(landing);
     all.extend(forks(flight, waypoints));
     all.extend(deadlines(flight, waypoints, now));
-    all.extend(opening(flight, waypoints, yard));
+    all.extend(opening(flight, waypoints, context));
     all
 }
 
@@ -149,7 +149,7 @@ fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec
 
 /// The next waypoint to open: one at a time, because each takes up room. The first of the most urgent ones that are not put off, in
 /// the plan's order.
-fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Option<Due> {
+fn opening(flight: &FlightState, waypoints: &Waypoints, context: &QueueContext<'_>) -> Option<Due> {
     if let Some(max) = flight.submitted.fleet.parallel {
         let running = waypoints.iter().filter(|(id, state)| status_of(flight, waypoints, id, state) == Status::Running);
         if running.take(max as usize).count() == max as usize {
@@ -162,7 +162,7 @@ fn opening(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Opti
     }
     let refused = RefusedRoles::of(waypoints);
     let mut next: Option<(Priority, usize, &Waypoint)> = None;
-    for (index, waypoint) in flight.not_begun(waypoints).filter(|(_, waypoint)| !(yard.is_put_off)(&waypoint.id)) {
+    for (index, waypoint) in flight.not_begun(waypoints).filter(|(_, waypoint)| !(context.is_put_off)(&waypoint.id)) {
         let goes_first = next.as_ref().is_none_or(|(priority, at, _)| (waypoint.priority, index) < (*priority, *at));
         if goes_first && depends_on_complete(flight, waypoints, waypoint) && refused.keeps(flight, waypoint).is_none() {
             next = Some((waypoint.priority, index, waypoint));

@@ -322,7 +322,12 @@ fn what_cannot_be_opened_now_lets_others_go_before_it() {
     let fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &["a"])]);
     let due = |put_off: &[&str]| {
         let is_put_off = |id: &WaypointId| put_off.contains(&id.as_str());
-        due_in(&fixture.flight, &fixture.waypoints, fixture.now, &Yard { is_put_off: &is_put_off, ..Yard::SINGLE })
+        due_in(
+            &fixture.flight,
+            &fixture.waypoints,
+            fixture.now,
+            &QueueContext { is_put_off: &is_put_off, ..QueueContext::SINGLE },
+        )
     };
     assert_eq!(due(&[]), [Due::Open(id("a"))]);
     assert_eq!(due(&["a"]), [Due::Open(id("b"))]);

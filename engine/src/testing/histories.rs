@@ -11,9 +11,9 @@ use super::{
     parts::{NARRATIVE, failure, failure_with, id, oid, sound_report},
 };
 use crate::{
-    flight::{self, Due, Yard},
+    flight::{self, Due, QueueContext},
     waypoint::{
-        Aside, BuildOutcome, Died, Ends, Handoff, Input, MergeResult, Oversize, can_be_taken, waits_to_be_taken,
+        BuildOutcome, Died, Ends, Handoff, Input, MergeResult, MergesAlone, Oversize, can_be_taken, waits_to_be_taken,
     },
 };
 use holdpoint_protocol::{
@@ -32,10 +32,10 @@ pub struct Story {
     pub fixture: Fixture,
     /// Every handoff that was sent.
     pub sent: Vec<(&'static str, Input)>,
-    /// How long the merge train may be.
+    /// How long the merge queue may be.
     depth: usize,
-    /// What could not be merged behind the train since the head moved last.
-    aside: BTreeMap<WaypointId, Aside>,
+    /// What could not be merged behind the queue since the head moved last.
+    aside: BTreeMap<WaypointId, MergesAlone>,
 }
 
 impl Story {
@@ -81,8 +81,9 @@ impl Story {
     }
 
     fn due(&self) -> Vec<Due> {
-        let yard = Yard { depth: self.depth, is_taken: &|_, _| true, aside: &self.aside, is_put_off: &|_| false };
-        flight::due_in(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now, &yard)
+        let context =
+            QueueContext { depth: self.depth, is_taken: &|_, _| true, aside: &self.aside, is_put_off: &|_| false };
+        flight::due_in(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now, &context)
     }
 
     fn in_turn(&self) -> Vec<&'static str> {
@@ -202,7 +203,7 @@ impl Story {
                 return fixture.land(name.as_str());
             }
             Due::Stack(name) if how % 4 == 3 => {
-                let aside = if how & 16 == 0 { Aside::Passed } else { Aside::First };
+                let aside = if how & 16 == 0 { MergesAlone::Passed } else { MergesAlone::First };
                 self.aside.insert(name.clone(), aside);
                 return;
             }

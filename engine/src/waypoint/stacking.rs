@@ -19,7 +19,7 @@ use super::{
 
 /// Why work cannot be integrated behind other work; on the head it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aside {
+pub enum MergesAlone {
     /// It collides with what is in front of it, or changes nothing that this does not: others go before it until the head moved.
     Passed,
     /// People or agents would have to look at the merge again, and of what may never land: it comes first when the queue is
@@ -40,14 +40,14 @@ pub fn unmerged(state: &WaypointState) -> Option<(&Work, &Oid)> {
 ///
 /// # Errors
 /// Why it is not.
-pub fn stacks(merge: &MergeResult, workflow: &Workflow) -> Result<(), Aside> {
+pub fn stacks(merge: &MergeResult, workflow: &Workflow) -> Result<(), MergesAlone> {
     match merge {
         MergeResult::Clean { same_diff: true, .. } => Ok(()),
         MergeResult::Clean { .. } => match workflow.last_judge() {
-            Some(judge) if !lands_behind(judge, workflow) => Err(Aside::First),
+            Some(judge) if !lands_behind(judge, workflow) => Err(MergesAlone::First),
             _ => Ok(()),
         },
-        MergeResult::Contained | MergeResult::AsItIs | MergeResult::Conflict { .. } => Err(Aside::Passed),
+        MergeResult::Contained | MergeResult::AsItIs | MergeResult::Conflict { .. } => Err(MergesAlone::Passed),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Making landings and merges of the train: in tasks, whose outcome is journalled if it is due still.
+//! Making landings and merges of the queue: in tasks, whose outcome is journalled if it is due still.
 //!
-//! A landing moves the head, a merge stands on the train: one of each is made at a time.
+//! A landing moves the head, a merge stands on the queue: one of each is made at a time.
 
 use std::{collections::BTreeMap, time::Instant};
 
 use holdpoint_engine::{
-    flight::{self, Due, Yard},
-    waypoint::{self, Aside, Input, Merged},
+    flight::{self, Due, QueueContext, QueueWindow},
+    waypoint::{self, Input, Merged, MergesAlone},
 };
 use holdpoint_protocol::{
     facts::Oid,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Land,
     /// It is merged with the head.
     Merge,
-    /// It is merged with the train.
+    /// It is merged with the queue.
     Stack,
 }
 
@@ -54,19 +54,21 @@ pub(crate) struct Landed {
 enum Made {
     Landing(Landing),
     Merge(Merged),
-    /// It does not fit behind the train.
-    Aside,
+    /// It does not fit behind the queue.
+    MergesAlone,
 }
 
-/// What is being made, and what the train cannot take.
+/// What is being made, and what the queue cannot take.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     /// The one landing or merge with the head that is being made.
     landing: Option<WaypointId>,
-    /// The one merge with the train that is being made.
+    /// The one merge with the queue that is being made.
     stacking: Option<WaypointId>,
-    /// What could not be merged with the train on this head.
-    aside: (Option<Oid>, BTreeMap<WaypointId, Aside>),
+    /// What could not be merged with the queue on this head.
+    aside: (Option<Oid>, BTreeMap<WaypointId, MergesAlone>),
+    /// How many entries the queue may have now.
+    window: QueueWindow,
     /// How often in a row a landing failed.
     failures: BTreeMap<WaypointId, u32>,
 }
@@ -90,8 +92,8 @@ impl Track {
         if kind == Kind::Stack { &mut self.stacking } else { &mut self.landing }
     }
 
-    /// What the train on this head cannot take. A head that moved has other work on it, and all is tried again.
-    fn aside(&mut self, head: &Oid) -> &mut BTreeMap<WaypointId, Aside> {
+    /// What the queue on this head cannot take. A head that moved has other work on it, and all is tried again.
+    fn aside(&mut self, head: &Oid) -> &mut BTreeMap<WaypointId, MergesAlone> {
         if self.aside.0.as_ref() != Some(head) {
             self.aside = (Some(head.clone()), BTreeMap::new());
         }
@@ -107,17 +109,19 @@ struct NothingToLand;
 impl State {
     /// What is due, with what is known here besides the journals.
     pub(super) async fn due_now(&mut self) -> Result<Vec<Due>, ApplyError> {
-        let depth = self.shell.landing_depth;
+        let most = self.shell.landing_depth;
         self.books().await?;
         let Self { books: Some(books), track, holders, planned, setbacks, .. } = self else { return Ok(Vec::new()) };
         let is_taken = |waypoint: &WaypointId, turn: &TurnId| {
             holders.of(waypoint, turn).is_some() || planned.contains(waypoint, turn)
         };
+        track.window = track.window.after(&books.flight, &books.waypoints, most);
+        let depth = track.window.size();
         let aside = &*track.aside(books.flight.head());
         let now = Instant::now();
         let is_put_off = |waypoint: &WaypointId| setbacks.puts_off(&Due::Open(waypoint.clone()), now);
-        let yard = Yard { depth, is_taken: &is_taken, aside, is_put_off: &is_put_off };
-        Ok(flight::due_in(&books.flight, &books.waypoints, clock::now(), &yard))
+        let context = QueueContext { depth, is_taken: &is_taken, aside, is_put_off: &is_put_off };
+        Ok(flight::due_in(&books.flight, &books.waypoints, clock::now(), &context))
     }
 
     /// Starts making a landing commit or a merge.
@@ -143,7 +147,7 @@ impl State {
                 (Kind::Land, _) => landing::land(&shell, &accepted).await.map(Made::Landing),
                 (Kind::Stack, Some(onto)) => landing::stack(&shell, &accepted, &onto).await.map(|made| match made {
                     Stacking::Merged(merged) => Made::Merge(*merged),
-                    Stacking::Aside => Made::Aside,
+                    Stacking::MergesAlone => Made::MergesAlone,
                 }),
                 (Kind::Merge | Kind::Stack, _) => landing::merge(&shell, &accepted).await.map(Made::Merge),
             };
@@ -152,7 +156,7 @@ impl State {
         Ok(())
     }
 
-    /// The end of the train, behind which this work is merged.
+    /// The end of the queue, behind which this work is merged.
     async fn onto(&mut self, waypoint: &WaypointId) -> Result<Option<Onto>, ApplyError> {
         let books = self.books().await?;
         let Some(tail) = flight::tail(&books.flight, &books.waypoints, waypoint) else { return Ok(None) };
@@ -215,8 +219,8 @@ impl State {
             // A verification would open: it is merged again once the flight goes on.
             Ok(Made::Merge(_)) if self.is_paused() => Ok(false),
             Ok(Made::Merge(merged)) => self.append_merge(&waypoint, &making, merged).await.map(|()| false),
-            Ok(Made::Aside) => {
-                self.track.aside(&accepted.head).insert(waypoint.clone(), Aside::Passed);
+            Ok(Made::MergesAlone) => {
+                self.track.aside(&accepted.head).insert(waypoint.clone(), MergesAlone::Passed);
                 Ok(false)
             }
             Err(error) => {
@@ -265,7 +269,7 @@ impl State {
         self.set_alarm(myself, RETRY_DELAY);
     }
 
-    /// Opens the verification of a merge. One that nothing came of is left out of the train until the head moved.
+    /// Opens the verification of a merge. One that nothing came of is left out of the queue until the head moved.
     async fn append_merge(&mut self, waypoint: &WaypointId, making: &Making, merged: Merged) -> Result<(), ApplyError> {
         let (head, parent) = (merged.head.clone(), Some(making.context.clone()));
         if merged.behind.is_none() {
@@ -280,7 +284,7 @@ impl State {
             Err(aside) => Some(aside),
             Ok(()) => match self.apply(waypoint, Input::Integrated(merged), parent).await? {
                 Applied::Appended => None,
-                Applied::Nothing | Applied::Refused(_) => Some(Aside::Passed),
+                Applied::Nothing | Applied::Refused(_) => Some(MergesAlone::Passed),
             },
         };
         if let Some(aside) = aside {

@@ -249,7 +249,7 @@ fn a_build_turn_starts_from_the_last_handoff_and_a_verifiers_from_what_it_judges
                 TurnRequest::Complete(request) => prop_assert_eq!((&request.base, &request.commit), (base, commit)),
             }
             let head = story.fixture.flight.head().clone();
-            // The base of a car stands for a landing that is not there yet.
+            // The base of an entry stands for a landing that is not there yet.
             let on = transition.after.stacked.as_ref().map_or(base, |stacked| &stacked.on);
             prop_assert!(story.fixture.flight.tree_of(on).is_some(), "{on} is not on the branch that ends at {head}");
             prop_assert_eq!(turn.role.as_str() == role::VERIFIER, matches!(turn.request, TurnRequest::Verify(_)));

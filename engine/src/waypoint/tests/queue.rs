@@ -13,7 +13,7 @@ use crate::testing::{
     parts::{build_request, check, fleet, guard, id, plan, waypoint},
 };
 use crate::{
-    flight::{self, Due, Yard},
+    flight::{self, Due, QueueContext},
     testing::account::Account,
     waypoint::{Input, Oversize},
 };
@@ -30,8 +30,8 @@ fn of(names: &[&str], workflow: &str) -> Fixture {
 }
 
 fn due(fixture: &Fixture) -> Vec<Due> {
-    let yard = Yard { depth: 4, is_taken: &|_, _| true, aside: &Default::default(), is_put_off: &|_| false };
-    flight::due_in(&fixture.flight, &fixture.waypoints, fixture.now, &yard)
+    let context = QueueContext { depth: 4, is_taken: &|_, _| true, aside: &Default::default(), is_put_off: &|_| false };
+    flight::due_in(&fixture.flight, &fixture.waypoints, fixture.now, &context)
 }
 
 fn accepted(fixture: &mut Fixture, name: &str) {

@@ -1,4 +1,4 @@
-//! The merge train: who is in it and on what, and what becomes of those behind a car that leaves.
+//! The merge queue: who is in it and on what, and what becomes of those behind an entry that leaves.
 
 mod any_order;
 
@@ -16,25 +16,25 @@ use holdpoint_protocol::{
 };
 
 use crate::{
-    flight::{self, Due, Yard},
+    flight::{self, Due, QueueContext},
     testing::{
         account::Account,
         desk::ADA,
         fixture::{Fed, Fixture},
         parts::{build_request, fleet, id, plan, waypoint},
     },
-    waypoint::{Aside, BundledCommit, Input, MergeResult, Oversize, stacks},
+    waypoint::{BundledCommit, Input, MergeResult, MergesAlone, Oversize, stacks},
 };
 
 const FLY: &str = "fly";
 const APPROVED: &str = "fly-approved";
-/// Cars of every train here, unless a test says otherwise.
+/// Entries of every queue here, unless a test says otherwise.
 const DEPTH: usize = 4;
 
-fn due_with(fixture: &Fixture, depth: usize, taken: bool, aside: &[(&str, Aside)]) -> Vec<Due> {
-    let aside: BTreeMap<WaypointId, Aside> = aside.iter().map(|(name, aside)| (id(name), *aside)).collect();
-    let yard = Yard { depth, is_taken: &|_, _| taken, aside: &aside, is_put_off: &|_| false };
-    flight::due_in(&fixture.flight, &fixture.waypoints, fixture.now, &yard)
+fn due_with(fixture: &Fixture, depth: usize, taken: bool, aside: &[(&str, MergesAlone)]) -> Vec<Due> {
+    let aside: BTreeMap<WaypointId, MergesAlone> = aside.iter().map(|(name, aside)| (id(name), *aside)).collect();
+    let context = QueueContext { depth, is_taken: &|_, _| taken, aside: &aside, is_put_off: &|_| false };
+    flight::due_in(&fixture.flight, &fixture.waypoints, fixture.now, &context)
 }
 
 fn due(fixture: &Fixture) -> Vec<Due> {
@@ -70,7 +70,7 @@ fn begun(names: &[&str]) -> Fixture {
 }
 
 /// The same, with the others behind the second, each being verified.
-fn train(names: &[&str]) -> Fixture {
+fn queued(names: &[&str]) -> Fixture {
     let mut fixture = begun(names);
     for name in &names[2..] {
         later(&mut fixture);
@@ -124,7 +124,7 @@ fn landed(fixture: &Fixture) -> Vec<&str> {
 
 #[test]
 fn works_are_verified_behind_each_other_at_the_same_time_and_land_in_order() {
-    let mut fixture = train(&["a", "b", "c", "d"]);
+    let mut fixture = queued(&["a", "b", "c", "d"]);
     assert_eq!((behind(&fixture, "c"), behind(&fixture, "d")), (vec!["b".to_owned()], vec!["b".into(), "c".into()]));
     assert_eq!(stacked(&fixture, "c").base_tree, tree(&fixture, "b"));
     assert_eq!(stacked(&fixture, "d").base_tree, tree(&fixture, "c"));
@@ -194,7 +194,7 @@ fn urgent_work_goes_first_and_passes_no_car() {
 
 #[test]
 fn those_behind_a_first_car_that_is_red_are_merged_again_in_their_order() {
-    let mut fixture = train(&["a", "b", "c", "d"]);
+    let mut fixture = queued(&["a", "b", "c", "d"]);
     green(&mut fixture, "d");
     let turn = red(&mut fixture, "b").turn();
     assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::CriteriaFailed);
@@ -219,7 +219,7 @@ fn those_behind_a_first_car_that_is_red_are_merged_again_in_their_order() {
 
 #[test]
 fn a_red_report_behind_what_has_not_landed_is_kept_and_counts_once_that_has() {
-    let mut fixture = train(&["a", "b", "c", "d"]);
+    let mut fixture = queued(&["a", "b", "c", "d"]);
     let (open, merged) = (fixture.open_turn("c").unwrap(), fixture.state("c").work);
     let kept = red(&mut fixture, "c").queued().kept.unwrap();
     assert_eq!(kept.turn.turn, open.turn);
@@ -248,7 +248,7 @@ fn a_red_report_behind_what_has_not_landed_is_kept_and_counts_once_that_has() {
 
 #[test]
 fn a_kept_report_is_void_where_what_it_was_behind_leaves_the_queue() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     let alone = stacked(&fixture, "c").alone;
     red(&mut fixture, "c").queued();
     red(&mut fixture, "b").turn();
@@ -264,7 +264,7 @@ fn a_kept_report_is_void_where_what_it_was_behind_leaves_the_queue() {
 
 #[test]
 fn work_that_is_red_when_all_in_front_of_it_landed_goes_on_from_the_merge() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     green(&mut fixture, "b");
     fixture.land("b");
     let (head, merged) = (fixture.flight.head().clone(), fixture.state("c").work.unwrap().commit.unwrap());
@@ -282,7 +282,7 @@ fn work_that_is_red_when_all_in_front_of_it_landed_goes_on_from_the_merge() {
 
 #[test]
 fn a_cancelled_car_leaves_the_train() {
-    let mut fixture = train(&["a", "b", "c", "d"]);
+    let mut fixture = queued(&["a", "b", "c", "d"]);
     fixture.cancel("c").decided();
     assert_eq!(fixture.status("c"), Status::Cancelled);
     assert_eq!(due(&fixture), [Due::Stack(id("d"))]);
@@ -323,7 +323,7 @@ fn work_made_on_the_head_lands_although_a_car_behind_it_lost_its_place() {
 
 #[test]
 fn a_car_that_cannot_be_landed_lets_those_behind_it_go_on_and_lands_later() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     green(&mut fixture, "b");
     green(&mut fixture, "c");
     fixture.feed("b", Input::LandingFailed("no room".to_owned())).decided();
@@ -341,7 +341,7 @@ fn a_car_that_cannot_be_landed_lets_those_behind_it_go_on_and_lands_later() {
 
 #[test]
 fn a_held_car_that_is_tried_again_comes_back_to_the_train_that_there_is_then() {
-    let mut fixture = train(&["a", "b", "c", "d"]);
+    let mut fixture = queued(&["a", "b", "c", "d"]);
     let turn = fixture.turn("c");
     fixture.feed("c", Input::TooLarge(Oversize { bytes: 9, most: 8 })).decided();
     assert_eq!(fixture.status("c"), Status::Blocked);
@@ -362,7 +362,7 @@ fn a_held_car_that_is_tried_again_comes_back_to_the_train_that_there_is_then() {
 
 #[test]
 fn a_merge_that_collides_with_the_head_leaves_the_train_as_a_conflict() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     fixture.cancel("b").decided();
     let turn = fixture.merge("c", false).turn();
     let request = build_request(&turn);
@@ -376,11 +376,11 @@ fn a_merge_that_collides_with_the_head_leaves_the_train_as_a_conflict() {
 #[test]
 fn what_does_not_fit_behind_the_train_is_passed_or_waited_for() {
     let mut fixture = begun(&["a", "b", "c", "d"]);
-    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", Aside::Passed)]), [Due::Stack(id("d"))]);
-    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", Aside::First)]), []);
+    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", MergesAlone::Passed)]), [Due::Stack(id("d"))]);
+    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", MergesAlone::First)]), []);
     green(&mut fixture, "b");
     fixture.land("b");
-    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", Aside::First)]), [Due::Merge(id("c"))]);
+    assert_eq!(due_with(&fixture, DEPTH, true, &[("c", MergesAlone::First)]), [Due::Merge(id("c"))]);
 }
 
 #[test]
@@ -397,10 +397,10 @@ fn only_a_diff_that_was_let_through_goes_behind_others_where_people_look_at_it()
     let conflict = MergeResult::Conflict { paths: Vec::new(), paths_more: 0, changed_by: BTreeMap::new() };
     let [fly, approved] = [FLY, APPROVED].map(|name| Workflow::try_new(&workflows::built_in(name).unwrap()).unwrap());
     assert_eq!([true, false].map(|same| stacks(&clean(same), &fly)), [Ok(()), Ok(())]);
-    assert_eq!([true, false].map(|same| stacks(&clean(same), &approved)), [Ok(()), Err(Aside::First)]);
+    assert_eq!([true, false].map(|same| stacks(&clean(same), &approved)), [Ok(()), Err(MergesAlone::First)]);
     for workflow in [&fly, &approved] {
-        assert_eq!(stacks(&MergeResult::Contained, workflow), Err(Aside::Passed));
-        assert_eq!(stacks(&conflict, workflow), Err(Aside::Passed));
+        assert_eq!(stacks(&MergeResult::Contained, workflow), Err(MergesAlone::Passed));
+        assert_eq!(stacks(&conflict, workflow), Err(MergesAlone::Passed));
     }
 }
 
@@ -417,7 +417,7 @@ fn approved_work_behind_other_work_is_verified_and_not_approved_again() {
     fixture.land("a");
     fixture.merge("b", true).turn();
     fixture.stack("c").turn();
-    // b is approved again, and leaves the train until it is.
+    // b is approved again, and leaves the queue until it is.
     green(&mut fixture, "c");
     red(&mut fixture, "b").turn();
     assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
@@ -429,7 +429,7 @@ fn approved_work_behind_other_work_is_verified_and_not_approved_again() {
 
 #[test]
 fn a_verification_that_a_person_has_taken_over_is_not_given_up() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     let turn = fixture.open_turn("c").unwrap();
     let mut state = fixture.state("c");
     let Phase::InTurn(open) = &mut state.phase else { panic!("{turn:?}") };
@@ -452,10 +452,10 @@ fn two_works_that_racing_orchestrators_put_behind_the_same_one_go_on_behind_each
     assert_eq!(behind(&fixture, "d"), ["b", "c"]);
 }
 
-/// A car of another depth's orchestrator stays in the train.
+/// An entry of another depth's orchestrator stays in the queue.
 #[test]
 fn an_orchestrator_that_makes_one_merge_at_a_time_lands_the_train_of_another() {
-    let mut fixture = train(&["a", "b", "c"]);
+    let mut fixture = queued(&["a", "b", "c"]);
     for name in ["b", "c"] {
         green(&mut fixture, name);
         assert_eq!(flight::due(&fixture.flight, &fixture.waypoints, fixture.now), [Due::Land(id(name))]);

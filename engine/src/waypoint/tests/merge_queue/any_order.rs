@@ -1,4 +1,4 @@
-//! Whatever happens to a train, in any order: a property over random events.
+//! Whatever happens to a queue, in any order: a property over random events.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,19 @@ use crate::testing::{
 };
 use crate::{
     flight::Due,
-    waypoint::{Aside, Input},
+    waypoint::{Input, MergesAlone},
 };
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// What an orchestrator remembers of a train, and which works it ever passed.
+/// What an orchestrator remembers of a queue, and which works it ever passed.
 #[derive(Default)]
 struct Known {
-    aside: Vec<(&'static str, Aside)>,
+    aside: Vec<(&'static str, MergesAlone)>,
     passed: BTreeSet<&'static str>,
 }
 
-/// One thing that happens to a train.
+/// One thing that happens to a queue.
 fn happen(fixture: &mut Fixture, known: &mut Known, (what, which, how): (u8, usize, u8)) {
     let verifying: Vec<&str> = NAMES.into_iter().filter(|name| is_verifying(fixture, name)).collect();
     let one = |of: &[&'static str]| (!of.is_empty()).then(|| of[which % of.len()]);
@@ -82,7 +82,7 @@ fn do_due(fixture: &mut Fixture, known: &mut Known, which: usize, how: u8) -> bo
         }
         Due::Stack(name) if how % 4 == 3 => {
             let name = NAMES.into_iter().find(|one| *one == name.as_str()).unwrap();
-            known.aside.push((name, if how & 16 == 0 { Aside::Passed } else { Aside::First }));
+            known.aside.push((name, if how & 16 == 0 { MergesAlone::Passed } else { MergesAlone::First }));
             known.passed.insert(name);
             return true;
         }
@@ -111,14 +111,14 @@ proptest! {
             fixture.feed(name, Input::Open);
             fixture.build_ok(name);
         }
-        let mut yard = Known::default();
+        let mut context = Known::default();
         for event in events {
             later(&mut fixture);
-            happen(&mut fixture, &mut yard, event);
+            happen(&mut fixture, &mut context, event);
         }
         for _ in 0..NAMES.len() * 20 {
             builders_answer(&mut fixture);
-            if do_due(&mut fixture, &mut yard, 0, 0) {
+            if do_due(&mut fixture, &mut context, 0, 0) {
                 continue;
             }
             let Some(name) = NAMES.into_iter().find(|name| is_verifying(&fixture, name)) else { break };
@@ -133,7 +133,7 @@ proptest! {
             let Counters { conflicts, reworks, .. } = fixture.state(name).counters;
             let verifies = |phase: &Phase| matches!(phase, Phase::InTurn(open) if matches!(open.purpose, Purpose::Verify(_)));
             let opened = fixture.trace.iter().filter(|t| t.waypoint == id(name) && verifies(&t.after.phase));
-            conflicts == 0 && reworks == 0 && opened.count() == 1 && !yard.passed.contains(name)
+            conflicts == 0 && reworks == 0 && opened.count() == 1 && !context.passed.contains(name)
         };
         let order: Vec<&str> = landed(&fixture).into_iter().filter(fitted).collect();
         prop_assert!(order.is_sorted(), "{:?}", order);

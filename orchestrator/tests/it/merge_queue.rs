@@ -41,7 +41,7 @@ async fn taken(verifier: &mut Agent, count: usize) -> Held {
 }
 
 /// A flight of so many works on one base, of which the first has landed and the others wait for their verdicts.
-async fn train(count: usize) -> (World, Agent, Held) {
+async fn queued(count: usize) -> (World, Agent, Held) {
     let world = World::start().await;
     world.submit_for(&plan(count), None).await;
     build_all(&world, count, |_| "x\n".to_owned()).await;
@@ -68,7 +68,7 @@ fn of<'a>(view: &'a FlightView, id: &WaypointId) -> &'a WaypointView {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn works_are_verified_behind_each_other_and_land_in_order_whichever_is_judged_first() {
-    let (world, mut verifier, held) = Box::pin(train(4)).await;
+    let (world, mut verifier, held) = Box::pin(queued(4)).await;
     for pair in held.windows(2) {
         let (front, behind) = (request(&pair[0].0), request(&pair[1].0));
         assert_ne!(front.base, behind.base);
@@ -97,7 +97,7 @@ async fn works_are_verified_behind_each_other_and_land_in_order_whichever_is_jud
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_train_goes_on_by_an_orchestrator_that_starts_while_it_is_verified() {
-    let (mut world, mut verifier, held) = Box::pin(train(4)).await;
+    let (mut world, mut verifier, held) = Box::pin(queued(4)).await;
     world.crash_orchestrator();
     for taken in held.into_iter().rev() {
         judge(&mut verifier, taken, Verdict::Pass).await;
@@ -111,7 +111,7 @@ async fn a_train_goes_on_by_an_orchestrator_that_starts_while_it_is_verified() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_is_red_behind_others_lets_those_behind_it_go_on_and_is_reworked_once_they_landed() {
-    let (world, mut verifier, mut held) = Box::pin(train(4)).await;
+    let (world, mut verifier, mut held) = Box::pin(queued(4)).await;
     let red = held.remove(1);
     let name = red.0.waypoint.clone();
     judge(&mut verifier, red, Verdict::Fail).await;
@@ -143,7 +143,7 @@ async fn work_that_is_red_behind_others_lets_those_behind_it_go_on_and_is_rework
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_car_lets_those_behind_it_land_without_it() {
-    let (world, verifier, mut held) = Box::pin(train(4)).await;
+    let (world, verifier, mut held) = Box::pin(queued(4)).await;
     let ada = world.person("human-ada").await;
     let gone = held.remove(0);
     ada.does(&world, Some(gone.0.waypoint.as_str()), &ada.cancel()).await;
