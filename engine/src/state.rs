@@ -27,7 +27,7 @@ use holdpoint_protocol::{
 };
 
 pub use budget::{Budgets, Reservation};
-pub use configured::Configurations;
+pub use configured::{Configurations, adopted};
 use family::Families;
 pub(crate) use flown::began;
 pub use landings::Landings;

@@ -33,6 +33,16 @@ struct Configuration {
     by: Option<(AgentName, Cause)>,
 }
 
+/// The workflow that moves work which names this one. What began before its project had a workflow moves by the first of those that
+/// adopted it (GATE-11); `None`: none of them does.
+pub fn adopted<'a>(
+    mut workflows: impl Iterator<Item = &'a WorkflowSpec> + Clone,
+    name: &str,
+) -> Option<&'a WorkflowSpec> {
+    let first = workflows.clone().next().filter(|_| name == ONE_GATE);
+    workflows.find(|spec| spec.name == name).or(first)
+}
+
 impl Configurations {
     /// That of the submission.
     pub(super) fn new(submitted: &Submitted) -> Self {
@@ -87,15 +97,11 @@ impl Configurations {
         Some(earlier)
     }
 
-    /// The name of the workflow by which work moved under this configuration that names this one. What began before its project
-    /// had a workflow moves by the first of those that adopted it (GATE-11).
+    /// The name of the workflow by which work moved under this configuration that names this one.
     pub(super) fn name_at<'a>(&'a self, number: u32, name: &'a str) -> &'a str {
-        if name != ONE_GATE || self.spec(number, name).is_some() {
-            return name;
-        }
         let configuration = usize::try_from(number).ok().and_then(|number| self.all.get(number));
-        let first = configuration.and_then(|configuration| configuration.workflows.first());
-        first.map_or(name, |recorded| recorded.workflow.name.as_str())
+        let workflows = configuration.into_iter().flat_map(|configuration| &configuration.workflows);
+        adopted(workflows.map(|recorded| &recorded.workflow), name).map_or(name, |spec| spec.name.as_str())
     }
 
     /// Which workflow has adopted what began without one.

@@ -263,8 +263,7 @@ fn last_gate_of<'a>(state: &'a WaypointState, role: &RoleId) -> &'a str {
 
 /// The workflow of a waypoint, as it is recorded with the flight.
 pub(super) fn workflow<'a>(flight: &'a FlightState, waypoint: &WaypointId) -> Option<&'a WorkflowSpec> {
-    let name = flight.workflow_name(flight.planned(waypoint)?);
-    flight.configured.recorded().iter().map(|recorded| &recorded.workflow).find(|workflow| workflow.name == name)
+    flight.declared(flight.planned(waypoint)?)
 }
 
 pub(super) fn project(name: &str, workflow: &str) -> Labels {

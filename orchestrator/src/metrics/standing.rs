@@ -12,6 +12,7 @@ use std::{
 
 use holdpoint_account::events::{self, PlaceKind, StoppedAt};
 use holdpoint_bus::journal::ReadError;
+use holdpoint_engine::state::adopted;
 use holdpoint_protocol::{
     Timestamp,
     ids::{self, FlightId, GateId, RoleId, WaypointId},
@@ -267,21 +268,19 @@ impl Flight {
         let places =
             self.at.iter().flat_map(|(waypoint, (places, held))| places.iter().map(move |at| (waypoint, at, held)));
         places.map(|(waypoint, place, held)| {
-            let workflow = self.own.get(waypoint).unwrap_or(&self.workflow);
+            let planned = self.own.get(waypoint).unwrap_or(&self.workflow);
+            let workflow = adopted(self.workflows.iter(), planned);
             let is_nobodys = *held == Some(ReasonCode::NoAgents);
+            let mut gates = workflow.into_iter().flat_map(WorkflowSpec::all_gates);
+            let gate = gates.find(|known| is_nobodys && Some(&known.id) == place.gate.as_ref());
             Standing {
                 project: self.project.clone(),
-                workflow: workflow.clone(),
+                workflow: workflow.map_or_else(|| planned.clone(), |workflow| workflow.name.clone()),
                 place: place.clone(),
                 held: *held,
-                nobody: is_nobodys.then(|| self.role(workflow, place.gate.as_ref())).flatten(),
+                nobody: gate.map(|gate| gate.role.clone()),
             }
         })
-    }
-
-    fn role(&self, workflow: &str, gate: Option<&GateId>) -> Option<RoleId> {
-        let workflow = self.workflows.iter().find(|known| known.name == workflow)?;
-        workflow.all_gates().find(|known| Some(&known.id) == gate).map(|known| known.role.clone())
     }
 }
 

@@ -12,6 +12,7 @@ use holdpoint_protocol::{
 
 use crate::{
     flight::{self, Due},
+    state::adopted,
     testing::{
         account::Account,
         desk::{ADA, WATCH},
@@ -139,4 +140,21 @@ fn a_workflow_that_verifies_adopts_no_work_without_criteria() {
     fixture.reload(ADA, &[WorkflowSpec::new("read", [gate("read", "reader")])]).unwrap();
     assert_eq!(fixture.migrate("w").turn().role.as_str(), "reader");
     is_sound(&fixture);
+}
+
+#[test]
+fn what_began_without_a_workflow_moves_by_the_first_of_those_that_adopted_it_and_nothing_else_does() {
+    let table: [(&[&str], &str, Option<&str>); 6] = [
+        (&["a", "b"], ONE_GATE, Some("a")),
+        (&["a", ONE_GATE], ONE_GATE, Some(ONE_GATE)),
+        (&["a", "b"], "b", Some("b")),
+        (&["a", "b"], "gone", None),
+        (&[ONE_GATE], "gone", None),
+        (&[], ONE_GATE, None),
+    ];
+    for (declared, named, moves_by) in table {
+        let specs: Vec<WorkflowSpec> = declared.iter().map(|name| WorkflowSpec::new(*name, [])).collect();
+        let found = adopted(specs.iter(), named).map(|spec| spec.name.as_str());
+        assert_eq!(found, moves_by, "{named} among {declared:?}");
+    }
 }
