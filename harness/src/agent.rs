@@ -11,6 +11,7 @@
 //! A turn is acknowledged after its final handoff is stored, so a process that dies in between loses nothing: the turn
 //! is delivered again. This module does not know what a turn means and what its work is: a [`Worker`] knows that.
 
+mod args;
 mod error;
 mod handoff;
 mod job;
@@ -27,6 +28,7 @@ mod trace;
 mod tree;
 mod worker;
 
+pub use args::AgentArgs;
 pub use error::AgentError;
 pub use handoff::{HandoffError, ask_in_turn, declare_plan, hand_over_late, hear_help, message_id, record_exchange};
 pub use holdpoint_protocol::presence::Presence;
@@ -34,7 +36,7 @@ pub use job::{Job, JobArgs};
 pub use progress::{ProgressError, newest, why_over};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
 pub use talk::TurnTalk;
-pub use tree::{AgentArgs, run, start, start_with};
+pub use tree::{run, start, start_with};
 pub use worker::{Final, PlanHandoff, WorkError, Worker};
 
 #[cfg(test)]

@@ -19,3 +19,4 @@ pub mod live;
 pub mod meter;
 pub mod over_http;
 mod personality;
+pub mod tail;

@@ -13,15 +13,12 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    event::{AdviceOutcome, Event, EventKind, SkipReason},
+    event::{AdviceOutcome, Event, EventKind, SKIPPING, SkipReason},
     visits,
 };
 
 /// Blockers that an event names.
 const BLOCKERS_MAX: usize = 50;
-
-/// What the engine does about a condition that cannot be evaluated, unless it holds the work.
-pub(super) const SKIPPING: &str = "Skipping gate (treating condition as false)";
 
 /// Where an entry belongs.
 #[derive(Debug, Clone, Copy)]

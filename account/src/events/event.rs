@@ -9,7 +9,8 @@ use holdpoint_protocol::{
 };
 use serde::{Serialize, Serializer};
 
-use super::entry::SKIPPING;
+/// What the engine does about a condition that cannot be evaluated, unless it holds the work.
+pub(super) const SKIPPING: &str = "Skipping gate (treating condition as false)";
 
 /// One event of a waypoint at a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -21,9 +21,9 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::task::JoinSet;
 
 use super::{
+    args::AgentArgs,
     presence::CurrentTurn,
     runner::{self, Runner},
-    tree::AgentArgs,
     worker::Worker,
 };
 use holdpoint_runtime::{

@@ -38,13 +38,13 @@ use tracing::{Instrument as _, Span};
 
 use self::{handing_off::has_files, planning::SentPlan, updates::Updates};
 use super::{
+    args::AgentArgs,
     handoff::HandoffError,
     job::{Job, JobArgs},
     progress::{self, ProgressError},
     reply::{Reply, give_back, retry_pause},
     stop::{StopReason, Stopper, stop_signal},
     trace,
-    tree::AgentArgs,
     worker::{Final, WorkError, Worker},
 };
 

@@ -3,7 +3,7 @@
 use holdpoint_protocol::{Timestamp, streams, turn::Turn};
 use tracing::{Span, info_span};
 
-use super::tree::AgentArgs;
+use super::args::AgentArgs;
 use holdpoint_runtime::telemetry::{self, PastSpan, TRACE, TraceContext, WaypointTrace, fields};
 
 /// One span for log lines, and inside it one to export: below the turn, with links to its sending and to the delivery

@@ -1,18 +1,8 @@
 //! The actors of an agent process.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use holdpoint_bus::{Bus, auth::Trust};
-use holdpoint_protocol::ids::{PoolId, RoleId};
-use ractor::{Actor as _, SpawnErr};
-
-use super::{
-    error::AgentError,
-    presence::{self, CurrentTurn, PresenceActor},
-    puller::{self, Puller},
-    refusals::{self, Refusals},
-    worker::Worker,
-};
+use holdpoint_protocol::ids::RoleId;
 use holdpoint_runtime::{
     broker::{self, BrokerConnectionError},
     config::{Config, TimeSpan},
@@ -21,36 +11,16 @@ use holdpoint_runtime::{
     process::{self, DRAIN_DEADLINE, ProcessEnd},
     supervise::{Child, ChildSpec, Started, Tree},
 };
+use ractor::{Actor as _, SpawnErr};
 
-/// What an agent is made of.
-#[derive(Debug)]
-pub struct AgentArgs<W> {
-    /// Its role, which has to be that of its credentials.
-    pub role: RoleId,
-    /// Which turns it takes.
-    pub pool: PoolId,
-    /// How long it may be silent before its turn is given to another.
-    pub ack_wait: Duration,
-    /// The broker. The agent's name is that of the connection.
-    pub bus: Bus,
-    /// Whose signatures count.
-    pub trust: Trust,
-    /// What it does with a turn.
-    pub worker: Arc<W>,
-}
-
-impl<W> Clone for AgentArgs<W> {
-    fn clone(&self) -> Self {
-        Self {
-            role: self.role.clone(),
-            pool: self.pool.clone(),
-            ack_wait: self.ack_wait,
-            bus: self.bus.clone(),
-            trust: self.trust.clone(),
-            worker: self.worker.clone(),
-        }
-    }
-}
+use super::{
+    args::AgentArgs,
+    error::AgentError,
+    presence::{self, CurrentTurn, PresenceActor},
+    puller::{self, Puller},
+    refusals::{self, Refusals},
+    worker::Worker,
+};
 
 /// Runs an agent process: connects, takes turns until it is asked to end, and ends in order.
 ///

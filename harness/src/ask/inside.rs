@@ -7,18 +7,14 @@ use std::path::PathBuf;
 
 use holdpoint_engine::completion::{self, ValidCompletion};
 use holdpoint_protocol::{
-    Timestamp,
     artifact::Clarified,
-    ids::{FlightId, GateId, RoleId, WaypointId},
-    state::Outcome,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
     desk::Desk,
-    message::{Became, DeclaredPlan, Recorded, ValidRequest},
+    message::{Became, DeclaredPlan, InForce, Recorded, TurnStanding, ValidRequest},
 };
 use crate::{complete_turn, context::pull::Repository, exchange::document};
 
@@ -61,47 +57,6 @@ pub struct Inside<'a> {
     completed: Option<Completed>,
     plans: u32,
     document_file: Option<PathBuf>,
-}
-
-/// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnStanding {
-    /// The flight.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flight: Option<FlightId>,
-    /// The waypoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waypoint: Option<WaypointId>,
-    /// The gate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<GateId>,
-    /// The role.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<RoleId>,
-    /// Which attempt at the waypoint, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
-    /// When the turn is opened for another agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
-    /// What ends the turn.
-    pub ends_with: String,
-    /// Questions of this role that were answered, oldest first, with their answers.
-    pub answered: Vec<Clarified>,
-    /// The completion that counts if the program ends well now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completion: Option<InForce>,
-}
-
-/// The completion that is recorded, in short.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InForce {
-    /// What the turn comes to.
-    pub outcome: Outcome,
-    /// Its summary.
-    pub summary: String,
-    /// Its blockers.
-    pub blockers: Vec<String>,
 }
 
 impl<'a> Inside<'a> {

@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
+    Timestamp,
     artifact::{Clarified, Confidence},
+    ids::{FlightId, GateId, RoleId, WaypointId},
     reason::BlockReason,
     state::Outcome,
 };
@@ -14,7 +16,6 @@ use holdpoint_text::lenient;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::inside::TurnStanding;
 use crate::{
     backend::{
         markers::HelpCall,
@@ -285,6 +286,47 @@ fn named(name: String) -> Result<String, BadQuestion> {
         return Err(BadQuestion::TooLong { part: "name", bytes, max: NAME_BYTES_MAX });
     }
     Ok(name)
+}
+
+/// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnStanding {
+    /// The flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<FlightId>,
+    /// The waypoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waypoint: Option<WaypointId>,
+    /// The gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateId>,
+    /// The role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleId>,
+    /// Which attempt at the waypoint, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// When the turn is opened for another agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// What ends the turn.
+    pub ends_with: String,
+    /// Questions of this role that were answered, oldest first, with their answers.
+    pub answered: Vec<Clarified>,
+    /// The completion that counts if the program ends well now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<InForce>,
+}
+
+/// The completion that is recorded, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// What the turn comes to.
+    pub outcome: Outcome,
+    /// Its summary.
+    pub summary: String,
+    /// Its blockers.
+    pub blockers: Vec<String>,
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ use super::{
 use crate::{
     acp,
     ask::AskLine,
-    build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
     environment::{Environments, SetUp, TreeMechanism, Underlay},
+    tail::last_lines,
 };
 
 /// Copies a working tree without its git folder.

@@ -14,11 +14,7 @@ use holdpoint_protocol::{
 use holdpoint_sandbox::Ended;
 use serde_json::Value;
 
-use super::{
-    exchanged::failed_by_end,
-    output::last_lines,
-    unsure::{doubt, is_unsure},
-};
+use super::unsure::{doubt, is_unsure};
 use crate::{
     acp,
     ask::Ask,
@@ -32,6 +28,7 @@ use crate::{
         Expected, ResultProblem,
         envelope::{self, Before, Whole, words},
     },
+    tail::last_lines,
 };
 
 /// Where an envelope's `data` says in words what was done.
@@ -212,6 +209,12 @@ fn of_envelope(whole: &Whole, markers: &Markers, wanted: &AnswerRules<'_>, resul
         Ok(claims) => ProgramAnswer::Ready(WorkClaims { claims, ledger: ledger(markers), ..said }),
         Err(problem) => ProgramAnswer::Unusable(problem),
     }
+}
+
+/// Why a program that ended badly has failed.
+pub(crate) fn failed_by_end(result: &BackendResult) -> Option<Failure> {
+    let (reason, what) = bad_end(result)?;
+    Some(Failure { reason, detail: with_output(&what, result) })
 }
 
 /// Why the program's end alone fails the turn.

@@ -16,10 +16,11 @@ use holdpoint_protocol::{
 };
 use holdpoint_sandbox::Ended;
 
-use super::{output::last_lines, workbench::BuildError};
+use super::workbench::BuildError;
 use crate::{
     backend::{Backend, BackendTask, CheckedCommand, question::ValidQuestion},
     exchange::{ResultProblem, document},
+    tail::last_lines,
 };
 
 /// What a gate demands, and where its commands are run.

@@ -14,7 +14,7 @@ use holdpoint_runtime::clock;
 use holdpoint_sandbox::{Ended, room::NearlyFull};
 
 use super::{
-    answer::{bad_end, with_output},
+    answer::with_output,
     folder::TurnFolder,
     output::evidence,
     workbench::{BuildError, Workbench},
@@ -316,10 +316,4 @@ fn retried(first: &BackendTask, again: Again, (wall, output): (Duration, u64), l
         go_on: if same_conversation { last.said.continuation() } else { None },
         ..first.clone()
     }
-}
-
-/// Why a program that ended badly has failed.
-pub(crate) fn failed_by_end(result: &BackendResult) -> Option<Failure> {
-    let (reason, what) = bad_end(result)?;
-    Some(Failure { reason, detail: with_output(&what, result) })
 }

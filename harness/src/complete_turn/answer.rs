@@ -25,8 +25,7 @@ use crate::{
         markers::{self, BadCompletion, Found, PrintedResult},
     },
     build_turn::{
-        answer::{called, with_output},
-        exchanged::failed_by_end,
+        answer::{called, failed_by_end, with_output},
         output::last_words,
     },
     exchange::{

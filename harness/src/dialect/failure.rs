@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{ProviderRefusal, RefusalKind, Said};
-use crate::build_turn::output::last_lines;
+use crate::tail::last_lines;
 
 /// The statuses by which a provider says: not now; not you; and not before somebody pays.
 const PASSING: [u16; 3] = [429, 503, 529];

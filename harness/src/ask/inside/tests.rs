@@ -1,4 +1,5 @@
 use holdpoint_engine::waypoint;
+use holdpoint_protocol::state::Outcome;
 use serde_json::json;
 
 use super::*;
