@@ -30,12 +30,14 @@ pub use project::ProjectDefaults;
 pub use resolve::resolve;
 use timeouts::default_timeout;
 
-use crate::plan::{
-    self, PlanError, PlanErrors, PlanProblems,
-    error::Problems,
+use crate::yaml::{
+    error::{PlanError, PlanErrors, Problems},
     fields::Fields,
+    findings::PlanProblems,
     path::At,
-    tree::{self, FileKind, Node, Position},
+    place::Position,
+    source,
+    tree::{self, FileKind, Node},
 };
 use project::{Declared, Project};
 use rules::{Findings, Roster};
@@ -211,7 +213,7 @@ impl<'a> File<'a> {
             problems.add(Position::START, message, "leave long texts to documents of the project");
             return Self { name, text: "", root: None, problems, warnings: Problems::default() };
         }
-        let (text, whole) = match plan::text_of(bytes, &mut problems) {
+        let (text, whole) = match source::text_of(bytes, &mut problems) {
             Ok(text) => (text, true),
             Err(before) => (before, false),
         };

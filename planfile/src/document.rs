@@ -31,7 +31,7 @@ pub use read::parse;
 pub use revise::{EditedDocument, edited};
 pub use status::ArtifactStatus;
 
-use crate::plan::tree;
+use crate::yaml::tree;
 
 /// The largest document, in bytes: an answer of the API has 7 MiB of an artifact at most, and hidden characters are written out.
 pub const RENDERED_BYTES_MAX: usize = 16 << 20;

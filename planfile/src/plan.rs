@@ -1,6 +1,6 @@
 //! Plans: the rules they keep (`rules`), and reading them from a file. Every problem is found at once.
 //!
-//! A file's text becomes a tree with a place for every key and value (`tree`), and hand-written readers turn that into the
+//! A file's text becomes a tree with a place for every key and value (`yaml`), and hand-written readers turn that into the
 //! normalized [`Plan`], collecting what cannot be read. The rules then say what is wrong with the plan, and the tree
 //! where that is. A plan that comes with a request is held against the same rules. Nothing is read from disk here, and
 //! whether the base exists or a check can run is not asked: only what the file itself can get wrong.
@@ -8,37 +8,34 @@
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 
 mod bdd;
-pub(crate) mod error;
-pub(crate) mod fields;
-pub mod front_matter;
-mod likeness;
 pub(crate) mod limits;
 mod over_http;
-pub(crate) mod path;
 mod patterns;
 pub(crate) mod rules;
 mod schema;
 pub(crate) mod task;
-pub(crate) mod tree;
 mod unjudged;
 pub(crate) mod waypoint;
 pub(crate) mod whole;
-pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::yaml::{
+    error::{PlanError, PlanErrors},
+    findings::{PROBLEMS_MAX, PlanProblem, PlanProblems},
+    front_matter,
+    likeness::closest,
+    path::PlanPath,
+};
 use holdpoint_protocol::{ids::role, plan::Plan, workflow::WorkflowSpec};
 
 pub use bdd::read_tests;
-pub use error::{PlanError, PlanErrors};
 pub use holdpoint_text::units::written as span_written;
-pub use likeness::closest;
 pub use limits::*;
 pub use over_http::criteria_over_http;
-pub use path::PlanPath;
 pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing};
-pub use rules::{PlanProblem, PlanProblems, validate, validate_submission};
+pub use rules::{validate, validate_submission};
 pub(crate) use rules::{validate_order, validate_waypoints};
 pub use schema::schema;
 pub use task::{ChangeRules, PlanTask, of_change, of_task};
@@ -47,11 +44,17 @@ pub use unjudged::{
     without_check,
 };
 
-use error::Problems;
 use holdpoint_text::bom;
-use tree::{FileKind, Position};
 
-use crate::workflows::ONE_GATE;
+use crate::{
+    workflows::ONE_GATE,
+    yaml::{
+        error::Problems,
+        place::Position,
+        source::text_of,
+        tree::{self, FileKind},
+    },
+};
 
 /// What messages about plan files say.
 const KIND: FileKind = FileKind {
@@ -62,12 +65,6 @@ const KIND: FileKind = FileKind {
 
 /// The largest plan file in bytes. A plan is written by people or small scripts; 4 MiB holds some 10,000 waypoints.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
-/// The most problems that are reported at once; nobody reads more, and one cause can have thousands of effects.
-pub const PROBLEMS_MAX: usize = 200;
-/// The most problems that are kept while looking, to find the first [`PROBLEMS_MAX`] in the order of their places. Any
-/// more are counted: one mistake can be made half a million times in a plan.
-const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
-
 /// A workflow that a plan may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownWorkflow<'a> {
@@ -120,18 +117,6 @@ pub fn glance(bytes: &[u8]) -> Option<Plan> {
     let text = text_of(bytes.get(..FILE_BYTES_MAX.min(bytes.len()))?, &mut problems).ok()?;
     let root = tree::load(text, &KIND, &mut problems)?;
     whole::read(&root, &mut problems)
-}
-
-/// A file's bytes as text, without a byte order mark; else the text before the first byte that is none, which is reported.
-pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'a str, &'a str> {
-    std::str::from_utf8(bytes).map(bom::stripped).map_err(|error| {
-        let before = std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
-        let (line, column) =
-            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
-        let hint = "save it in UTF-8: a byte here belongs to another encoding";
-        problems.add(Position { line, column }, "the file is not UTF-8 text", hint);
-        before
-    })
 }
 
 /// Reads a plan. `file` is only the name under which problems are reported.

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::*;
-use crate::plan::PlanError;
+use crate::yaml::error::PlanError;
 
 fn named(name: &str, rule: Option<CheckpointRule>) -> CheckpointSpec {
     CheckpointSpec { name: name.parse().unwrap(), rule, required: true }

@@ -12,14 +12,14 @@ use holdpoint_protocol::{
 };
 
 use crate::{
-    plan::{
-        PlanErrors,
-        error::Problems,
+    proposal,
+    yaml::{
+        error::{PlanErrors, Problems},
         fields::Fields,
-        front_matter::{self, FileBound},
+        front_matter,
+        source::{self, FileBound},
         tree::{self, FileKind, Node},
     },
-    proposal,
 };
 
 const LEAST: &str = "begin the file with `---`, `title: …` and `---`, each a line; the document follows";
@@ -60,7 +60,7 @@ pub struct Block {
 /// # Errors
 /// It is too large, no text, or its front matter cannot be read.
 pub fn read_document(bytes: &[u8], file: &str) -> Result<WrittenDocument, PlanErrors> {
-    front_matter::read(bytes, file, BOUND, document)
+    source::read(bytes, file, BOUND, document)
 }
 
 fn document(text: &str, problems: &mut Problems) -> Option<WrittenDocument> {

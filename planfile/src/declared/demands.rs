@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::presets;
-use crate::plan::{
+use crate::yaml::{
     error::Problems,
     fields::{Fields, one_of, word},
     tree::{Node, Value},

@@ -7,12 +7,7 @@ use holdpoint_protocol::{
 };
 
 use super::{demands, project};
-use crate::plan::{
-    error::Problems,
-    fields::Fields,
-    tree::{Node, Position},
-    waypoint::metadata,
-};
+use crate::yaml::{error::Problems, fields::Fields, json::metadata, place::Position, tree::Node};
 
 /// The keys of a gate.
 pub(super) const GATE_KEYS: &[&str] = &[

@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     org::{OrgChart, Plane, RoleSpec},
 };
 
-use crate::plan::{
+use crate::yaml::{
     error::Problems,
     fields::Fields,
     tree::{FileKind, Key, Node},

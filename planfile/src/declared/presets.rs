@@ -10,9 +10,8 @@ use holdpoint_protocol::{
 use super::demands;
 use crate::{
     checkpoints,
-    plan::{
-        PlanErrors,
-        error::Problems,
+    yaml::{
+        error::{PlanErrors, Problems},
         fields::{Fields, one_of},
         tree::{self, FileKind, Node},
     },

@@ -11,13 +11,13 @@ use holdpoint_protocol::{
 };
 
 use super::gate;
-use crate::plan::{
-    ChangeRules,
-    error::Problems,
-    fields::Fields,
-    task::change_rules,
-    tree::{FileKind, Node},
-    whole::environment,
+use crate::{
+    plan::{ChangeRules, task::change_rules, whole::environment},
+    yaml::{
+        error::Problems,
+        fields::Fields,
+        tree::{FileKind, Node},
+    },
 };
 
 /// What messages about such files say.

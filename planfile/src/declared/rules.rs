@@ -27,8 +27,9 @@ use super::{
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{PlanProblems, path::At, rules::environment, task::check_change_rules},
+    plan::{rules::environment, task::check_change_rules},
     workflows,
+    yaml::{findings::PlanProblems, path::At},
 };
 
 /// The longest sentence in bytes: descriptions, expectations, tips and the like are shown to the agent or person who has the turn.

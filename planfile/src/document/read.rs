@@ -8,12 +8,13 @@ use super::{
     ArtifactDocument, ArtifactStatus, DEPTH_MAX, KEYS, RENDERED_BYTES_MAX, SettledCheckpoints, TurnPast, bodies, home,
     parent,
 };
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
+use crate::yaml::{
+    error::{PlanErrors, Problems},
     fields::Fields,
-    front_matter::{self, FileBound},
-    tree::{self, FileKind, Node, Position, Value as Read},
+    front_matter,
+    place::Position,
+    source::{self, FileBound},
+    tree::{self, FileKind, Node, Value as Read},
     words::quoted,
 };
 
@@ -40,7 +41,7 @@ const KIND: FileKind = FileKind {
 /// # Errors
 /// All problems of the document, in the order of their places.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<ArtifactDocument, PlanErrors> {
-    front_matter::read(bytes, file, BOUND, document)
+    source::read(bytes, file, BOUND, document)
 }
 
 /// The front matter of a document.

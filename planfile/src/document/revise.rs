@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{
     checkpoints,
-    plan::{
-        PlanErrors,
-        error::Problems,
-        front_matter,
-        tree::{Node, Position, Value as Read},
+    yaml::{
+        error::{PlanErrors, Problems},
+        place::Position,
+        source,
+        tree::{Node, Value as Read},
         words::quoted,
     },
 };
@@ -52,7 +52,7 @@ pub fn edited(
     file: &str,
     bytes: &[u8],
 ) -> Result<EditedDocument, PlanErrors> {
-    front_matter::read(bytes, file, BOUND, |text, problems| {
+    source::read(bytes, file, BOUND, |text, problems| {
         let new = read::document(text, problems)?;
         let root = read::root(text, &mut Problems::default())?;
         let places = Places { root: &root, of: &new };

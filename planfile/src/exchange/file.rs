@@ -10,12 +10,11 @@ use super::{
     settings::{ExchangeSettings, RETRIES_MAX, StuckAfter},
     shape::{Field, JsonType, Shape},
 };
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
+use crate::yaml::{
+    error::{PlanErrors, Problems},
     fields::Fields,
-    text_of,
-    tree::{self, FileKind, Key, Node, Position},
+    source::{self, FileBound},
+    tree::{self, FileKind, Key, Node},
     words::quoted,
 };
 
@@ -24,6 +23,8 @@ const KIND: FileKind = FileKind {
     least: "a handoff file has at least one of `retry_settings`, `handoff_validation` and `components`",
     depth: "a handoff file needs six levels",
 };
+const BOUND: FileBound =
+    FileBound { bytes: FILE_BYTES_MAX, what: "the file", hint: "a handoff file has settings and fields only" };
 const FILE_KEYS: &[&str] = &["retry_settings", "handoff_validation", "components"];
 const RETRY_KEYS: &[&str] = &[
     "max_json_retries",
@@ -72,22 +73,10 @@ impl HandoffRules {
     /// # Errors
     /// Every problem, with its place.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, PlanErrors> {
-        let mut problems = Problems::default();
-        if bytes.len() > FILE_BYTES_MAX {
-            let message = format!("the file is larger than {} KiB", FILE_BYTES_MAX >> 10);
-            problems.add(Position::START, message, "a handoff file has settings and fields only");
-            return Err(problems.finish(file, ""));
-        }
-        let (text, whole) = match text_of(bytes, &mut problems) {
-            Ok(text) => (text, true),
-            Err(before) => (before, false),
-        };
-        let root = if whole { tree::load(text, &KIND, &mut problems) } else { None };
-        let rules = root.as_ref().and_then(|root| rules(root, &mut problems));
-        match (rules, problems.is_empty()) {
-            (Some(rules), true) => Ok(rules),
-            _ => Err(problems.finish(file, text)),
-        }
+        source::read(bytes, file, BOUND, |text, problems| {
+            let root = tree::load(text, &KIND, problems)?;
+            rules(&root, problems)
+        })
     }
 
     /// What a component has to hand over.

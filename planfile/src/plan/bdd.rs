@@ -4,13 +4,14 @@
 use holdpoint_protocol::plan::HttpService;
 use serde_json::{Value as Json, json};
 
-use super::{
-    FILE_BYTES_MAX, PlanErrors, PlanProblems,
-    error::Problems,
+use super::{FILE_BYTES_MAX, over_http, rules};
+use crate::yaml::{
+    error::{PlanErrors, Problems},
     fields::Fields,
-    over_http,
+    findings::PlanProblems,
     path::At,
-    rules, text_of,
+    place::Position,
+    source::text_of,
     tree::{self, FileKind, Node, Value},
 };
 
@@ -78,7 +79,7 @@ pub fn read_tests(bytes: &[u8], file: &str, service: Option<&HttpService>) -> Re
     let text = match text_of(bytes, &mut problems) {
         Ok(text) if text.len() <= FILE_BYTES_MAX => text,
         Ok(_) => {
-            problems.add(tree::Position::START, "the file of tests is too large", "put some of them into the plan");
+            problems.add(Position::START, "the file of tests is too large", "put some of them into the plan");
             return Err(problems.finish(file, ""));
         }
         Err(before) => return Err(problems.finish(file, before)),

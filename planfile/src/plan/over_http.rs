@@ -11,8 +11,8 @@ use holdpoint_protocol::{
 use holdpoint_text::shown;
 use serde_json::Value as Json;
 
-use super::{
-    COMMAND_BYTES_MAX,
+use super::COMMAND_BYTES_MAX;
+use crate::yaml::{
     error::Problems,
     fields::{Fields, word},
     tree::{Key, Node},

@@ -7,7 +7,7 @@ use holdpoint_evidence::paths::Glob;
 use holdpoint_protocol::{ids::WaypointId, plan::Plan};
 use serde::Serialize;
 
-use super::{PlanProblems, path::At};
+use crate::yaml::{findings::PlanProblems, path::At};
 
 /// Different patterns that are tried. Each is tried on every path of the base.
 const PATTERNS_MAX: usize = 500;

@@ -3,7 +3,6 @@
 //! The reader checks what only a file can get wrong (unknown keys, values of the wrong kind); no rule is in both.
 
 mod budgets;
-mod findings;
 mod graph;
 pub(super) mod over_http;
 mod submission;
@@ -21,19 +20,23 @@ use holdpoint_protocol::{
     plan::{Answer, EnvironmentSpec, Guard, HttpService, Plan, Policy, Waypoint},
 };
 
-pub use findings::{PlanProblem, PlanProblems};
 pub use submission::validate_submission;
 
 use holdpoint_text::shown;
 
 use super::{
     KnownWorkflow,
-    likeness::closest,
     limits::{CRITERIA_MAX, FILES, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
-    path::At,
-    words::{not_an_id, quoted},
 };
-use crate::declared::rules::demands;
+use crate::{
+    declared::rules::demands,
+    yaml::{
+        findings::PlanProblems,
+        likeness::closest,
+        path::At,
+        words::{not_an_id, quoted},
+    },
+};
 
 /// Variables that only the harness sets.
 const GIVEN: [&str; 3] = ["HOME", "PATH", "TMPDIR"];

@@ -3,14 +3,8 @@
 use holdpoint_protocol::plan::{Criterion, Plan};
 use serde_json::json;
 
-use super::{
-    error::Problems,
-    fields::Fields,
-    glance,
-    path::At,
-    rules::{self, PlanProblems},
-    waypoint,
-};
+use super::{glance, rules, waypoint};
+use crate::yaml::{error::Problems, fields::Fields, findings::PlanProblems, path::At};
 
 /// The longest name that is made of a title, in characters.
 const NAME_LEN_MAX: usize = 40;

@@ -7,9 +7,10 @@ use holdpoint_protocol::{
 };
 use holdpoint_text::bom;
 
-use super::{
-    KIND, PlanProblems,
+use super::KIND;
+use crate::yaml::{
     error::{PlanErrors, Problems},
+    findings::PlanProblems,
     path::At,
     tree,
 };

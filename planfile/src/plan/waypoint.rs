@@ -1,22 +1,17 @@
 //! Reading waypoints, their criteria and checks.
 
-use std::collections::BTreeMap;
-
 use holdpoint_protocol::{
     budget::{Limits, micro_usd},
     ids::{CriterionId, WaypointId},
     plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EvidenceLevel, HttpService, Priority, TurnBudget, Waypoint},
 };
-use serde_json::Value as Json;
 
 use super::{
     bdd,
-    error::Problems,
-    fields::Fields,
     limits::{COUNT, MUTANTS, ROUNDS},
     over_http,
-    tree::{Node, Value},
 };
+use crate::yaml::{error::Problems, fields::Fields, json::metadata, tree::Node};
 
 /// The keys of a check, besides those of what it belongs to.
 pub(super) const CHECK_KEYS: &[&str] =
@@ -175,40 +170,4 @@ fn total(fields: &Fields<'_>, problems: &mut Problems) -> Limits {
         output_bytes: total.size("output", problems),
         wall_ms: total.duration("wall", problems).map(|wall| wall.0),
     }
-}
-
-/// Free values by name.
-pub(crate) fn metadata(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, Json> {
-    let Some(node) = fields.get("metadata", problems) else { return BTreeMap::new() };
-    let free = Fields::free(node, "`metadata`", "write `metadata: {risk: 2}`", problems);
-    let entries = free.iter().flat_map(Fields::entries);
-    entries.map(|(key, node)| (key.name.clone(), json(node))).collect()
-}
-
-/// A free value as JSON, plain scalars by YAML's core schema.
-pub(super) fn json(node: &Node) -> Json {
-    match &node.value {
-        Value::Refused => Json::Null,
-        Value::List(items) => Json::Array(items.iter().map(json).collect()),
-        Value::Map(entries) => Json::Object(entries.iter().map(|(key, node)| (key.name.clone(), json(node))).collect()),
-        Value::Scalar { text, plain: false } => Json::String(text.clone()),
-        Value::Scalar { text, plain: true } => match text.as_str() {
-            _ if node.value.is_null() => Json::Null,
-            "true" | "True" | "TRUE" => Json::Bool(true),
-            "false" | "False" | "FALSE" => Json::Bool(false),
-            text => number(text).unwrap_or_else(|| Json::String(text.to_owned())),
-        },
-    }
-}
-
-fn number(text: &str) -> Option<Json> {
-    // Only what looks like a number: `inf` and `nan` are words here, JSON has no such numbers.
-    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
-        return None;
-    }
-    let whole = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(number) = whole.parse::<i64>() {
-        return Some(number.into());
-    }
-    serde_json::Number::from_f64(whole.parse().ok()?).map(Json::Number)
 }

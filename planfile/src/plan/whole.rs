@@ -8,15 +8,19 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    error::Problems,
-    fields::{Fields, word},
     limits::{COUNT, FILES, ROUNDS},
     over_http,
-    tree::{Node, Value},
     waypoint::{self, CHECK_KEYS},
-    words::quoted,
 };
-use crate::declared::demands::{self, Checks};
+use crate::{
+    declared::demands::{self, Checks},
+    yaml::{
+        error::Problems,
+        fields::{Fields, word},
+        tree::{Node, Value},
+        words::quoted,
+    },
+};
 
 /// The keys of a plan.
 pub(super) const PLAN_KEYS: &[&str] = &[

@@ -10,14 +10,14 @@ use holdpoint_protocol::{
 use serde_json::Value;
 
 use super::PROPOSAL;
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
-    fields::Fields,
-    front_matter::{self, FileBound},
-    limits::ROUNDS,
-    tree::{self, FileKind, Node},
-    waypoint,
+use crate::{
+    plan::{limits::ROUNDS, waypoint},
+    yaml::{
+        error::{PlanErrors, Problems},
+        fields::Fields,
+        source::{self, FileBound},
+        tree::{self, FileKind, Node},
+    },
 };
 
 /// The keys of a proposed waypoint.
@@ -42,7 +42,7 @@ pub(crate) fn read(front: &Fields<'_>, problems: &mut Problems) -> Option<PlanPr
 /// All problems, each with its place in the JSON text.
 pub fn of_json(value: &Value) -> Result<PlanProposal, PlanErrors> {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    front_matter::read(text.as_bytes(), PROPOSAL, BOUND, |text, problems| {
+    source::read(text.as_bytes(), PROPOSAL, BOUND, |text, problems| {
         let root = tree::load(text, &KIND, problems)?;
         proposal(&root, problems)
     })

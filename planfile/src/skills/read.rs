@@ -5,12 +5,13 @@ use holdpoint_evidence::{map, paths::Glob};
 use holdpoint_protocol::reason::ReasonCode;
 
 use super::{Applies, DEPTH_MAX, FILE_BYTES_MAX, ITEM_BYTES_MAX, Skill, spaced};
-use crate::plan::{
-    PlanErrors,
-    error::Problems,
+use crate::yaml::{
+    error::{PlanErrors, Problems},
     fields::{Fields, word},
-    front_matter::{self, FileBound},
-    tree::{self, FileKind, Node, Position, Value},
+    front_matter,
+    place::Position,
+    source::{self, FileBound},
+    tree::{self, FileKind, Node, Value},
     words::quoted,
 };
 
@@ -35,7 +36,7 @@ const KIND: FileKind =
 /// # Errors
 /// It has no front matter, or one that does not say where the skill applies.
 pub fn read(path: &str, bytes: &[u8]) -> Result<Skill, PlanErrors> {
-    front_matter::read(bytes, path, BOUND, |text, problems| skill(path, text, problems))
+    source::read(bytes, path, BOUND, |text, problems| skill(path, text, problems))
 }
 
 fn skill(path: &str, text: &str, problems: &mut Problems) -> Option<Skill> {

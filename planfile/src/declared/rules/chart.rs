@@ -14,7 +14,7 @@ use super::{
     Findings,
     people::{ADD_A_PERSON, has_person},
 };
-use crate::{declared::resolve::is_peoples, gates::Duty, plan::path::At};
+use crate::{declared::resolve::is_peoples, gates::Duty, yaml::path::At};
 
 /// The most agents of a role.
 const AGENTS_MAX: usize = 1_000;

@@ -14,8 +14,8 @@ use super::{Findings, Roster, duty};
 use crate::{
     checkpoints::DOCUMENT,
     gates::Duty,
-    plan::{PlanProblems, path::At},
     proposal::PROPOSAL,
+    yaml::{findings::PlanProblems, path::At},
 };
 
 /// Bytes of the name of a tool.

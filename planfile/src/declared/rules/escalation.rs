@@ -12,7 +12,7 @@ use super::{
     is_built_in, makes,
     people::{ADD_A_PERSON, has_person},
 };
-use crate::{declared::resolve::is_peoples, gates::Duty, plan::path::At};
+use crate::{declared::resolve::is_peoples, gates::Duty, yaml::path::At};
 
 /// Holds what a gate says in `escalateTo` against every rule. `at` is the value, a role or a list of them.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Findings) {

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 use super::{Conditions, Findings, Roster, demands, duty, escalation, is_built_in, makes, people};
 use crate::{
     gates::Duty,
-    plan::{closest, path::At, words::quoted},
+    yaml::{likeness::closest, path::At, words::quoted},
 };
 
 /// What gates are held against.

@@ -11,7 +11,7 @@ use super::{Findings, Roster, duty};
 use crate::{
     declared::project::Declared,
     gates::{Duty, misplaced},
-    plan::path::At,
+    yaml::path::At,
 };
 
 /// Holds the order of a workflow's gates against every rule. Where some could not be read, only their names are looked at.

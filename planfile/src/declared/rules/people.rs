@@ -10,7 +10,8 @@ use super::{Findings, ITEMS_MAX, Roster, duty, makes};
 use crate::{
     declared::{default_timeout, project::Project},
     gates::Duty,
-    plan::{closest, path::At, span_written},
+    plan::span_written,
+    yaml::{likeness::closest, path::At},
 };
 
 /// What gives a role a person.

@@ -6,13 +6,11 @@ use holdpoint_protocol::{
     time::Millis,
 };
 
-use super::{
-    super::{
-        limits::COUNT,
-        path::At,
-        words::{not_a_size, not_an_amount},
-    },
-    PlanProblems,
+use super::super::limits::COUNT;
+use crate::yaml::{
+    findings::PlanProblems,
+    path::At,
+    words::{not_a_size, not_an_amount},
 };
 
 pub(super) fn of_flight(at: At<'_>, budget: &FlightBudget, found: &mut PlanProblems) {

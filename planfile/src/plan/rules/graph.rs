@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use holdpoint_protocol::plan::Waypoint;
 
-use super::{
-    super::{likeness::closest, path::At},
-    PlanProblems,
-};
+use crate::yaml::{findings::PlanProblems, likeness::closest, path::At};
 
 /// Circles of more than this many waypoints are cut when they are named; the rest does not help to find the fault.
 const PATH_SHOWN_MAX: usize = 20;

@@ -7,16 +7,11 @@ use holdpoint_protocol::plan::{Criterion, HttpExpected, HttpGiven, HttpService};
 use holdpoint_text::units;
 use serde_json::Value as Json;
 
-use super::{
-    super::{
-        likeness::closest,
-        limits::{COMMAND_BYTES_MAX, GIVEN_MAX, ITEMS_MAX, NAME_BYTES_MAX, WITHIN_MS_MAX},
-        over_http::{criterion, test_of},
-        path::At,
-        words::quoted,
-    },
-    PlanProblems,
+use super::super::{
+    limits::{COMMAND_BYTES_MAX, GIVEN_MAX, ITEMS_MAX, NAME_BYTES_MAX, WITHIN_MS_MAX},
+    over_http::{criterion, test_of},
 };
+use crate::yaml::{findings::PlanProblems, likeness::closest, path::At, words::quoted};
 
 /// The rules for a service.
 pub(super) fn check_service(at: At<'_>, service: &HttpService, found: &mut PlanProblems) {

@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 
 use holdpoint_protocol::{api::Submit, journal::Fleet};
 
-use super::{PlanProblems, plan};
+use super::plan;
 use crate::{
     declared,
     plan::{
         BUILT_IN_WORKFLOWS, KnownWorkflow,
         limits::{ADVISORS_MAX, DURATION_MS_MAX, WAYPOINTS_MAX},
-        path::At,
     },
+    yaml::{findings::PlanProblems, path::At},
 };
 
 /// Waypoints that a fleet may have open at once.

@@ -7,16 +7,14 @@ use holdpoint_protocol::{plan::Check, time::Millis};
 use holdpoint_text::shown;
 use regex::{Regex, RegexBuilder};
 
-use super::{
-    super::{
-        limits::{
-            COMMAND_BYTES_MAX, DURATION_MS_MAX, HEAVY_REGEXES_MAX, ITEMS_MAX, LIGHT_REGEX_BYTES_MAX, NAME_BYTES_MAX,
-            REGEX_BYTES_MAX,
-        },
-        path::At,
-        words::{not_a_duration, not_a_number, quoted},
-    },
-    PlanProblems,
+use super::super::limits::{
+    COMMAND_BYTES_MAX, DURATION_MS_MAX, HEAVY_REGEXES_MAX, ITEMS_MAX, LIGHT_REGEX_BYTES_MAX, NAME_BYTES_MAX,
+    REGEX_BYTES_MAX,
+};
+use crate::yaml::{
+    findings::PlanProblems,
+    path::At,
+    words::{not_a_duration, not_a_number, quoted},
 };
 
 impl PlanProblems {

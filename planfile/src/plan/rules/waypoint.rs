@@ -6,15 +6,13 @@ use holdpoint_evidence::{paths, runners};
 use holdpoint_protocol::plan::{Check, Criterion, HttpService, Waypoint};
 
 use super::{
-    super::{
-        limits::{
-            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, ROUNDS,
-            SENTENCE_BYTES_MAX, TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
-        },
-        path::At,
+    super::limits::{
+        CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX,
+        TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
     },
-    PlanProblems, Workflows, budgets, over_http, unique,
+    Workflows, budgets, over_http, unique,
 };
+use crate::yaml::{findings::PlanProblems, path::At};
 
 pub(super) fn check(
     at: At<'_>,

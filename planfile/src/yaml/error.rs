@@ -1,4 +1,4 @@
-//! Problems of a plan file: collecting, ordering and showing them.
+//! Problems of a file: collecting, ordering and showing them.
 
 use std::{
     borrow::Cow,
@@ -10,9 +10,8 @@ use holdpoint_text::{shown, units::counted};
 use serde::Serialize;
 
 use super::{
-    KEPT_MAX, PROBLEMS_MAX,
-    rules::PlanProblems,
-    tree::{Node, Position},
+    findings::{KEPT_MAX, PROBLEMS_MAX},
+    place::Position,
 };
 
 /// The most characters of a source line that are shown with a problem.
@@ -90,13 +89,13 @@ impl PlanErrors {
 pub(crate) struct Problems {
     found: Vec<(Position, String, String)>,
     /// How many more there were than are kept.
-    dropped: usize,
+    pub(super) dropped: usize,
     /// Places of values that were reported: what the rules say of their substitutes is not reported.
-    reported: HashSet<Position>,
+    pub(super) reported: HashSet<Position>,
     /// Keys of mappings that were reported as misspelled: that they are missing is the same mistake.
     misspelled: HashSet<(Position, String)>,
     /// For lists of which not all items could be read: which were.
-    kept: HashMap<Position, Vec<usize>>,
+    pub(super) kept: HashMap<Position, Vec<usize>>,
 }
 
 impl Problems {
@@ -133,20 +132,6 @@ impl Problems {
     /// Which item of the list in the file became the `item` of the plan's.
     pub(crate) fn item_in_file(&self, list: Position, item: usize) -> usize {
         self.kept.get(&list).map_or(item, |kept| kept.get(item).copied().unwrap_or(usize::MAX))
-    }
-
-    /// Notes what the rules found, at its place in the file.
-    pub(crate) fn locate(&mut self, found: PlanProblems, root: &Node) {
-        let reported = std::mem::take(&mut self.reported);
-        for problem in found.problems {
-            let place = root.find(&problem.path, self);
-            let known = reported.contains(&place.at) || self.kept.contains_key(&place.at);
-            let misspelled = place.key.is_some_and(|key| self.is_misspelled(place.at, key));
-            if (place.missing || !known) && !misspelled {
-                self.add(place.at, problem.message, problem.hint);
-            }
-        }
-        self.dropped += found.more;
     }
 
     /// A collection for other findings about the same values.

@@ -2,11 +2,16 @@
 
 use serde::Serialize;
 
-use super::super::{
-    KEPT_MAX,
+use super::{
     path::{At, PlanPath},
     words::Words,
 };
+
+/// The most problems that are reported at once; nobody reads more, and one cause can have thousands of effects.
+pub const PROBLEMS_MAX: usize = 200;
+/// The most problems that are kept while looking, to find the first [`PROBLEMS_MAX`] in the order of their places. Any
+/// more are counted: one mistake can be made half a million times in a plan.
+pub(super) const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
 
 /// One thing that is wrong with a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,7 +32,7 @@ pub struct PlanProblems {
     /// How many more there are than are listed.
     pub more: usize,
     /// How many costly regular expressions were compiled.
-    pub(super) heavy_regexes: usize,
+    pub(crate) heavy_regexes: usize,
 }
 
 impl PlanProblems {

@@ -5,13 +5,9 @@
 
 use std::collections::HashSet;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::{
-    error::Problems,
-    path::{PlanPath, Step},
-    words::quoted,
-};
+use super::{error::Problems, place::Position, words::quoted};
 
 /// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
 const DEPTH_MAX: usize = 32;
@@ -27,26 +23,6 @@ pub(crate) struct FileKind {
     pub(crate) least: &'static str,
     /// How deep one is.
     pub(crate) depth: &'static str,
-}
-
-/// A place in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Position {
-    /// From 1.
-    pub(crate) line: usize,
-    /// In characters, from 1.
-    pub(crate) column: usize,
-}
-
-impl Position {
-    /// Where a file begins.
-    pub(crate) const START: Self = Self { line: 1, column: 1 };
-}
-
-impl From<Marker> for Position {
-    fn from(marker: Marker) -> Self {
-        Self { line: marker.line().max(1), column: marker.col() + 1 }
-    }
 }
 
 /// A value and its place.
@@ -90,44 +66,6 @@ impl Value {
             _ if self.is_null() => "nothing",
             _ => "a text",
         }
-    }
-}
-
-/// A place that a path leads to.
-pub(crate) struct Found<'p> {
-    /// Of the value; where the file does not have it, of what it would be in.
-    pub(crate) at: Position,
-    /// Whether the file does not have it.
-    pub(crate) missing: bool,
-    /// The key that the file does not have there.
-    pub(crate) key: Option<&'p str>,
-}
-
-impl Node {
-    /// Follows a path from here. Lists may have lost items when they were read, which `problems` know.
-    pub(crate) fn find<'p>(&self, path: &'p PlanPath, problems: &Problems) -> Found<'p> {
-        let mut node = self;
-        for step in path.steps() {
-            let next = match (step, &node.value) {
-                (Step::Key(name), Value::Map(entries)) => {
-                    entries.iter().find(|(key, _)| key.name == *name).map(|(_, node)| node)
-                }
-                (Step::Name(name), Value::Map(entries)) => {
-                    let key = entries.iter().find(|(key, _)| key.name == *name);
-                    return Found { at: key.map_or(node.at, |(key, _)| key.at), missing: key.is_none(), key: None };
-                }
-                (Step::Item(item), Value::List(items)) => items.get(problems.item_in_file(node.at, *item)),
-                _ => None,
-            };
-            match next {
-                Some(next) => node = next,
-                None => {
-                    let key = if let Step::Key(name) = step { Some(name.as_ref()) } else { None };
-                    return Found { at: node.at, missing: true, key };
-                }
-            }
-        }
-        Found { at: node.at, missing: false, key: None }
     }
 }
 

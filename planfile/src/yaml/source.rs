@@ -1,6 +1,11 @@
-//! Markdown files with front matter: YAML between two lines of `---` at their beginning.
+//! A file's bytes as text: not too large, and in UTF-8.
 
-use super::{PlanErrors, error::Problems, text_of, tree::Position};
+use holdpoint_text::bom;
+
+use super::{
+    error::{PlanErrors, Problems},
+    place::Position,
+};
 
 /// How large a file may be, and what is said of a larger one.
 #[derive(Debug, Clone, Copy)]
@@ -47,23 +52,14 @@ pub(crate) fn read<T>(
     }
 }
 
-/// The line before the front matter, and behind it.
-const FENCE: &str = "---";
-
-/// The front matter with the line before it, so that its places are those of the file; and the text behind it. `None`: the file
-/// does not begin with one, or it has no end.
-#[must_use]
-pub fn split(text: &str) -> Option<(&str, &str)> {
-    let mut at = 0;
-    for (n, line) in text.split_inclusive('\n').enumerate() {
-        let is_fence = line.trim_end() == FENCE;
-        if n == 0 && !is_fence {
-            return None;
-        }
-        if n > 0 && is_fence {
-            return Some((text.get(..at)?, text.get(at + line.len()..)?));
-        }
-        at += line.len();
-    }
-    None
+/// A file's bytes as text, without a byte order mark; else the text before the first byte that is none, which is reported.
+pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'a str, &'a str> {
+    std::str::from_utf8(bytes).map(bom::stripped).map_err(|error| {
+        let before = std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+        let hint = "save it in UTF-8: a byte here belongs to another encoding";
+        problems.add(Position { line, column }, "the file is not UTF-8 text", hint);
+        before
+    })
 }

@@ -1,5 +1,5 @@
 //! Reading the fields of a mapping: one method per kind of value, each reporting what cannot be read as one. Which values
-//! are allowed is for [`super::rules`] to say.
+//! are allowed is for rules to say.
 //!
 //! A method answers `None` when the key is not there or its value was reported; the plan is then refused anyway.
 
@@ -8,7 +8,8 @@ use holdpoint_protocol::{ids::InvalidId, time::Millis};
 use super::{
     error::Problems,
     likeness::closest,
-    tree::{Key, Node, Position, Value},
+    place::Position,
+    tree::{Key, Node, Value},
     words::{self, Words, quoted},
 };
 
