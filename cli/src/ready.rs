@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_planfile::{declared::presets, plan, workflows};
+use holdpoint_planfile::{checkpoints, plan, workflows};
 use holdpoint_protocol::{
     api::Submit,
     checkpoint::CheckpointSpec,
@@ -133,7 +133,7 @@ async fn checks(
     let files = repo.list_tree(base).await?;
     let paths: Vec<_> = files.iter().map(|entry| wire_path(&entry.path)).collect();
     let root: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).collect();
-    presets::auto(plan, &root).map_err(|several| {
+    checkpoints::auto(plan, &root).map_err(|several| {
         let message = format!("gate {gate} has `checks: auto`, and {several}");
         let hint = "say `checks: rust`, `python` or `node` in the plan, or name commands there";
         Failure::usage("no_checks", message, hint)

@@ -4,6 +4,7 @@
 //! statements and nothing else.
 
 mod feedback;
+mod in_plan;
 mod judged;
 mod score;
 mod written;
@@ -13,29 +14,28 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest,
     checkpoint::{
-        CHECKPOINTS_MAX, CheckpointCommand, CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement,
-        CheckpointStatus, DocumentRef, EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
+        CheckpointResult, CheckpointRule, CheckpointSpec, CheckpointStatement, CheckpointStatus, DocumentRef,
+        EstablishedBy, GateDemands, GateDocument, PathKind, TouchedPaths,
     },
     facts::BlobRef,
     ids::{CriterionId, role},
-    plan::{Check, Plan},
     proposal::PlanProposal,
 };
 use regex::Regex;
 
+pub use crate::declared::checkpoint::DOCUMENT;
 pub use feedback::{are_untried, feedback, in_one_line};
+pub use in_plan::{SeveralCheckPresets, auto, in_plan};
 pub use judged::{Judged, ran};
 pub use score::{Score, gate_checkpoints, lines};
 pub use written::{Block, WrittenDocument, read_document};
 
 use holdpoint_evidence::paths::{Glob, is_test_path};
 
-use crate::proposal::{self, PROPOSAL};
+use crate::{declared::checkpoint::PROPOSAL, proposal};
 
 /// Bytes of what an agent says of one checkpoint.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 10;
-/// The name of the checkpoint that a gate with a document has besides its own.
-pub const DOCUMENT: &str = "document";
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,40 +77,6 @@ pub fn all(demands: &GateDemands) -> impl Iterator<Item = CheckpointSpec> {
     let document = demands.document.as_ref().map(|_| own(DOCUMENT));
     let proposal = demands.proposes.as_ref().map(|_| own(PROPOSAL));
     document.into_iter().chain(proposal).chain(demands.checkpoints.iter().cloned())
-}
-
-/// The demands of a gate in a plan: a checkpoint that names a guard is its command, and a statement where the plan has none of
-/// that id; `checks: auto` is what the plan checks.
-#[must_use]
-pub fn in_plan(demands: &GateDemands, plan: &Plan) -> GateDemands {
-    let command = |id: &CriterionId| Some(self::command(&plan.guards.iter().find(|guard| guard.id == *id)?.check));
-    let of_plan = plan.checks.iter().filter(|_| demands.plan_checks);
-    let resolved = demands.checkpoints.iter().chain(of_plan).map(|spec| match &spec.rule {
-        Some(CheckpointRule::Guard(id)) => CheckpointSpec { rule: command(id), ..spec.clone() },
-        _ => spec.clone(),
-    });
-    GateDemands { checkpoints: resolved.collect(), plan_checks: false, ..demands.clone() }
-}
-
-/// What a plan shows that it checks, each of which has to pass: its guards, the checks of its criteria, and behind them `more`. The first
-/// of a name counts, and [`CHECKPOINTS_MAX`] of them.
-#[must_use]
-pub(crate) fn shown_by<'a>(plan: &Plan, more: impl Iterator<Item = &'a CheckpointSpec>) -> Vec<CheckpointSpec> {
-    let criteria = plan.waypoints.iter().flat_map(|waypoint| &waypoint.criteria);
-    let criteria = criteria.filter_map(|criterion| Some((&criterion.id, criterion.check.as_ref()?)));
-    let own = plan.guards.iter().map(|guard| (&guard.id, &guard.check)).chain(criteria);
-    let own = own.map(|(id, check)| CheckpointSpec { name: id.clone(), rule: Some(command(check)), required: true });
-    let mut shown: Vec<CheckpointSpec> = Vec::new();
-    for check in own.chain(more.cloned()) {
-        if shown.len() < CHECKPOINTS_MAX && shown.iter().all(|one| one.name != check.name) {
-            shown.push(check);
-        }
-    }
-    shown
-}
-
-fn command(check: &Check) -> CheckpointRule {
-    CheckpointRule::Command(CheckpointCommand { check: check.clone(), needs: Vec::new() })
 }
 
 /// The checkpoints of a gate that demand touched paths, and get them. It is all that has to be known of the paths later.

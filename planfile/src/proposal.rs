@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     proposal::{PROPOSED_CRITERIA_MAX, PlanProposal, ProposalBounds, ProposedWaypoint},
 };
 
+pub use crate::declared::checkpoint::PROPOSAL;
 pub use children::children;
 pub use written::of_json;
 pub(crate) use written::read;
@@ -20,8 +21,6 @@ use holdpoint_evidence::paths::Glob;
 
 use crate::plan;
 
-/// The name of the checkpoint that a gate which proposes has besides its own.
-pub const PROPOSAL: &str = "proposal";
 /// The longest estimate of a waypoint that is atomic, in milliseconds; it has to be below (SDLC-1, gate 3).
 const ATOMIC_MS: u64 = 3_600_000;
 /// Problems that are named at once.

@@ -3,6 +3,8 @@
 //!
 //! How a workflow moves is [`crate::gates`].
 
+pub(crate) mod names;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use holdpoint_protocol::{
@@ -13,8 +15,10 @@ use holdpoint_protocol::{
     workflow::{GateOrFork, WorkflowSpec},
 };
 
+pub use names::{ONE_GATE, is_reserved};
+
 use crate::{
-    declared,
+    declared::read,
     gates::{Duty, Gate, Workflow},
 };
 
@@ -28,19 +32,10 @@ const BUILT_IN: [(&str, &str); 6] = [
     ("sdlc-task", include_str!("../workflows/sdlc-task.yaml")),
 ];
 
-/// Those that no project declares for itself: plans without a word about workflows go by them. One of a project goes before any other
-/// of its name.
-const RESERVED: [&str; 3] = ["fly", "fly-approved", ONE_GATE];
-
-/// The workflow of work without a plan in a project without workflows (GATE-11). A workflow that the project declares later
-/// adopts what is under way by it.
-pub const ONE_GATE: &str = "one-gate";
-
 /// Each as it is declared: read once, because every submission asks for one.
 static SPECS: LazyLock<Vec<WorkflowSpec>> = LazyLock::new(|| {
-    let read = |(name, text): (&str, &str)| {
-        declared::read(text, name).expect("the built-in workflows can be read: a test does")
-    };
+    let read =
+        |(name, text): (&str, &str)| read::read(text, name).expect("the built-in workflows can be read: a test does");
     BUILT_IN.into_iter().flat_map(read).collect()
 });
 
@@ -54,12 +49,6 @@ pub fn built_in(name: &str) -> Option<WorkflowSpec> {
 #[must_use]
 pub fn all_built_in() -> &'static [WorkflowSpec] {
     &SPECS
-}
-
-/// Whether no project can declare a workflow of this name.
-#[must_use]
-pub fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name)
 }
 
 /// Whether a workflow is a built-in one, and none that a project declares under such a name.

@@ -1,14 +1,15 @@
 use holdpoint_protocol::{
     artifact::{CheckpointReport, Doubt, VerificationReport},
-    checkpoint::{DOCUMENT_BYTES_MAX, DocumentSpec, ReportPart},
+    checkpoint::{CheckpointCommand, DOCUMENT_BYTES_MAX, DocumentSpec, ReportPart},
     facts::Verdict,
     ids::GateId,
-    plan::{Check, Guard},
+    plan::{Check, Guard, Plan},
     reason::{BlockReason, CriterionReason},
     testing::{check, criterion, criterion_report, plan},
     time::Millis,
 };
 
+use super::in_plan::shown_by;
 use super::*;
 use crate::yaml::error::PlanError;
 
@@ -323,7 +324,7 @@ fn a_score_is_of_what_was_tried_and_a_gate_waits_for_it() {
 fn a_plan_shows_what_it_checks_by_its_guards_and_criteria_each_name_once() {
     let plan = "plan: p\nguards:\n  - {id: suite, check: make test}\nwaypoints:\n  - id: w\n    goal: g\n    scope: [a]\n    criteria:\n      \
                 - {id: suite, check: make other}\n      - {id: works, check: ./works}\n      - {id: reads-well, statement: it reads well}\n";
-    let plan = crate::plan::read(plan, "plan.yaml", crate::plan::BUILT_IN_WORKFLOWS).unwrap();
+    let plan = crate::plan::read(plan, "plan.yaml", crate::plan::workflows::BUILT_IN_WORKFLOWS).unwrap();
     let shown: Vec<(String, String)> = shown_by(&plan, std::iter::empty())
         .into_iter()
         .map(|one| match one.rule {

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     workflow::{Escalation, ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
 };
 
-use super::{demands, project};
+use super::{demands, outcomes::by_outcome};
 use crate::yaml::{error::Problems, fields::Fields, json::metadata, place::Position, tree::Node};
 
 /// The keys of a gate.
@@ -131,9 +131,7 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
         reject_to: fields.id("rejectTo", GateId::try_new, problems),
         expectations: fields.texts("expectations", problems),
         tips: fields.texts("tips", problems),
-        outcome_help: project::by_outcome(&fields, "outcomeHelp", problems, |help, key, problems| {
-            help.text(key, problems)
-        }),
+        outcome_help: by_outcome(&fields, "outcomeHelp", problems, |help, key, problems| help.text(key, problems)),
         demands: demands::read(&fields, problems),
         metadata: metadata(&fields, problems),
         // Only now: all problems of a gate are found, also of one without a role.

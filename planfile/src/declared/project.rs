@@ -6,13 +6,18 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     ids::{AgentName, WaypointId},
     plan::EnvironmentSpec,
-    state::Outcome,
-    workflow::{ByOutcome, Effect, RejectionStrategy, WorkflowSpec},
+    workflow::{Effect, RejectionStrategy, WorkflowSpec},
 };
 
-use super::gate;
+use super::{
+    gate,
+    outcomes::{OUTCOMES, by_outcome},
+};
 use crate::{
-    plan::{ChangeRules, task::change_rules, whole::environment},
+    plan::{
+        change::{ChangeRules, change_rules},
+        environment::environment,
+    },
     yaml::{
         error::Problems,
         fields::Fields,
@@ -33,10 +38,6 @@ pub(super) const FILE_KEYS: &[&str] =
 /// The keys of a workflow.
 pub(super) const WORKFLOW_KEYS: &[&str] =
     &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
-/// The outcomes that anybody can send.
-pub(super) const OUTCOMES: [(&str, Outcome); 3] =
-    [("complete", Outcome::Complete), ("needs_review", Outcome::NeedsReview), ("blocked", Outcome::Blocked)];
-
 /// A workflow as it was read.
 #[derive(Debug)]
 pub(super) struct Declared {
@@ -130,20 +131,4 @@ fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {
             listed: BTreeMap::new(),
         },
     })
-}
-
-/// A mapping whose keys are outcomes.
-pub(super) fn by_outcome<T>(
-    fields: &Fields<'_>,
-    key: &str,
-    problems: &mut Problems,
-    read: impl Fn(&Fields<'_>, &str, &mut Problems) -> Option<T>,
-) -> ByOutcome<T> {
-    let Some(node) = fields.get(key, problems) else { return ByOutcome::default() };
-    let words = OUTCOMES.map(|(word, _)| word);
-    let Some(outcomes) = Fields::open(node, &format!("`{key}`"), &words, problems) else {
-        return ByOutcome::default();
-    };
-    let [complete, needs_review, blocked] = words.map(|word| read(&outcomes, word, problems));
-    ByOutcome { complete, needs_review, blocked }
 }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{rules::environment, task::check_change_rules},
+    plan::rules::{change, environment},
     workflows,
     yaml::{findings::PlanProblems, path::At},
 };
@@ -115,7 +115,7 @@ pub(super) fn defaults(declared: &ProjectDefaults, found: &mut Findings) {
         found.errors.command(at.key("suite"), "`suite`", suite);
     }
     if let Some(rules) = &declared.verify {
-        check_change_rules(at.key("verify"), rules, &mut found.errors);
+        change::check(at.key("verify"), rules, &mut found.errors);
     }
 }
 

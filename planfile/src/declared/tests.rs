@@ -8,13 +8,14 @@ use std::{fs, path::Path};
 use holdpoint_protocol::{
     state::Outcome,
     time::Millis,
-    workflow::{Effect, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy},
+    workflow::{Effect, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec},
 };
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::gates::Workflow;
+use crate::yaml::error::PlanError;
 
 /// What stands for the engine: a text whose brackets close is a condition.
 fn closes(text: &str) -> Result<(), String> {

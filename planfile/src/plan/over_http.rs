@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 use holdpoint_text::shown;
 use serde_json::Value as Json;
 
-use super::COMMAND_BYTES_MAX;
+use super::limits::COMMAND_BYTES_MAX;
 use crate::yaml::{
     error::Problems,
     fields::{Fields, word},

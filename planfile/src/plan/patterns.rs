@@ -122,7 +122,7 @@ fn each(plan: &Plan, mut look: impl FnMut(At<'_>, PatternList, Option<&WaypointI
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BUILT_IN_WORKFLOWS, located, read};
+    use crate::plan::{located, read, workflows::BUILT_IN_WORKFLOWS};
 
     const TEXT: &str = "plan: p\nprotected: ['legal/[lang]/**', 'gone/**']\nwaypoints:\n  - {id: a, goal: g, scope: ['app/*', 'new.txt'], criteria: [{id: c, check: x}]}\n";
 

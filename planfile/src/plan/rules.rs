@@ -3,6 +3,7 @@
 //! The reader checks what only a file can get wrong (unknown keys, values of the wrong kind); no rule is in both.
 
 mod budgets;
+pub(crate) mod change;
 mod graph;
 pub(super) mod over_http;
 mod submission;
@@ -25,8 +26,8 @@ pub use submission::validate_submission;
 use holdpoint_text::shown;
 
 use super::{
-    KnownWorkflow,
     limits::{CRITERIA_MAX, FILES, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
+    workflows::KnownWorkflow,
 };
 use crate::{
     declared::rules::demands,

@@ -162,11 +162,12 @@ mod tests {
     use super::{
         super::{
             over_http::{GIVEN_KEYS, SERVICE_KEYS},
-            waypoint::{CHECK_KEYS, WAYPOINT_KEYS},
-            whole::{ENVIRONMENT_KEYS, PLAN_KEYS},
+            waypoint::WAYPOINT_KEYS,
+            whole::PLAN_KEYS,
         },
         *,
     };
+    use crate::plan::{criteria::CHECK_KEYS, environment::ENVIRONMENT_KEYS};
 
     fn keys(of: &Value) -> Vec<String> {
         let mut keys: Vec<String> = of["properties"].as_object().unwrap().keys().cloned().collect();

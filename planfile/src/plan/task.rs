@@ -1,10 +1,9 @@
 //! Work without a plan file: a title, and what else was said of it, as a plan of one waypoint (GATE-11).
 
-use holdpoint_protocol::plan::{Criterion, Plan};
+use holdpoint_protocol::plan::Plan;
 use serde_json::json;
 
-use super::{glance, rules, waypoint};
-use crate::yaml::{error::Problems, fields::Fields, findings::PlanProblems, path::At};
+use super::{change::ChangeRules, read::glance};
 
 /// The longest name that is made of a title, in characters.
 const NAME_LEN_MAX: usize = 40;
@@ -45,48 +44,6 @@ pub fn of_task(task: &PlanTask) -> Option<Plan> {
     });
     let plan = json!({"plan": name, "workflow": workflow, "waypoints": [waypoint]});
     glance(&serde_json::to_vec(&plan).ok()?)
-}
-
-/// How changes are judged that were made elsewhere, whatever they are about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChangeRules {
-    /// What a change has to show; nothing: that all tests of the project pass.
-    pub criteria: Vec<Criterion>,
-    /// Globs of paths that it may touch; none: all of them.
-    pub scope: Vec<String>,
-    /// Globs of paths where tests may be added besides.
-    pub new_tests: Vec<String>,
-    /// Tests of the base that may change or go: globs, or `file::name`.
-    pub changed_tests: Vec<String>,
-    /// Globs of paths that nobody may change.
-    pub protected: Vec<String>,
-}
-
-/// The keys of `verify` in a project file: those of a waypoint that are not about building it.
-const CHANGE_KEYS: &[&str] = &["criteria", "scope", "new_tests", "changed_tests", "protected", "evidence"];
-
-/// Reads `verify` of a project file.
-pub(crate) fn change_rules(file: &Fields<'_>, problems: &mut Problems) -> Option<ChangeRules> {
-    let fields = Fields::open(file.get("verify", problems)?, "`verify`", CHANGE_KEYS, problems)?;
-    let evidence = waypoint::evidence(&fields, problems).unwrap_or_default();
-    Some(ChangeRules {
-        criteria: waypoint::criteria(&fields, evidence, problems),
-        scope: fields.texts("scope", problems),
-        new_tests: fields.texts("new_tests", problems),
-        changed_tests: fields.texts("changed_tests", problems),
-        protected: fields.texts("protected", problems),
-    })
-}
-
-/// Holds such rules against those of plans.
-pub(crate) fn check_change_rules(at: At<'_>, rules: &ChangeRules, found: &mut PlanProblems) {
-    rules::waypoint::criteria(at.key("criteria"), &rules.criteria, found);
-    found.globs(at.key("scope"), "scope", &rules.scope);
-    found.globs(at.key("new_tests"), "new_tests", &rules.new_tests);
-    let files: Vec<String> =
-        rules.changed_tests.iter().map(|text| holdpoint_evidence::paths::file_of_test(text).to_owned()).collect();
-    found.globs(at.key("changed_tests"), "changed_tests", &files);
-    found.globs(at.key("protected"), "protected", &rules.protected);
 }
 
 /// The plan by which a change is judged: nobody builds it. `suite` runs all tests of the project. `None`: a text cannot stand in a plan.
@@ -130,8 +87,8 @@ mod tests {
     use super::*;
     use crate::{
         declared::{DeclaredFile, defaults},
-        plan::{BUILT_IN_WORKFLOWS, validate},
-        workflows::ONE_GATE,
+        plan::{validate, workflows::BUILT_IN_WORKFLOWS},
+        workflows::names::ONE_GATE,
     };
 
     fn task(title: &str) -> PlanTask {

@@ -1,6 +1,6 @@
 use holdpoint_protocol::{
     artifact::Confidence,
-    plan::{EvidenceLevel, Mode, Priority},
+    plan::{EvidenceLevel, Mode, Plan, Priority},
     time::Millis,
 };
 use proptest::prelude::*;

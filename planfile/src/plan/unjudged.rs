@@ -5,15 +5,8 @@ use holdpoint_protocol::{
     ids::WaypointId,
     plan::{Check, Criterion, Plan, Waypoint},
 };
-use holdpoint_text::bom;
 
-use super::KIND;
-use crate::yaml::{
-    error::{PlanErrors, Problems},
-    findings::PlanProblems,
-    path::At,
-    tree,
-};
+use crate::yaml::{findings::PlanProblems, path::At};
 
 /// Commands that are green on every tree.
 const ALWAYS_GREEN: [&str; 3] = ["true", ":", "exit 0"];
@@ -110,17 +103,6 @@ pub fn that_want_network(plan: &Plan) -> PlanProblems {
     found
 }
 
-/// What was found, at its lines in the plan's file.
-#[must_use]
-pub fn located(text: &str, file: &str, found: PlanProblems) -> PlanErrors {
-    let text = bom::stripped(text);
-    let mut problems = Problems::default();
-    if let Some(root) = tree::load(text, &KIND, &mut problems) {
-        problems.locate(found, &root);
-    }
-    problems.finish(file, text)
-}
-
 /// Gives every guard and criterion to `look`, with its place and what it is called.
 fn each(plan: &Plan, mut look: impl FnMut(At<'_>, String, Option<&Check>)) {
     let at = At::ROOT.key("guards");
@@ -141,7 +123,7 @@ fn each(plan: &Plan, mut look: impl FnMut(At<'_>, String, Option<&Check>)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BUILT_IN_WORKFLOWS, read};
+    use crate::plan::{BUILT_IN_WORKFLOWS, located, read};
 
     const TEXT: &str = "plan: p\nguards: [{id: g, check: nosuch -v}]\nwaypoints:\n  - {id: a, goal: g, criteria: [{id: c, check: x}]}\n  \
                         - {id: b, goal: g, criteria: [{id: c, check: x}, {id: d, statement: s}]}\n";

@@ -4,22 +4,18 @@ use holdpoint_protocol::{
     artifact::Confidence,
     budget::{OnExceeded, Unmetered},
     ids::CriterionId,
-    plan::{Answer, EnvironmentSpec, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
+    plan::{Answer, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
 };
 
 use super::{
+    criteria::{self, CHECK_KEYS},
+    environment,
     limits::{COUNT, FILES, ROUNDS},
-    over_http,
-    waypoint::{self, CHECK_KEYS},
+    over_http, waypoint,
 };
 use crate::{
-    declared::demands::{self, Checks},
-    yaml::{
-        error::Problems,
-        fields::{Fields, word},
-        tree::{Node, Value},
-        words::quoted,
-    },
+    declared::checks::{self, Checks},
+    yaml::{error::Problems, fields::Fields, tree::Node},
 };
 
 /// The keys of a plan.
@@ -44,9 +40,6 @@ pub(super) const PLAN_KEYS: &[&str] = &[
     "waypoints",
 ];
 
-/// The keys of `environment`.
-pub(super) const ENVIRONMENT_KEYS: &[&str] = &["setup", "inputs", "names", "path", "env"];
-
 const ON_EXCEEDED: [(&str, OnExceeded); 3] =
     [("ask", OnExceeded::Ask), ("stop", OnExceeded::Stop), ("degrade", OnExceeded::Degrade)];
 const UNMETERED: [(&str, Unmetered); 2] = [("allow", Unmetered::Allow), ("refuse", Unmetered::Refuse)];
@@ -54,7 +47,7 @@ const UNMETERED: [(&str, Unmetered); 2] = [("allow", Unmetered::Allow), ("refuse
 /// Reads the whole plan. A part that it does not have is empty in the result, for the rules to judge.
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
     let fields = Fields::open(root, "the plan", PLAN_KEYS, problems)?;
-    let evidence = waypoint::evidence(&fields, problems).unwrap_or_default();
+    let evidence = criteria::evidence(&fields, problems).unwrap_or_default();
     let service = over_http::service(&fields, evidence, problems);
     let waypoints =
         fields.list("waypoints", problems, |node, problems| waypoint::read(node, evidence, service.as_ref(), problems));
@@ -66,10 +59,10 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         policy: policy(&fields, problems),
         budget: budget(&fields, problems),
         sources: fields.texts("sources", problems),
-        environment: environment(&fields, problems),
+        environment: environment::environment(&fields, problems),
         protected: fields.texts("protected", problems),
         guards: guards(&fields, evidence, problems),
-        checks: match demands::checks(&fields, problems) {
+        checks: match checks::checks(&fields, problems) {
             Some(Checks::These(checks)) => checks,
             // Nothing else is found where nothing is said.
             Some(Checks::OfPlan) | None => Vec::new(),
@@ -80,41 +73,6 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         ignore: fields.texts("ignore", problems),
         service,
         waypoints,
-    })
-}
-
-/// Reads `environment`: `none`, or what its dependencies are set up from.
-pub(crate) fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Option<EnvironmentSpec> {
-    let node = fields.get("environment", problems)?;
-    if !matches!(node.value, Value::Map(_)) {
-        let said = word(node, "`environment`", problems)?;
-        if said.text != "none" {
-            let hint = "write `environment: none`, or a mapping such as `environment: {setup: npm ci, inputs: [package-lock.json]}`";
-            problems.add(said.at, format!("`environment: {}` is no environment", quoted(said.text)), hint);
-        }
-        return Some(EnvironmentSpec::default());
-    }
-    let environment = Fields::open(node, "`environment`", ENVIRONMENT_KEYS, problems)?;
-    environment.demand(
-        "setup",
-        "say how dependencies are set up, such as `setup: npm ci`, or write `environment: none`",
-        problems,
-    );
-    let env = environment.get("env", problems).and_then(|node| {
-        let hint = "write variables by name, such as `env: {CI: \"true\"}`";
-        let env = Fields::free(node, "`env` of `environment`", hint, problems)?;
-        let values = env.entries().iter().filter_map(|(key, node)| {
-            let value = word(node, &format!("`{}` of `env`", key.name), problems)?;
-            Some((key.name.clone(), value.text.to_owned()))
-        });
-        Some(values.collect())
-    });
-    Some(EnvironmentSpec {
-        setup: environment.text("setup", problems),
-        inputs: environment.texts("inputs", problems),
-        names: environment.texts("names", problems),
-        path: environment.texts("path", problems),
-        env: env.unwrap_or_default(),
     })
 }
 
@@ -158,7 +116,7 @@ fn guards(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems)
         let guard = Fields::open(node, "a guard", &keys, problems)?;
         guard.demand("id", "give it a short name, such as `id: suite`", problems);
         let id = guard.id("id", CriterionId::try_new, problems);
-        let check = waypoint::check(&guard, evidence, problems);
+        let check = criteria::check(&guard, evidence, problems);
         Some(Guard { id: id?, check })
     })
 }

@@ -9,9 +9,9 @@ use holdpoint_protocol::{
 };
 use serde_json::Value;
 
-use super::PROPOSAL;
 use crate::{
-    plan::{limits::ROUNDS, waypoint},
+    declared::checkpoint::PROPOSAL,
+    plan::{criteria, limits::ROUNDS, waypoint},
     yaml::{
         error::{PlanErrors, Problems},
         fields::Fields,
@@ -61,7 +61,7 @@ fn proposed(node: &Node, problems: &mut Problems) -> Option<ProposedWaypoint> {
     let read = ProposedWaypoint {
         title: fields.text("title", problems).unwrap_or_default(),
         goal: fields.text("goal", problems).unwrap_or_default(),
-        criteria: waypoint::criteria(&fields, EvidenceLevel::Fast, problems),
+        criteria: criteria::criteria(&fields, EvidenceLevel::Fast, problems),
         scope: fields.texts("scope", problems),
         depends_on: fields.ids("depends_on", WaypointId::try_new, problems),
         priority: waypoint::priority(&fields, problems),

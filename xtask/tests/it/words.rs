@@ -21,7 +21,7 @@ const GATE_ENGINE: [&str; 23] = [
     "protocol/src/workflow",
     "planfile/src/declared",
     "planfile/src/gates",
-    "planfile/src/workflows.rs",
+    "planfile/src/workflows",
     "conditions/src",
     "engine/src/waypoint/arrival.rs",
     "engine/src/waypoint/branches.rs",

@@ -12,9 +12,8 @@ use holdpoint_protocol::{
 
 use super::{Findings, Roster, duty};
 use crate::{
-    checkpoints::DOCUMENT,
+    declared::checkpoint::{DOCUMENT, PROPOSAL},
     gates::Duty,
-    proposal::PROPOSAL,
     yaml::{findings::PlanProblems, path::At},
 };
 

@@ -7,10 +7,11 @@ use holdpoint_protocol::{
 };
 
 use super::{Findings, ITEMS_MAX, Roster, duty, makes};
+use holdpoint_text::units::written as span_written;
+
 use crate::{
-    declared::{default_timeout, project::Project},
+    declared::{project::Project, timeouts::default_timeout},
     gates::Duty,
-    plan::span_written,
     yaml::{likeness::closest, path::At},
 };
 

@@ -3,9 +3,10 @@
 use holdpoint_protocol::plan::Plan;
 
 use super::{
-    super::{BUILT_IN_WORKFLOWS, read, read_tests, validate},
+    super::{read, read_tests, validate},
     *,
 };
+use crate::plan::workflows::BUILT_IN_WORKFLOWS;
 
 const SERVICE: &str = "service: {run: ./serve, ready: GET /health, within: 5s, given: {\
                        a token: {env_from: ./mint.sh, headers: {Authorization: 'Bearer ${TOKEN}'}}, no token: {}, nothing: }}\n";

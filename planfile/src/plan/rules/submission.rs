@@ -6,10 +6,10 @@ use holdpoint_protocol::{api::Submit, journal::Fleet};
 
 use super::plan;
 use crate::{
-    declared,
+    declared::check,
     plan::{
-        BUILT_IN_WORKFLOWS, KnownWorkflow,
         limits::{ADVISORS_MAX, DURATION_MS_MAX, WAYPOINTS_MAX},
+        workflows::{BUILT_IN_WORKFLOWS, KnownWorkflow},
     },
     yaml::{findings::PlanProblems, path::At},
 };
@@ -25,7 +25,7 @@ const ADVISORS: RangeInclusive<u64> = 0..=ADVISORS_MAX as u64;
 #[must_use]
 pub fn validate_submission(submit: &Submit) -> PlanProblems {
     let (at, mut found) = (At::ROOT, PlanProblems::default());
-    declared::validate(at.key("workflows"), &submit.workflows, &mut found);
+    check::validate(at.key("workflows"), &submit.workflows, &mut found);
     found.path(at.key("covenant"), "`covenant`", &submit.covenant);
     fleet(at.key("fleet"), &submit.fleet, &mut found);
     let sent = submit.workflows.iter().map(KnownWorkflow::of);

@@ -7,11 +7,11 @@ use holdpoint_protocol::{
 
 use super::{
     super::{
-        BUILT_IN_WORKFLOWS, COMMAND_BYTES_MAX, CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX,
-        TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX, read,
+        CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX, TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX, read,
     },
     *,
 };
+use crate::plan::{limits::COMMAND_BYTES_MAX, workflows::BUILT_IN_WORKFLOWS};
 
 fn plan() -> Plan {
     let text = "plan: p\nguards: [{id: g, check: x}]\nwaypoints:\n  \
