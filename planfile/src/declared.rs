@@ -7,18 +7,17 @@
 pub(crate) mod check;
 pub(crate) mod checkpoint;
 pub(crate) mod checks;
-mod condition;
+pub(crate) mod condition;
 mod demands;
 mod file;
 mod gate;
 mod org;
 mod outcomes;
 pub(crate) mod presets;
-mod project;
+pub(crate) mod project;
 pub(crate) mod read;
-mod resolve;
-pub(crate) mod rules;
-mod timeouts;
+pub(crate) mod resolve;
+pub(crate) mod timeouts;
 
 pub use check::{CheckedDeclarations, check, defaults};
 pub use condition::Conditions;

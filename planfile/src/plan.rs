@@ -1,9 +1,9 @@
-//! Plans: the rules they keep (`rules`), and reading them from a file. Every problem is found at once.
+//! Plans: what a file of one says. Every problem is found at once.
 //!
 //! A file's text becomes a tree with a place for every key and value (`yaml`), and hand-written readers turn that into the
-//! normalized [`Plan`], collecting what cannot be read. The rules then say what is wrong with the plan, and the tree
-//! where that is. A plan that comes with a request is held against the same rules. Nothing is read from disk here, and
-//! whether the base exists or a check can run is not asked: only what the file itself can get wrong.
+//! normalized [`Plan`](holdpoint_protocol::plan::Plan), collecting what cannot be read. The rules (`rules`) then say what is wrong
+//! with the plan, and the tree where that is; [`read()`] does all of it. A plan that comes with a request keeps the same rules.
+//! Nothing is read from disk here, and whether the base exists or a check can run is not asked.
 //!
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 
@@ -12,13 +12,10 @@ pub(crate) mod change;
 pub(crate) mod criteria;
 pub(crate) mod environment;
 pub(crate) mod limits;
-mod over_http;
-mod patterns;
+pub(crate) mod over_http;
 mod read;
-pub(crate) mod rules;
 mod schema;
 mod task;
-mod unjudged;
 pub(crate) mod waypoint;
 mod whole;
 pub(crate) mod workflows;
@@ -26,6 +23,10 @@ pub(crate) mod workflows;
 #[cfg(test)]
 mod tests;
 
+pub use crate::rules::{
+    PatternList, PatternMatches, accepted_untouched, idle_checks, matches_on, nothing_fulfils, that_lack,
+    that_nothing_fulfils, that_protect_nothing, that_want_network, validate, validate_submission, without_check,
+};
 pub use crate::yaml::{
     error::{PlanError, PlanErrors},
     findings::{PROBLEMS_MAX, PlanProblem, PlanProblems},
@@ -37,13 +38,7 @@ pub use change::ChangeRules;
 pub use holdpoint_text::units::written as span_written;
 pub use limits::*;
 pub use over_http::criteria_over_http;
-pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing};
 pub use read::{FILE_BYTES_MAX, glance, located, read, read_bytes, read_tests};
-pub use rules::{validate, validate_submission};
-pub(crate) use rules::{validate_order, validate_waypoints};
 pub use schema::schema;
 pub use task::{PlanTask, of_change, of_task};
-pub use unjudged::{
-    accepted_untouched, idle_checks, nothing_fulfils, that_lack, that_nothing_fulfils, that_want_network, without_check,
-};
 pub use workflows::{BUILT_IN_WORKFLOWS, KnownWorkflow};

@@ -19,7 +19,9 @@ pub(crate) use written::read;
 
 use holdpoint_evidence::paths::Glob;
 
-use crate::plan;
+use holdpoint_text::units;
+
+use crate::rules;
 
 /// The longest estimate of a waypoint that is atomic, in milliseconds; it has to be below (SDLC-1, gate 3).
 const ATOMIC_MS: u64 = 3_600_000;
@@ -40,7 +42,7 @@ pub fn unsound(proposal: Option<&PlanProposal>, bounds: &ProposalBounds) -> Opti
     if criteria > PROPOSED_CRITERIA_MAX {
         return Some(format!("its waypoints have {criteria} criteria together, more than {PROPOSED_CRITERIA_MAX}"));
     }
-    let found = plan::validate_waypoints(&planned(proposal));
+    let found = rules::plan::validate_waypoints(&planned(proposal));
     if !found.is_empty() {
         return Some(found.in_a_line(TOLD_MAX));
     }
@@ -80,12 +82,12 @@ pub fn broken(rule: ProposalRule, proposal: Option<&PlanProposal>) -> Option<Str
         ProposalRule::Atomic => wrong(proposal, |one| match one.estimate {
             None => Some("has no `estimate`".to_owned()),
             Some(estimate) if estimate.0 == 0 || estimate.0 >= ATOMIC_MS => {
-                Some(format!("is estimated at {}, and has to take less than 1h", plan::span_written(estimate)))
+                Some(format!("is estimated at {}, and has to take less than 1h", units::written(estimate)))
             }
             Some(_) => None,
         }),
         ProposalRule::Acyclic => {
-            let found = plan::validate_order(&planned(proposal));
+            let found = rules::plan::validate_order(&planned(proposal));
             (!found.is_empty()).then(|| found.in_a_line(TOLD_MAX))
         }
         ProposalRule::Retries => {

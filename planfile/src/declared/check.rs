@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_protocol::{
-    ids::AgentName,
-    org::OrgChart,
-    workflow::{GateOrFork, WorkflowSpec},
-};
+use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
 
 use super::{
     condition::Conditions,
     file::{DeclaredFile, File},
     org,
-    project::{self, Declared, Project, ProjectDefaults},
-    rules::{self, Findings, Roster},
+    project::{self, Project, ProjectDefaults},
 };
-use crate::yaml::{
-    error::{PlanError, PlanErrors},
-    fields::Fields,
-    findings::PlanProblems,
-    path::At,
+use crate::{
+    rules::declared::{
+        self as rules,
+        roster::{Findings, Roster},
+    },
+    yaml::{
+        error::{PlanError, PlanErrors},
+        fields::Fields,
+        path::At,
+    },
 };
 
 /// What came of looking at declarations.
@@ -73,32 +73,6 @@ pub fn check(
     }
     checked.chart = chart.and_then(|(chart, _)| chart).map(|chart| without_keyless(chart, keys));
     checked
-}
-
-/// Holds workflows that came without their file against the rules of [`check`]; `at` is their list. What an org chart says is in them,
-/// and held against the chart where that is: here it is left out. Conditions are looked at where they are evaluated.
-pub(crate) fn validate(at: At<'_>, workflows: &[WorkflowSpec], found: &mut PlanProblems) {
-    let mut findings = Findings { errors: std::mem::take(found), ..Findings::default() };
-    let declared = workflows.iter().cloned().map(|spec| Declared { spec: without_chart(spec), whole: true });
-    let declared: Vec<Declared> = declared.collect();
-    rules::names(at, &declared, &mut findings);
-    for (i, one) in declared.iter().enumerate() {
-        rules::workflow(at.item(i), one, None, &|_| Ok(()), &mut findings);
-    }
-    *found = findings.errors;
-}
-
-/// The workflow without those who complete its gates, and to whom these escalate: who can is known by the chart.
-fn without_chart(mut spec: WorkflowSpec) -> WorkflowSpec {
-    let gates = spec.gates.iter_mut().flat_map(|item| match item {
-        GateOrFork::Gate(gate) => std::slice::from_mut(gate),
-        GateOrFork::Fork(fork) => fork.branches.as_mut_slice(),
-    });
-    for gate in gates {
-        gate.people.clear();
-        gate.escalations.clear();
-    }
-    spec
 }
 
 /// What a project file declares for plans that say nothing of it. Nothing else in the file is looked at.

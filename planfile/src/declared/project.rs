@@ -26,36 +26,36 @@ use crate::{
 };
 
 /// What messages about such files say.
-pub(super) const KIND: FileKind = FileKind {
+pub(crate) const KIND: FileKind = FileKind {
     name: "workflow file",
     least: "a workflow file has at least `workflow:` with `name` and `gates`, `environment:`, `suite:` or `verify:`",
     depth: "a workflow needs eight levels; only `metadata` may have a few more",
 };
 
 /// The keys of the file.
-pub(super) const FILE_KEYS: &[&str] =
+pub(crate) const FILE_KEYS: &[&str] =
     &["workflow", "workflows", "owner", "stakeholders", "environment", "suite", "verify"];
 /// The keys of a workflow.
-pub(super) const WORKFLOW_KEYS: &[&str] =
+pub(crate) const WORKFLOW_KEYS: &[&str] =
     &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
 /// A workflow as it was read.
 #[derive(Debug)]
-pub(super) struct Declared {
-    pub(super) spec: WorkflowSpec,
+pub(crate) struct Declared {
+    pub(crate) spec: WorkflowSpec,
     /// Whether every gate could be read, so that their order says something.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// All workflows of a file.
 #[derive(Debug)]
-pub(super) struct Project {
-    pub(super) workflows: Vec<Declared>,
+pub(crate) struct Project {
+    pub(crate) workflows: Vec<Declared>,
     /// Whether there can be only one: it is below `workflow`.
-    pub(super) single: bool,
+    pub(crate) single: bool,
     /// Who is notified of stuck work of any of them.
-    pub(super) owner: Option<AgentName>,
-    pub(super) stakeholders: Vec<AgentName>,
-    pub(super) defaults: ProjectDefaults,
+    pub(crate) owner: Option<AgentName>,
+    pub(crate) stakeholders: Vec<AgentName>,
+    pub(crate) defaults: ProjectDefaults,
 }
 
 /// What a project declares for plans that say nothing of it.
@@ -70,7 +70,7 @@ pub struct ProjectDefaults {
 }
 
 /// Reads what plans leave out.
-pub(super) fn defaults(file: &Fields<'_>, problems: &mut Problems) -> ProjectDefaults {
+pub(crate) fn defaults(file: &Fields<'_>, problems: &mut Problems) -> ProjectDefaults {
     ProjectDefaults {
         environment: environment(file, problems),
         suite: file.text("suite", problems),
@@ -79,7 +79,7 @@ pub(super) fn defaults(file: &Fields<'_>, problems: &mut Problems) -> ProjectDef
 }
 
 /// Reads a project file.
-pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
+pub(crate) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
     let file = Fields::open(root, "the file", FILE_KEYS, problems)?;
     let single = !file.has("workflows");
     if !single && file.has("workflow") {

@@ -65,7 +65,7 @@ fn of_gate(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
 }
 
 /// Whether turns that escalate to the role are for people. What makes or judges work is agents' by its name.
-pub(super) fn is_peoples(id: &RoleId, role: &RoleSpec) -> bool {
+pub(crate) fn is_peoples(id: &RoleId, role: &RoleSpec) -> bool {
     Duty::of(id) == Duty::Complete && (role.require_human || !role.agents.is_empty() && of_people(role))
 }
 

@@ -8,7 +8,7 @@ const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 
 /// The default for a gate: of its `metadata.kind` where that has one, else of its place.
-pub(super) fn default_timeout(gate: &GateSpec, first: bool) -> Millis {
+pub(crate) fn default_timeout(gate: &GateSpec, first: bool) -> Millis {
     match gate.metadata.get("kind").and_then(serde_json::Value::as_str) {
         Some("deploy") => Millis(45 * MINUTE),
         Some("ready-check") => Millis(30 * MINUTE),

@@ -31,7 +31,7 @@ pub const COMMAND_BYTES_MAX: usize = 64 << 10;
 /// The longest regular expression in bytes. Compiling takes time and memory by its length.
 pub const REGEX_BYTES_MAX: usize = 8 << 10;
 /// How large a regular expression is once compiled, in bytes, up to which a plan may have any number. Most have a tenth.
-pub(super) const LIGHT_REGEX_BYTES_MAX: usize = 128 << 10;
+pub(crate) const LIGHT_REGEX_BYTES_MAX: usize = 128 << 10;
 /// The most larger ones of a plan: each can take 30 ms to compile, and the one who takes the plan in waits for all.
 pub const HEAVY_REGEXES_MAX: usize = 100;
 /// The longest name, path or tag in bytes: as long as a path of the system.
@@ -52,8 +52,8 @@ pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 /// Rounds that a policy may allow.
 pub(crate) const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
 /// Mutants that a criterion may ask for.
-pub(super) const MUTANTS: RangeInclusive<u64> = 1..=MUTANTS_MAX;
+pub(crate) const MUTANTS: RangeInclusive<u64> = 1..=MUTANTS_MAX;
 /// Files that work may remove without a question.
-pub(super) const FILES: RangeInclusive<u64> = 0..=FILES_MAX;
+pub(crate) const FILES: RangeInclusive<u64> = 0..=FILES_MAX;
 /// Counts that a budget may give.
-pub(super) const COUNT: RangeInclusive<u64> = 1..=u64::MAX;
+pub(crate) const COUNT: RangeInclusive<u64> = 1..=u64::MAX;

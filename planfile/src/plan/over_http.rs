@@ -19,9 +19,9 @@ use crate::yaml::{
 };
 
 /// The keys of a service.
-pub(super) const SERVICE_KEYS: &[&str] = &["run", "ready", "within", "given", "network", "writes_tree"];
+pub(crate) const SERVICE_KEYS: &[&str] = &["run", "ready", "within", "given", "network", "writes_tree"];
 /// The keys of what a test may be given.
-pub(super) const GIVEN_KEYS: &[&str] = &["env_from", "headers"];
+pub(crate) const GIVEN_KEYS: &[&str] = &["env_from", "headers"];
 
 /// How long a service may take to be ready unless the plan says otherwise.
 const WITHIN_DEFAULT: Millis = Millis(20_000);
@@ -29,7 +29,7 @@ const WITHIN_DEFAULT: Millis = Millis(20_000);
 const QUOTED_CHARS_MAX: usize = 200;
 
 /// Reads the plan's service, whose tests have the plan's `evidence`.
-pub(super) fn service(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Option<HttpService> {
+pub(crate) fn service(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Option<HttpService> {
     let node = fields.get("service", problems)?;
     let service = Fields::open(node, "`service`", SERVICE_KEYS, problems)?;
     Some(HttpService {
@@ -59,7 +59,7 @@ fn given(service: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, Http
 }
 
 /// Headers by name.
-pub(super) fn headers(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, String> {
+pub(crate) fn headers(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, String> {
     let Some(node) = fields.get("headers", problems) else { return BTreeMap::new() };
     let all = Fields::free(node, "`headers`", "write `headers: {Content-Type: application/json}`", problems);
     let entries = all.iter().flat_map(Fields::entries);
@@ -79,7 +79,7 @@ pub fn criteria_over_http(service: Option<&HttpService>, tests: &[Json], first: 
 }
 
 /// `None`: its command would be too long.
-pub(super) fn criterion(service: &HttpService, test: &HttpTest, spec: &Json, number: usize) -> Option<Criterion> {
+pub(crate) fn criterion(service: &HttpService, test: &HttpTest, spec: &Json, number: usize) -> Option<Criterion> {
     let command = over_http::command(test);
     let id = CriterionId::try_new(format!("test-{number}")).ok()?;
     let check = Check {
@@ -115,7 +115,7 @@ fn start(text: &str) -> String {
 }
 
 /// The test that a spec is; `None`: it is for the judge.
-pub(super) fn test_of(service: &HttpService, spec: &Json) -> Option<HttpTest> {
+pub(crate) fn test_of(service: &HttpService, spec: &Json) -> Option<HttpTest> {
     let when = spec.get("when")?.as_str().filter(|when| HttpRequestLine::read(when).is_some())?;
     let then = spec.get("then")?.as_object()?;
     let texts = |value: &Json| value.as_array().map(|all| all.iter().map(text).collect()).unwrap_or_default();

@@ -4,15 +4,18 @@ use holdpoint_protocol::plan::{HttpService, Plan};
 use holdpoint_text::bom;
 use serde_json::Value as Json;
 
-use super::{bdd, rules, whole, workflows::KnownWorkflow};
-use crate::yaml::{
-    error::{PlanErrors, Problems},
-    fields::Fields,
-    findings::PlanProblems,
-    path::At,
-    place::Position,
-    source::text_of,
-    tree::{self, FileKind, Value},
+use super::{bdd, whole, workflows::KnownWorkflow};
+use crate::{
+    rules::{self},
+    yaml::{
+        error::{PlanErrors, Problems},
+        fields::Fields,
+        findings::PlanProblems,
+        path::At,
+        place::Position,
+        source::text_of,
+        tree::{self, FileKind, Value},
+    },
 };
 
 /// What messages about plan files say.
@@ -79,7 +82,7 @@ fn parse(text: &str, workflows: &[KnownWorkflow<'_>], problems: &mut Problems) -
     }
     let root = tree::load(text, &PLAN_KIND, problems)?;
     let plan = whole::read(&root, problems)?;
-    problems.locate(rules::validate(&plan, workflows), &root);
+    problems.locate(rules::plan::validate(&plan, workflows), &root);
     Some(plan)
 }
 
@@ -130,7 +133,7 @@ pub fn read_tests(bytes: &[u8], file: &str, service: Option<&HttpService>) -> Re
     if let (Some(root), Some(tests), true) = (&root, &found, problems.is_empty()) {
         let (at, mut wrong) = (At::ROOT, PlanProblems::default());
         let at = if matches!(root.value, Value::List(_)) { at } else { at.key("tests") };
-        rules::over_http::check_tests(at, service, tests, None, &mut wrong);
+        rules::plan::over_http::check_tests(at, service, tests, None, &mut wrong);
         problems.locate(wrong, root);
     }
     match (found, problems.is_empty()) {

@@ -87,7 +87,8 @@ mod tests {
     use super::*;
     use crate::{
         declared::{DeclaredFile, defaults},
-        plan::{validate, workflows::BUILT_IN_WORKFLOWS},
+        plan::workflows::BUILT_IN_WORKFLOWS,
+        rules::plan::validate,
         workflows::names::ONE_GATE,
     };
 

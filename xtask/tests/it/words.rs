@@ -16,11 +16,12 @@ const IRREGULAR: [&str; 4] = ["built", "stories", "committed", "committing"];
 
 /// What the gate engine is: what may be declared, the gate machine, conditions, and how work moves from gate to gate. Files of
 /// `engine/src/waypoint` that are missing here are about turns that make, judge or land work, which a workflow need not have.
-const GATE_ENGINE: [&str; 23] = [
+const GATE_ENGINE: [&str; 24] = [
     "protocol/src/org.rs",
     "protocol/src/workflow",
     "planfile/src/declared",
     "planfile/src/gates",
+    "planfile/src/rules/declared",
     "planfile/src/workflows",
     "conditions/src",
     "engine/src/waypoint/arrival.rs",

@@ -3,10 +3,10 @@
 use holdpoint_protocol::plan::Plan;
 
 use super::{
-    super::{read, read_tests, validate},
+    super::{read, read_tests},
     *,
 };
-use crate::plan::workflows::BUILT_IN_WORKFLOWS;
+use crate::{plan::workflows::BUILT_IN_WORKFLOWS, rules::plan::validate};
 
 const SERVICE: &str = "service: {run: ./serve, ready: GET /health, within: 5s, given: {\
                        a token: {env_from: ./mint.sh, headers: {Authorization: 'Bearer ${TOKEN}'}}, no token: {}, nothing: }}\n";

@@ -2,11 +2,18 @@
 
 use std::ops::RangeInclusive;
 
-use holdpoint_protocol::{api::Submit, journal::Fleet};
+use holdpoint_protocol::{
+    api::Submit,
+    journal::Fleet,
+    workflow::{GateOrFork, WorkflowSpec},
+};
 
-use super::plan;
+use super::{
+    declared::{self, roster::Findings},
+    plan,
+};
 use crate::{
-    declared::check,
+    declared::project::Declared,
     plan::{
         limits::{ADVISORS_MAX, DURATION_MS_MAX, WAYPOINTS_MAX},
         workflows::{BUILT_IN_WORKFLOWS, KnownWorkflow},
@@ -25,13 +32,39 @@ const ADVISORS: RangeInclusive<u64> = 0..=ADVISORS_MAX as u64;
 #[must_use]
 pub fn validate_submission(submit: &Submit) -> PlanProblems {
     let (at, mut found) = (At::ROOT, PlanProblems::default());
-    check::validate(at.key("workflows"), &submit.workflows, &mut found);
+    validate(at.key("workflows"), &submit.workflows, &mut found);
     found.path(at.key("covenant"), "`covenant`", &submit.covenant);
     fleet(at.key("fleet"), &submit.fleet, &mut found);
     let sent = submit.workflows.iter().map(KnownWorkflow::of);
     let known: Vec<_> = BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
-    plan(&submit.plan, &known, &mut found);
+    plan::check(&submit.plan, &known, &mut found);
     found
+}
+
+/// Holds workflows that came without their file against the rules of [`check`]; `at` is their list. What an org chart says is in them,
+/// and held against the chart where that is: here it is left out. Conditions are looked at where they are evaluated.
+fn validate(at: At<'_>, workflows: &[WorkflowSpec], found: &mut PlanProblems) {
+    let mut findings = Findings { errors: std::mem::take(found), ..Findings::default() };
+    let all = workflows.iter().cloned().map(|spec| Declared { spec: without_chart(spec), whole: true });
+    let all: Vec<Declared> = all.collect();
+    declared::names(at, &all, &mut findings);
+    for (i, one) in all.iter().enumerate() {
+        declared::workflow(at.item(i), one, None, &|_| Ok(()), &mut findings);
+    }
+    *found = findings.errors;
+}
+
+/// The workflow without those who complete its gates, and to whom these escalate: who can is known by the chart.
+fn without_chart(mut spec: WorkflowSpec) -> WorkflowSpec {
+    let gates = spec.gates.iter_mut().flat_map(|item| match item {
+        GateOrFork::Gate(gate) => std::slice::from_mut(gate),
+        GateOrFork::Fork(fork) => fork.branches.as_mut_slice(),
+    });
+    for gate in gates {
+        gate.people.clear();
+        gate.escalations.clear();
+    }
+    spec
 }
 
 fn fleet(at: At<'_>, fleet: &Fleet, found: &mut PlanProblems) {

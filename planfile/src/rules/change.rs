@@ -1,11 +1,14 @@
 //! Rules for how changes are judged that were made elsewhere.
 
-use super::{super::change::ChangeRules, waypoint};
-use crate::yaml::{findings::PlanProblems, path::At};
+use super::criteria;
+use crate::{
+    plan::change::ChangeRules,
+    yaml::{findings::PlanProblems, path::At},
+};
 
 /// Holds them to the rules of plans.
 pub(crate) fn check(at: At<'_>, rules: &ChangeRules, found: &mut PlanProblems) {
-    waypoint::criteria(at.key("criteria"), &rules.criteria, found);
+    criteria::criteria(at.key("criteria"), &rules.criteria, found);
     found.globs(at.key("scope"), "scope", &rules.scope);
     found.globs(at.key("new_tests"), "new_tests", &rules.new_tests);
     let files: Vec<String> =

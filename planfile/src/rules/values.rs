@@ -1,25 +1,27 @@
 //! Rules for single values: texts, commands, expressions, globs, paths, durations.
 
-use std::ops::RangeInclusive;
+use std::{collections::HashSet, ops::RangeInclusive};
 
 use holdpoint_evidence::paths::Glob;
 use holdpoint_protocol::{plan::Check, time::Millis};
 use holdpoint_text::shown;
 use regex::{Regex, RegexBuilder};
 
-use super::super::limits::{
-    COMMAND_BYTES_MAX, DURATION_MS_MAX, HEAVY_REGEXES_MAX, ITEMS_MAX, LIGHT_REGEX_BYTES_MAX, NAME_BYTES_MAX,
-    REGEX_BYTES_MAX,
-};
-use crate::yaml::{
-    findings::PlanProblems,
-    path::At,
-    words::{not_a_duration, not_a_number, quoted},
+use crate::{
+    plan::limits::{
+        COMMAND_BYTES_MAX, DURATION_MS_MAX, HEAVY_REGEXES_MAX, ITEMS_MAX, LIGHT_REGEX_BYTES_MAX, NAME_BYTES_MAX,
+        REGEX_BYTES_MAX,
+    },
+    yaml::{
+        findings::PlanProblems,
+        path::At,
+        words::{not_a_duration, not_a_number, quoted},
+    },
 };
 
 impl PlanProblems {
     /// A text that says something, and is not too long. Answers whether it may be looked at more closely.
-    pub(super) fn text(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
+    pub(crate) fn text(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
         let (message, hint) = if text.contains('\0') {
             (format!("{what} has a NUL in it"), "remove it: no program and no commit can have one")
         } else if text.trim().is_empty() {
@@ -63,7 +65,7 @@ impl PlanProblems {
 
     /// A text that says what is wanted or how it is shown: words in angle brackets and nothing else, as `holdpoint init` writes them,
     /// still stand for it.
-    pub(super) fn wanted(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) {
+    pub(crate) fn wanted(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) {
         if self.text(at, what, text, bytes_max) && is_placeholder(text) {
             let hint = "write in its place what it stands for";
             self.add(at, format!("{what} is still a placeholder: {}", quoted(text.trim())), hint);
@@ -96,7 +98,7 @@ impl PlanProblems {
     }
 
     /// A list that is not too long. Answers whether its items may be looked at.
-    pub(super) fn length(&mut self, at: At<'_>, what: &str, length: usize, most: usize) -> bool {
+    pub(crate) fn length(&mut self, at: At<'_>, what: &str, length: usize, most: usize) -> bool {
         if length <= most {
             return true;
         }
@@ -122,7 +124,7 @@ impl PlanProblems {
     }
 
     /// A path inside the repository. Answers whether it is.
-    pub(super) fn path(&mut self, at: At<'_>, what: &str, path: &str) -> bool {
+    pub(crate) fn path(&mut self, at: At<'_>, what: &str, path: &str) -> bool {
         if !self.name(at, what, path, NAME_BYTES_MAX) {
             return false;
         }
@@ -142,7 +144,7 @@ impl PlanProblems {
     }
 
     /// A number in a range. Answers whether it is.
-    pub(super) fn number(&mut self, at: At<'_>, key: &str, number: u64, range: &RangeInclusive<u64>) -> bool {
+    pub(crate) fn number(&mut self, at: At<'_>, key: &str, number: u64, range: &RangeInclusive<u64>) -> bool {
         let fits = range.contains(&number);
         if !fits {
             self.say(at, not_a_number(key, number, range));
@@ -151,7 +153,7 @@ impl PlanProblems {
     }
 
     /// The check of the criterion or guard that is here.
-    pub(super) fn check(&mut self, at: At<'_>, check: &Check) {
+    pub(crate) fn check(&mut self, at: At<'_>, check: &Check) {
         self.command(at.key("check"), "`check`", &check.command);
         if let Some(expect) = &check.expect {
             self.regex(at.key("expect"), "`expect`", expect);
@@ -164,4 +166,17 @@ impl PlanProblems {
 fn is_placeholder(text: &str) -> bool {
     let within = text.trim().strip_prefix('<').and_then(|text| text.strip_suffix('>'));
     within.is_some_and(|words| !words.contains(['<', '>']) && words.split_whitespace().count() > 1)
+}
+
+/// Reports an id that was seen before.
+pub(crate) fn unique<'p, T: Eq + std::hash::Hash + std::fmt::Display>(
+    at: At<'_>,
+    id: &'p T,
+    plural: &str,
+    seen: &mut HashSet<&'p T>,
+    found: &mut PlanProblems,
+) {
+    if !seen.insert(id) {
+        found.add(at.key("id"), format!("there are two {plural} with the id `{id}`"), "give each its own id");
+    }
 }

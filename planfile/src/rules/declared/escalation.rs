@@ -7,15 +7,14 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Findings, Roster, duty,
-    gate::{Cx, role},
-    is_built_in, makes,
     people::{ADD_A_PERSON, has_person},
+    roles::role,
+    roster::{Findings, Roster, duty, is_built_in, makes},
 };
 use crate::{declared::resolve::is_peoples, gates::Duty, yaml::path::At};
 
 /// Holds what a gate says in `escalateTo` against every rule. `at` is the value, a role or a list of them.
-pub(super) fn check(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Findings) {
+pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, found: &mut Findings) {
     let links = &gate.escalations;
     if links.len() > ESCALATIONS_MAX {
         let message = format!("gate `{}` escalates to {} roles, more than {ESCALATIONS_MAX}", gate.id, links.len());
@@ -28,7 +27,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Finding
     }
     for (i, Escalation { role: next, .. }) in links.iter().enumerate() {
         let here = at.item(i);
-        role(here, next, cx, found);
+        role(here, next, roster, found);
         if *next == gate.role {
             let message = format!("gate `{}` escalates to its own role `{next}`", gate.id);
             found.errors.add(
@@ -40,7 +39,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Finding
             let message = format!("gate `{}` escalates to role `{next}` twice", gate.id);
             found.errors.add(here, message, "name each role once");
         } else {
-            answers(here, gate, next, cx.roster, found);
+            answers(here, gate, next, roster, found);
         }
     }
 }

@@ -5,10 +5,9 @@ use holdpoint_protocol::{
     org::RoleSpec,
     workflow::{GateSpec, is_human},
 };
+use holdpoint_text::units;
 
-use super::{Findings, ITEMS_MAX, Roster, duty, makes};
-use holdpoint_text::units::written as span_written;
-
+use super::roster::{Findings, ITEMS_MAX, Roster, duty, makes};
 use crate::{
     declared::{project::Project, timeouts::default_timeout},
     gates::Duty,
@@ -31,7 +30,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, roster: Option<Ros
         found.errors.add(at.key("requireHuman"), message, "give it a role that neither builds nor verifies");
     }
     if gate.timeout.is_none() {
-        let span = span_written(default_timeout(gate, first));
+        let span = units::written(default_timeout(gate, first));
         let message = format!("gate `{}` waits for people and has only the default timeout of {span}", gate.id);
         found.warnings.add(
             at.key("timeout"),
@@ -52,7 +51,7 @@ pub(super) fn has_person(role: &RoleSpec) -> bool {
 }
 
 /// The owner and the stakeholders of a project are people of its org chart.
-pub(in super::super) fn notified(project: &Project, roster: Option<Roster<'_>>, found: &mut Findings) {
+pub(crate) fn notified(project: &Project, roster: Option<Roster<'_>>, found: &mut Findings) {
     let roster = roster.filter(|roster| roster.whole);
     if let Some(owner) = &project.owner {
         known_person(At::ROOT.key("owner"), "owner", owner, roster, found);

@@ -2,16 +2,18 @@
 //! [`super::order`].
 
 use holdpoint_protocol::{
-    ids::{RoleId, role},
-    roles::is_reserved,
     state::Outcome,
     workflow::{ByOutcome, ForkSpec, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
-use super::{Conditions, Findings, Roster, demands, duty, escalation, is_built_in, makes, people};
+use super::{
+    demands, escalation, people, roles,
+    roster::{Findings, Roster, duty, makes},
+};
 use crate::{
+    declared::condition::Conditions,
     gates::Duty,
-    yaml::{likeness::closest, path::At, words::quoted},
+    yaml::{path::At, words::quoted},
 };
 
 /// What gates are held against.
@@ -24,8 +26,8 @@ pub(super) struct Cx<'a> {
 
 /// Holds a gate against every rule that concerns it alone.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found: &mut Findings) {
-    role(at.key("role"), &gate.role, cx, found);
-    escalation::check(at.key("escalateTo"), gate, cx, found);
+    roles::role(at.key("role"), &gate.role, cx.roster, found);
+    escalation::check(at.key("escalateTo"), gate, cx.roster, found);
     if let Some(text) = &gate.when {
         when(at.key("when"), text, cx, found);
     }
@@ -97,36 +99,6 @@ pub(super) fn fork(at: At<'_>, fork: &ForkSpec, cx: Cx<'_>, found: &mut Findings
             found.errors.add(branches.item(i).key("role"), message, "put it before the fork");
         }
     }
-}
-
-/// Whether there is such a role.
-pub(super) fn role(at: At<'_>, id: &RoleId, cx: Cx<'_>, found: &mut Findings) {
-    if is_reserved(id) {
-        let hint = "name a role of the org chart";
-        found.errors.add(at, format!("role `{id}` is reserved for the fleet itself"), hint);
-        return;
-    }
-    let Some(roster) = cx.roster else { return };
-    if is_built_in(id) || roster.role(id).is_some() {
-        return;
-    }
-    let known = || roster.chart.roles.keys().map(RoleId::as_str).chain(role::AGENTS);
-    let hint = match closest(id.as_str(), known()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("add it to the org chart, which has {}", list(roster)),
-    };
-    found.errors.add(at, format!("role `{id}` is not in the org chart"), hint);
-}
-
-fn list(roster: Roster<'_>) -> String {
-    const SHOWN_MAX: usize = 10;
-    let mut names: Vec<String> = roster.chart.roles.keys().take(SHOWN_MAX).map(|id| format!("`{id}`")).collect();
-    match roster.chart.roles.len() {
-        0 => return "no roles".to_owned(),
-        all if all > SHOWN_MAX => names.push(format!("and {} more", all - SHOWN_MAX)),
-        _ => {}
-    }
-    names.join(", ")
 }
 
 fn when(at: At<'_>, text: &str, cx: Cx<'_>, found: &mut Findings) {

@@ -3,12 +3,10 @@
 //! The reader checks what only a file can get wrong (unknown keys, values of the wrong kind); no rule is in both.
 
 mod budgets;
-pub(crate) mod change;
 mod graph;
-pub(super) mod over_http;
-mod submission;
-mod texts;
-pub(crate) mod waypoint;
+mod known;
+pub(crate) mod over_http;
+mod waypoint;
 
 #[cfg(test)]
 mod tests;
@@ -18,39 +16,36 @@ use std::collections::{BTreeMap, HashSet};
 use holdpoint_protocol::{
     checkpoint::{CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec},
     ids::WaypointId,
-    plan::{Answer, EnvironmentSpec, Guard, HttpService, Plan, Policy, Waypoint},
+    plan::{Answer, Guard, HttpService, Plan, Policy, Waypoint},
 };
-
-pub use submission::validate_submission;
-
 use holdpoint_text::shown;
 
-use super::{
-    limits::{CRITERIA_MAX, FILES, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
-    workflows::KnownWorkflow,
-};
+use super::{command, environment, values::unique};
 use crate::{
-    declared::rules::demands,
+    plan::{
+        limits::{
+            CRITERIA_MAX, FILES, GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX,
+        },
+        workflows::KnownWorkflow,
+    },
+    rules::plan::known::Workflows,
     yaml::{
         findings::PlanProblems,
-        likeness::closest,
         path::At,
         words::{not_an_id, quoted},
     },
 };
 
-/// Variables that only the harness sets.
-const GIVEN: [&str; 3] = ["HOME", "PATH", "TMPDIR"];
-
 /// Holds a plan against every rule. `workflows` are those that it may name.
 #[must_use]
 pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let mut found = PlanProblems::default();
-    self::plan(plan, workflows, &mut found);
+    check(plan, workflows, &mut found);
     found
 }
 
-fn plan(plan: &Plan, workflows: &[KnownWorkflow<'_>], found: &mut PlanProblems) {
+/// Adds what is wrong with a plan to what was found before.
+pub(super) fn check(plan: &Plan, workflows: &[KnownWorkflow<'_>], found: &mut PlanProblems) {
     let at = At::ROOT;
     head(plan, found);
     guards(at.key("guards"), &plan.guards, found);
@@ -107,7 +102,7 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
         }
     }
     if let Some(spec) = &plan.environment {
-        environment(at.key("environment"), spec, found);
+        environment::environment(at.key("environment"), spec, found);
     }
     found.globs(at.key("protected"), "protected", &plan.protected);
     let ignore = at.key("ignore");
@@ -118,39 +113,6 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
     }
     if let Some(span) = plan.answer_within {
         found.duration(at.key("answer_within"), "answer_within", span);
-    }
-}
-
-pub(crate) fn environment(at: At<'_>, spec: &EnvironmentSpec, found: &mut PlanProblems) {
-    if let Some(setup) = &spec.setup {
-        found.command(at.key("setup"), "`setup`", setup);
-        if spec.inputs.is_empty() {
-            let hint =
-                "name manifests and lock files, such as `inputs: [package.json, package-lock.json]`: it sees no others";
-            found.add(at.key("inputs"), "`environment` has a `setup` and no `inputs`", hint);
-        }
-    }
-    found.globs(at.key("inputs"), "inputs", &spec.inputs);
-    found.globs(at.key("names"), "names", &spec.names);
-    let path = at.key("path");
-    if found.length(path, "`path` of `environment`", spec.path.len(), ITEMS_MAX) {
-        for (number, folder) in spec.path.iter().enumerate() {
-            found.path(path.item(number), "an item of `path`", folder);
-        }
-    }
-    let env = at.key("env");
-    if found.length(env, "`env` of `environment`", spec.env.len(), ITEMS_MAX) {
-        for (name, value) in &spec.env {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with("HOLDPOINT_");
-            if name.is_empty() || !name.chars().all(is_name) || is_given {
-                let hint = "names have letters, digits and `_`, and the harness's own are not set here; folders go into `path`";
-                found.add(env, format!("`env` cannot set `{}`", quoted(name)), hint);
-            }
-            if !value.is_empty() {
-                found.text(env, "a value of `env`", value, SENTENCE_BYTES_MAX);
-            }
-        }
     }
 }
 
@@ -212,7 +174,7 @@ fn checks(at: At<'_>, checks: &[CheckpointSpec], found: &mut PlanProblems) {
         let at = at.key(one.name.as_str());
         unique(at, &one.name, "checks", &mut seen, found);
         match &one.rule {
-            Some(CheckpointRule::Command(command)) => demands::command(at, command, found),
+            Some(CheckpointRule::Command(command)) => command::command(at, command, found),
             Some(CheckpointRule::Report(_)) => {}
             _ => found.add(at, "a check is a command, or what a report shows", "make it a checkpoint of a gate"),
         }
@@ -265,41 +227,4 @@ fn waypoints(
         waypoint::check(at, one, (workflows, service), found);
     }
     graph::check(at, planned, found);
-}
-
-fn unique<'p, T: Eq + std::hash::Hash + std::fmt::Display>(
-    at: At<'_>,
-    id: &'p T,
-    plural: &str,
-    seen: &mut HashSet<&'p T>,
-    found: &mut PlanProblems,
-) {
-    if !seen.insert(id) {
-        found.add(at.key("id"), format!("there are two {plural} with the id `{id}`"), "give each its own id");
-    }
-}
-
-/// The workflows that a plan may name.
-#[derive(Clone, Copy)]
-struct Workflows<'a> {
-    /// Whether each has a verifier, by name.
-    known: &'a BTreeMap<&'a str, bool>,
-    /// Whether the plan's own has one.
-    of_plan: bool,
-}
-
-impl Workflows<'_> {
-    /// Whether what is here is judged by a verifier. An unknown workflow is a problem, and counts as the plan's.
-    fn judged(self, at: At<'_>, named: Option<&str>, found: &mut PlanProblems) -> bool {
-        let Some(name) = named else { return self.of_plan };
-        if let Some(judged) = self.known.get(name) {
-            return *judged;
-        }
-        let hint = match closest(name, self.known.keys().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("known workflows: {}", self.known.keys().copied().collect::<Vec<_>>().join(", ")),
-        };
-        found.add(at.key("workflow"), format!("unknown workflow `{}`", quoted(name)), hint);
-        self.of_plan
-    }
 }

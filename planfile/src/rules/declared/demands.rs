@@ -4,21 +4,20 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     checkpoint::{
-        CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointCommand, CheckpointRule, CheckpointSpec, GateDemands,
-        NEEDS_MAX, SCORE_MAX, TouchedPaths,
+        CHECKPOINT_RETRIES_MAX, CHECKPOINTS_MAX, CheckpointRule, CheckpointSpec, GateDemands, SCORE_MAX, TouchedPaths,
     },
     workflow::GateSpec,
 };
 
-use super::{Findings, Roster, duty};
+use super::{
+    super::command,
+    roster::{Findings, Roster, duty},
+};
 use crate::{
     declared::checkpoint::{DOCUMENT, PROPOSAL},
     gates::Duty,
-    yaml::{findings::PlanProblems, path::At},
+    yaml::path::At,
 };
-
-/// Bytes of the name of a tool.
-const TOOL_BYTES_MAX: usize = 100;
 
 /// Holds the demands of a gate against every rule.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, roster: Option<Roster<'_>>, found: &mut Findings) {
@@ -167,26 +166,7 @@ fn rule(at: At<'_>, gate: &GateSpec, one: &CheckpointSpec, duty: Duty, found: &m
         Some(CheckpointRule::Report(_)) => {}
         Some(CheckpointRule::Command(command)) => {
             of_work("run", found);
-            self::command(at, command, &mut found.errors);
+            command::command(at, command, &mut found.errors);
         }
-    }
-}
-
-/// Holds a command against every rule.
-pub(crate) fn command(at: At<'_>, CheckpointCommand { check, needs }: &CheckpointCommand, errors: &mut PlanProblems) {
-    errors.command(at.key("run"), "`run`", &check.command);
-    errors.duration(at.key("timeout"), "timeout", check.timeout);
-    if let Some(expect) = &check.expect {
-        errors.regex(at.key("expect"), "`expect`", expect);
-    }
-    let here = at.key("needs");
-    if needs.len() > NEEDS_MAX {
-        let message = format!("a command needs {} programs, more than {NEEDS_MAX}", needs.len());
-        errors.add(here.item(NEEDS_MAX), message, "name those that may be missing");
-        return;
-    }
-    for (i, need) in needs.iter().enumerate() {
-        errors.name(here.item(i).key("tool"), "`tool`", &need.tool, TOOL_BYTES_MAX);
-        errors.command(here.item(i).key("probe"), "`probe`", &need.probe);
     }
 }

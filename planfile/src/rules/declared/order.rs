@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     workflow::{GateOrFork, GateSpec, RejectionStrategy},
 };
 
-use super::{Findings, Roster, duty};
+use super::roster::{Findings, Roster, duty};
 use crate::{
     declared::project::Declared,
     gates::{Duty, misplaced},

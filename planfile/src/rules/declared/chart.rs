@@ -11,8 +11,8 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Findings,
     people::{ADD_A_PERSON, has_person},
+    roster::Findings,
 };
 use crate::{declared::resolve::is_peoples, gates::Duty, yaml::path::At};
 
@@ -20,7 +20,7 @@ use crate::{declared::resolve::is_peoples, gates::Duty, yaml::path::At};
 const AGENTS_MAX: usize = 1_000;
 
 /// Holds an org chart against every rule. `keys` are the names that have a key.
-pub(in super::super) fn check(chart: &OrgChart, keys: Option<&BTreeSet<AgentName>>) -> Findings {
+pub(crate) fn check(chart: &OrgChart, keys: Option<&BTreeSet<AgentName>>) -> Findings {
     let mut found = Findings::default();
     let roles = At::ROOT.key("roles");
     if chart.roles.is_empty() {

@@ -7,11 +7,13 @@ use holdpoint_protocol::plan::{Criterion, HttpExpected, HttpGiven, HttpService};
 use holdpoint_text::units;
 use serde_json::Value as Json;
 
-use super::super::{
-    limits::{COMMAND_BYTES_MAX, GIVEN_MAX, ITEMS_MAX, NAME_BYTES_MAX, WITHIN_MS_MAX},
-    over_http::{criterion, test_of},
+use crate::{
+    plan::{
+        limits::{COMMAND_BYTES_MAX, GIVEN_MAX, ITEMS_MAX, NAME_BYTES_MAX, WITHIN_MS_MAX},
+        over_http::{criterion, test_of},
+    },
+    yaml::{findings::PlanProblems, likeness::closest, path::At, words::quoted},
 };
-use crate::yaml::{findings::PlanProblems, likeness::closest, path::At, words::quoted};
 
 /// The rules for a service.
 pub(super) fn check_service(at: At<'_>, service: &HttpService, found: &mut PlanProblems) {
@@ -77,7 +79,7 @@ fn is_token(text: &str) -> bool {
 }
 
 /// The rules for tests. Of those that ask the service each has to be one of these criteria, where there are any to look at.
-pub(in crate::plan) fn check_tests(
+pub(crate) fn check_tests(
     at: At<'_>,
     service: Option<&HttpService>,
     tests: &[Json],

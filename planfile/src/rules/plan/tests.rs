@@ -5,13 +5,11 @@ use holdpoint_protocol::{
     time::Millis,
 };
 
-use super::{
-    super::{
-        CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX, TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX, read,
-    },
-    *,
+use super::*;
+use crate::plan::{
+    CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX, TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
+    limits::COMMAND_BYTES_MAX, read, workflows::BUILT_IN_WORKFLOWS,
 };
-use crate::plan::{limits::COMMAND_BYTES_MAX, workflows::BUILT_IN_WORKFLOWS};
 
 fn plan() -> Plan {
     let text = "plan: p\nguards: [{id: g, check: x}]\nwaypoints:\n  \
@@ -304,7 +302,7 @@ fn the_largest_parts_are_taken_and_larger_ones_refused_with_the_limit() {
         plan.waypoints[0].goal = text(GOAL_BYTES_MAX);
         plan.waypoints[0].title = text(TITLE_BYTES_MAX);
         check(plan).command = text(COMMAND_BYTES_MAX);
-        check(plan).expect = Some(text(super::super::REGEX_BYTES_MAX));
+        check(plan).expect = Some(text(crate::plan::REGEX_BYTES_MAX));
     });
     assert_eq!(largest, [""; 0]);
     assert_refused(&[
@@ -334,7 +332,7 @@ fn the_largest_parts_are_taken_and_larger_ones_refused_with_the_limit() {
             "`check` is longer than 64 KiB",
         ),
         (
-            &|plan| check(plan).expect = Some(text(super::super::REGEX_BYTES_MAX + 1)),
+            &|plan| check(plan).expect = Some(text(crate::plan::REGEX_BYTES_MAX + 1)),
             "waypoints/1/criteria/0/expect",
             "`expect` is longer than 8 KiB",
         ),

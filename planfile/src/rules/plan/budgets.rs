@@ -6,11 +6,13 @@ use holdpoint_protocol::{
     time::Millis,
 };
 
-use super::super::limits::COUNT;
-use crate::yaml::{
-    findings::PlanProblems,
-    path::At,
-    words::{not_a_size, not_an_amount},
+use crate::{
+    plan::limits::COUNT,
+    yaml::{
+        findings::PlanProblems,
+        path::At,
+        words::{not_a_size, not_an_amount},
+    },
 };
 
 pub(super) fn of_flight(at: At<'_>, budget: &FlightBudget, found: &mut PlanProblems) {
