@@ -14,10 +14,12 @@ mod choose;
 mod conditions;
 mod fate;
 mod language;
+mod line;
 mod literals;
 mod mask;
 mod operators;
 mod regions;
+mod site;
 mod statements;
 mod words;
 
@@ -27,8 +29,10 @@ mod tests;
 use std::{collections::BTreeSet, ops::Range};
 
 pub use fate::{Fate, MutantRun, fate};
+pub use site::{Mutant, Site};
 
 use language::Language;
+use line::Edit;
 
 /// Bytes of a file whose lines may be broken; a longer one is left as it is.
 pub const MUTATED_BYTES_MAX: usize = 1 << 20;
@@ -50,52 +54,6 @@ pub struct ChangedFile<'a> {
     pub before: Option<&'a str>,
     /// Its text on the tree under review.
     pub after: &'a str,
-}
-
-/// A changed line that can be broken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
-    /// The file.
-    pub path: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// How, the first to be tried first. Never empty.
-    pub mutants: Vec<Mutant>,
-}
-
-/// One line of one file, broken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mutant {
-    /// What was done, in words: file, line, and the line before and after.
-    pub said: String,
-    edit: Edit,
-}
-
-impl Mutant {
-    /// The file with this line broken; `text` is the file under review.
-    #[must_use]
-    pub fn apply(&self, text: &str) -> String {
-        self.edit.apply(text)
-    }
-}
-
-/// Bytes of a text, and their replacement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Edit {
-    range: Range<usize>,
-    with: String,
-}
-
-impl Edit {
-    fn new(range: Range<usize>, with: impl Into<String>) -> Self {
-        Self { range, with: with.into() }
-    }
-
-    fn apply(&self, text: &str) -> String {
-        let before = text.get(..self.range.start).unwrap_or(text);
-        let after = text.get(self.range.end..).unwrap_or_default();
-        format!("{before}{}{after}", self.with)
-    }
 }
 
 /// Whether the lines of a file can be broken, by its name.

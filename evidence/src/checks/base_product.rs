@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::facts::Verdict;
 
-use super::JudgedRun;
+use super::run::JudgedRun;
 use crate::runners::{Runner, TestCounts, TestNames};
 
 /// The runs of a check that passes on the tree under review.

@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 
-use super::{CheckOutcome, JudgedRun};
+use super::run::{CheckOutcome, JudgedRun};
 use crate::runners::TestCounts;
 
 impl JudgedRun {

@@ -5,7 +5,7 @@
 
 use holdpoint_protocol::facts::Verdict;
 
-use super::{JudgedRun, Runs};
+use super::{run::JudgedRun, runs::Runs};
 use crate::runners::{Runner, Tally, TestCounts};
 
 /// Runs without the reports that their tests printed.

@@ -3,6 +3,7 @@ mod reports;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use regex::Regex;
 
 use super::*;
 use CriterionReason as Reason;

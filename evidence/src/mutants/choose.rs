@@ -3,7 +3,7 @@
 
 use holdpoint_protocol::Digest;
 
-use super::Site;
+use super::site::Site;
 
 /// Lays files, hunks and lines out in turns: one line of each file, each from another hunk, then the next ones.
 pub(super) fn spread(seed: &str, files: Vec<Vec<Vec<Site>>>) -> Vec<Site> {

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    Edit,
     language::Language,
-    operators::Line,
+    line::{Edit, Line},
     words::{Sides, closing, first_word, has_word, is_balanced, signs, words},
 };
 

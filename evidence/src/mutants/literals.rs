@@ -1,11 +1,10 @@
 //! Mutations of values that are written down: truths, numbers and texts.
 
 use super::{
-    Edit,
     language::Language,
-    operators::{Line, is_exponent},
+    line::{Edit, Line},
     statements::is_for_people,
-    words::words,
+    words::{is_exponent, words},
 };
 
 /// What a text gets at its beginning.

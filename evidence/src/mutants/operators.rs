@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::{
-    Edit, conditions,
+    conditions,
     language::Language,
+    line::{Edit, Line},
     literals,
     mask::{Literal, mask},
     regions, statements,
-    words::{Sides, signs, words},
+    words::{Sides, is_exponent, signs},
 };
 
 /// Arithmetic signs, and their replacements.
@@ -36,38 +37,6 @@ pub(super) struct Source<'a> {
     open: Vec<bool>,
     /// Whether a statement begins in a line.
     begins: Vec<bool>,
-}
-
-/// One line of it.
-pub(super) struct Line<'a> {
-    pub(super) language: Language,
-    pub(super) text: &'a str,
-    /// Where it begins in the file.
-    pub(super) start: usize,
-    /// Masked.
-    pub(super) code: &'a [u8],
-    /// Those of the file that are in it.
-    pub(super) literals: Vec<&'a Literal>,
-    /// Whether a statement begins in it.
-    pub(super) begins: bool,
-}
-
-impl Line<'_> {
-    /// An edit of a part of this line.
-    pub(super) fn edit(&self, range: Range<usize>, with: impl Into<String>) -> Edit {
-        Edit::new(self.start + range.start..self.start + range.end, with)
-    }
-
-    /// An edit that puts something before and behind a part of this line.
-    pub(super) fn wrap(&self, range: Range<usize>, before: &str, behind: &str) -> Edit {
-        let inner = self.text.get(range.clone()).unwrap_or_default();
-        self.edit(range, format!("{before}{inner}{behind}"))
-    }
-
-    /// The masked code of a part of this line.
-    pub(super) fn at(&self, range: Range<usize>) -> &[u8] {
-        self.code.get(range).unwrap_or_default()
-    }
 }
 
 impl<'a> Source<'a> {
@@ -151,10 +120,4 @@ fn arithmetic(line: &Line<'_>) -> Vec<Edit> {
 /// `impl Read + Send`.
 fn is_bound(sides: &Sides<'_>) -> bool {
     sides.after.first().is_some_and(u8::is_ascii_uppercase)
-}
-
-/// Whether the sign behind this is the one in `1e-5`.
-pub(super) fn is_exponent(before: &[u8]) -> bool {
-    let word = words(before).pop().and_then(|word| before.get(word)).unwrap_or_default();
-    word.first().is_some_and(u8::is_ascii_digit) && matches!(word.last(), Some(b'e' | b'E'))
 }

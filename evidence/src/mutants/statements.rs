@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    Edit,
     language::Language,
-    operators::Line,
+    line::{Edit, Line},
     words::{first_word, is_balanced, words},
 };
 

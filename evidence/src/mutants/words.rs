@@ -111,3 +111,9 @@ pub(super) fn closing(code: &[u8], open: usize) -> Option<usize> {
     }
     None
 }
+
+/// Whether the sign behind this is the one in `1e-5`.
+pub(super) fn is_exponent(before: &[u8]) -> bool {
+    let word = words(before).pop().and_then(|word| before.get(word)).unwrap_or_default();
+    word.first().is_some_and(u8::is_ascii_digit) && matches!(word.last(), Some(b'e' | b'E'))
+}
