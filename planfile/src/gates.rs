@@ -9,6 +9,7 @@ mod children;
 mod duty;
 mod error;
 mod fork;
+mod misplaced;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +24,10 @@ use holdpoint_protocol::{
     },
 };
 
-pub(crate) use children::misplaced;
 pub use duty::Duty;
 pub use error::GateError;
 pub use fork::{Fork, Join, Stop};
+pub(crate) use misplaced::misplaced;
 
 /// Gates of one workflow, at most: every visit of a gate is in every entry of a waypoint.
 pub const GATES_MAX: usize = 32;
