@@ -112,10 +112,12 @@ pub fn counts_now(state: &WaypointState, mut report: VerificationReport) -> Opti
     }))
 }
 
-/// The waypoint as the turn saw it whose report is kept, for that report. What it used up was charged when it came.
-pub(super) fn as_kept(state: &WaypointState, input: &mut Input) -> Option<WaypointState> {
+/// The waypoint as the turn saw it whose report is kept, for that report, once it counts: before that the report was taken, and comes
+/// again for nothing. What it used up was charged when it came.
+pub(super) fn as_kept(state: &WaypointState, input: &mut Input, cx: &StepContext<'_>) -> Option<WaypointState> {
     let Input::Reported(handoff) = input else { return None };
     let turn = keeps(state, &handoff.cause)?.clone();
+    cx.flight.rooted(state.stacked.as_ref()?)?;
     handoff.metered = None;
     Some(WaypointState { phase: Phase::InTurn(turn), answered: None, ..state.clone() })
 }

@@ -43,7 +43,7 @@ pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh
     if input.act().is_some_and(|cause| acted::is_repeated(state, cause)) {
         return EngineStep::Nothing;
     }
-    let focused = stacking::as_kept(state, &mut input).or_else(|| branches::focus(state, &input, cx));
+    let focused = stacking::as_kept(state, &mut input, cx).or_else(|| branches::focus(state, &input, cx));
     let state = focused.as_ref().unwrap_or(state);
     match input {
         Input::Open => opened::take(state, cx, fresh),

@@ -226,6 +226,8 @@ fn a_red_report_behind_what_has_not_landed_is_kept_and_counts_once_that_has() {
     let state = fixture.state("c");
     assert!(state.stacked.is_some() && state.work == merged && state.counters.reworks == 0, "{state:?}");
     assert_eq!(due(&fixture), [Due::Stack(id("d"))], "nothing stands on what is not green");
+    let again = fixture.judge("c");
+    assert!(matches!(again, Fed::Nothing), "it is kept already: {again:?}");
     fixture.stack("d").turn();
     assert_eq!(behind(&fixture, "d"), ["b"]);
     green(&mut fixture, "b");
