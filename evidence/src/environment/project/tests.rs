@@ -110,6 +110,11 @@ fn a_setup_of_the_java_kinds_leaves_nothing_in_the_tree() {
         assert!(setup.starts_with("cp -R . \"$TMPDIR/stub\" && (cd ") && setup.contains(program), "{setup}");
         assert!(found.suite.is_some_and(|suite| suite.starts_with(program)));
     }
+    let gradle = project(&[("build.gradle", "")]).environment.setup.unwrap();
+    assert!(
+        gradle.contains("src/test/java"),
+        "what only tests need is fetched where a test class is compiled: {gradle}"
+    );
 }
 
 #[test]
