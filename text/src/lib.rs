@@ -1,4 +1,4 @@
-//! Text of others and of ours: how it is read, bounded, shown and put into commits.
+//! Text by anybody: how it is read, bounded, shown and put into commits.
 
 pub mod bom;
 pub mod chain;
