@@ -25,7 +25,6 @@ use crate::{failure::Exit, typed::in_text};
 
 /// The word for a running flight that nobody flies at the moment.
 const INTERRUPTED: &str = "interrupted";
-/// Digits of a commit's name that people read.
 
 /// The contract's object ("With `--json`"). Its fields beyond the contract may grow.
 #[derive(Debug, Serialize)]
