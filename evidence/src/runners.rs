@@ -175,19 +175,25 @@ pub struct TestCounts {
 }
 
 impl TestCounts {
-    /// All runners together, without names.
+    /// All runners together, without names. Tests of GoogleTest below CTest count once: CTest runs each of them, or their
+    /// program, as a test of its own.
     #[must_use]
     pub fn total(&self) -> Tally {
-        self.by_runner.values().fold(Tally::default(), |sum, tally| Tally {
-            run: sum.run.saturating_add(tally.run),
-            passed: sum.passed.saturating_add(tally.passed),
-            failed: sum.failed.saturating_add(tally.failed),
-            skipped: sum.skipped.saturating_add(tally.skipped),
-            unended: sum.unended.saturating_add(tally.unended),
-            red: sum.red.saturating_add(tally.red),
-            uncollected: sum.uncollected || tally.uncollected,
+        let sum = |count: fn(&Tally) -> u64| {
+            let of = |runner| self.by_runner.get(&runner).map_or(0, count);
+            let twice = of(Runner::Ctest).min(of(Runner::GoogleTest));
+            self.by_runner.values().map(count).fold(0, u64::saturating_add) - twice
+        };
+        Tally {
+            run: sum(|tally| tally.run),
+            passed: sum(|tally| tally.passed),
+            failed: sum(|tally| tally.failed),
+            skipped: sum(|tally| tally.skipped),
+            unended: sum(|tally| tally.unended),
+            red: sum(|tally| tally.red),
+            uncollected: self.by_runner.values().any(|tally| tally.uncollected),
             names: None,
-        })
+        }
     }
 
     /// Those of some runners.
@@ -263,7 +269,7 @@ pub fn counts(command: &str, output: &str) -> Option<TestCounts> {
     (!by_runner.is_empty()).then_some(TestCounts { by_runner })
 }
 
-/// Texts of reports in JUnit's XML that a run wrote, by the runner that writes such ones.
+/// Texts that a run wrote into files, by the runner that they are of: reports in JUnit's XML, and CTest's logs for GoogleTest.
 pub type ReportTexts = BTreeMap<Runner, Vec<String>>;
 
 /// The counts of a run from what it printed and what it reported in files: red in either is red, and the smaller count holds.

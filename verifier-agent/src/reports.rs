@@ -1,5 +1,5 @@
-//! Reports in JUnit's XML that a run of a check leaves: Maven's and Gradle's in the tree, pytest's and GoogleTest's where they are
-//! asked for.
+//! What a run of a check leaves in files: reports in JUnit's XML of Maven and Gradle and CTest's log in the tree, and pytest's
+//! report where it is asked for one.
 //!
 //! The work under review wrote them. Only plain files that are newer than the run's begin are read, each of them and all of them
 //! up to a bound; what they say is read by `holdpoint_evidence::runners`.
@@ -26,12 +26,11 @@ const DEPTH_MAX: usize = 10;
 /// Folders that hold reports, below those that build tools write to.
 const FOLDERS: [(&str, &str); 3] =
     [("target", "surefire-reports"), ("target", "failsafe-reports"), ("build", "test-results")];
-/// The folder of those that are asked for, and in it those of each runner.
+/// CTest's log, in a build folder. It has all that programs printed.
+const CTEST_LOG: &str = "Testing/Temporary/LastTest.log";
+const LOG_BYTES_MAX: u64 = 64 << 20;
+/// The folder of those that are asked for.
 const FOLDER: &str = "reports";
-const GOOGLE: &str = "google";
-const PYTEST: &str = "pytest";
-/// Names the folder that GoogleTest writes to.
-const OF_GOOGLE: &str = "GTEST_OUTPUT";
 /// Has options of pytest.
 const OF_PYTEST: &str = "PYTEST_ADDOPTS";
 
@@ -43,7 +42,7 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Has pytest and GoogleTest's programs write below the run's folder for temporary files: as it is here, and as they find it.
+    /// Has pytest write below the run's folder for temporary files: as it is here, and as they find it.
     pub(crate) fn asked_for(tmp: &Path, seen: &Path, env: &mut BTreeMap<String, String>) -> Result<Self, VerifyError> {
         let folder = tmp.join(FOLDER);
         make_dir(&folder)?;
@@ -51,9 +50,8 @@ impl Reports {
         let begun = fs::metadata(&folder).and_then(|data| data.modified());
         let begun = begun.map_err(VerifyError::io("look at", &folder))?;
         let seen = seen.join(FOLDER);
-        env.insert(OF_GOOGLE.to_owned(), format!("xml:{}/", seen.join(GOOGLE).display()));
         // Of several runs of pytest the last one's stays.
-        let option = format!("--junitxml='{}'", seen.join(PYTEST).join("pytest.xml").display());
+        let option = format!("--junitxml='{}'", seen.join("pytest.xml").display());
         let before = env.remove(OF_PYTEST).map(|before| before + " ").unwrap_or_default();
         env.insert(OF_PYTEST.to_owned(), before + &option);
         Ok(Self { folder, begun })
@@ -61,26 +59,22 @@ impl Reports {
 
     /// What a run on the tree in `dir` left. Its programs have ended.
     pub(crate) fn read(&self, dir: &Path) -> ReportTexts {
-        let mut search = Search { begun: self.begun, entries: 0, texts: Vec::new() };
-        search.folder(&self.folder.join(GOOGLE), 1, true);
-        let google = std::mem::take(&mut search.texts);
-        search.folder(&self.folder.join(PYTEST), 1, true);
-        let pytest = std::mem::take(&mut search.texts);
-        search.folder(dir, DEPTH_MAX, false);
-        let all = [(Runner::GoogleTest, google), (Runner::Pytest, pytest), (Runner::Junit, search.texts)];
-        all.into_iter().filter(|(_, texts)| !texts.is_empty()).collect()
+        let mut search = Search { begun: self.begun, entries: 0, found: ReportTexts::new() };
+        search.folder(&self.folder, 1, Some(Runner::Pytest));
+        search.folder(dir, DEPTH_MAX, None);
+        search.found
     }
 }
 
 struct Search {
     begun: SystemTime,
     entries: usize,
-    texts: Vec<String>,
+    found: ReportTexts,
 }
 
 impl Search {
-    /// Looks below a folder. `reports`: its files are reports.
-    fn folder(&mut self, folder: &Path, depth: usize, reports: bool) {
+    /// Looks below a folder, whose `.xml` files may be a runner's reports.
+    fn folder(&mut self, folder: &Path, depth: usize, reports_of: Option<Runner>) {
         let Ok(entries) = fs::read_dir(folder) else { return };
         let mut paths: Vec<(PathBuf, fs::FileType)> = Vec::new();
         for entry in entries.flatten() {
@@ -95,26 +89,29 @@ impl Search {
         paths.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, kind) in paths {
             if kind.is_dir() && depth > 1 && !is_left_out(&path) {
-                let reports = reports || is_of_reports(&path);
-                self.folder(&path, depth - 1, reports);
-            } else if kind.is_file() && reports && path.extension().is_some_and(|ending| ending == "xml") {
-                self.report(&path);
+                self.folder(&path, depth - 1, reports_of.or_else(|| is_of_reports(&path).then_some(Runner::Junit)));
+            } else if kind.is_file() && path.ends_with(CTEST_LOG) {
+                self.report(Runner::GoogleTest, &path, LOG_BYTES_MAX);
+            } else if let Some(runner) = reports_of
+                && kind.is_file()
+                && path.extension().is_some_and(|ending| ending == "xml")
+            {
+                self.report(runner, &path, REPORT_BYTES_MAX);
             }
         }
     }
 
-    fn report(&mut self, path: &Path) {
+    fn report(&mut self, runner: Runner, path: &Path, bytes_max: u64) {
         // What became a link or a pipe since is not followed, and not waited for.
         let flags = (nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK).bits();
         let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return };
         let fits = file.metadata().is_ok_and(|data| {
-            data.is_file()
-                && data.len() <= REPORT_BYTES_MAX
-                && data.modified().is_ok_and(|written| written > self.begun)
+            data.is_file() && data.len() <= bytes_max && data.modified().is_ok_and(|written| written > self.begun)
         });
         let mut text = String::new();
-        if fits && self.texts.len() < REPORTS_MAX && file.take(REPORT_BYTES_MAX).read_to_string(&mut text).is_ok() {
-            self.texts.push(text);
+        let room = self.found.values().map(Vec::len).sum::<usize>() < REPORTS_MAX;
+        if fits && room && file.take(bytes_max).read_to_string(&mut text).is_ok() {
+            self.found.entry(runner).or_default().push(text);
         }
     }
 }
@@ -149,13 +146,14 @@ mod tests {
         let tree = temp.path().join("tree");
         let mut env = BTreeMap::from([(OF_PYTEST.to_owned(), "-q".to_owned())]);
         let reports = Reports::asked_for(temp.path(), Path::new("/hold/tmp"), &mut env).unwrap();
-        assert_eq!(env[OF_GOOGLE], "xml:/hold/tmp/reports/google/");
-        assert_eq!(env[OF_PYTEST], "-q --junitxml='/hold/tmp/reports/pytest/pytest.xml'");
+        assert_eq!(env[OF_PYTEST], "-q --junitxml='/hold/tmp/reports/pytest.xml'");
         for path in [
             "target/surefire-reports/TEST-a.B.xml",
             "sub/target/failsafe-reports/TEST-a.B.xml",
             "sub/build/test-results/test/TEST-a.B.xml",
             "other/TEST-a.B.xml",
+            "build/Testing/Temporary/LastTest.log",
+            "other/LastTest.log",
             "node_modules/x/target/surefire-reports/TEST-a.B.xml",
         ] {
             put(&tree.join(path), reports.begun + SECOND);
@@ -163,8 +161,7 @@ mod tests {
         std::os::unix::fs::symlink(tree.join("other/TEST-a.B.xml"), tree.join("target/surefire-reports/link.xml"))
             .unwrap();
         put(&tree.join("target/surefire-reports/TEST-old.xml"), reports.begun);
-        put(&reports.folder.join("google/t.xml"), reports.begun + SECOND);
-        put(&reports.folder.join("pytest/pytest.xml"), reports.begun + SECOND);
+        put(&reports.folder.join("pytest.xml"), reports.begun + SECOND);
         let found = reports.read(&tree);
         let number = |runner| found.get(&runner).map_or(0, Vec::len);
         assert_eq!([Runner::Junit, Runner::GoogleTest, Runner::Pytest].map(number), [3, 1, 1]);

@@ -1,6 +1,10 @@
-//! CTest: a line for each test, and `100% tests passed, 0 tests failed out of 3` at the end.
+//! CTest: a line for each test, and `100% tests passed, 0 tests failed out of 3` at the end. It hides what programs print,
+//! and keeps it in a log.
 
-use super::{Tally, lines::Seen};
+use super::{Tally, gtest, lines::Seen};
+
+/// How CMake's `gtest_discover_tests` has one test of a program run.
+const ONE_TEST: &str = "\"--gtest_filter=";
 
 /// Reads all runs. What a test does inside its own program is not printed here.
 pub(super) fn read(lines: &[&str]) -> Option<Tally> {
@@ -34,6 +38,25 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     tally.run = tally.passed.saturating_add(tally.failed);
     tally.unended = begun.saturating_sub(ended);
     (begun + ended > 0).then(|| seen.complete(tally))
+}
+
+/// What programs of GoogleTest printed below CTest, from its logs (`Testing/Temporary/LastTest.log`). A program that was to
+/// run one test and began none was ended before it.
+pub(super) fn read_google(logs: &[String]) -> Option<Tally> {
+    let lines: Vec<&str> = logs.iter().flat_map(|log| log.lines()).collect();
+    let (mut unbegun, mut waits, mut any) = (0_u64, false, false);
+    for line in &lines {
+        if let Some(command) = line.strip_prefix("Command: ") {
+            unbegun += u64::from(waits);
+            waits = command.contains(ONE_TEST);
+            any |= waits;
+        } else if gtest::begins(line) {
+            waits = false;
+        }
+    }
+    unbegun += u64::from(waits);
+    let read = gtest::read(&lines).or_else(|| any.then(Tally::default))?;
+    Some(Tally { unended: read.unended.saturating_add(unbegun), ..read })
 }
 
 /// How many tests there were and how many failed: `80% tests passed, 1 tests failed out of 5`.

@@ -14,7 +14,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut inside = false;
     for line in lines {
         if let Some(frame) = line.strip_prefix("[==========] ") {
-            inside = frame.starts_with("Running ");
+            inside = begins(line);
             begun += u64::from(inside);
             ended += u64::from(frame.contains(" ran."));
         } else if let Some(name) = line.strip_prefix("[       OK ] ") {
@@ -35,6 +35,11 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     tally.run = tally.passed.saturating_add(tally.failed);
     tally.unended = begun.saturating_sub(ended);
     (begun > 0).then(|| seen.complete(tally))
+}
+
+/// `[==========] Running 3 tests from 1 test suite.`
+pub(super) fn begins(line: &str) -> bool {
+    line.starts_with("[==========] Running ")
 }
 
 /// `  YOU HAVE 3 DISABLED TESTS`.

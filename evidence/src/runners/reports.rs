@@ -1,11 +1,18 @@
-//! Reports in JUnit's XML, which surefire, Gradle, pytest and GoogleTest write and others can: counts and names of one run.
+//! What a run wrote into files: reports in JUnit's XML of surefire, Gradle and pytest, and CTest's log.
 
 use roxmltree::{Document, Node};
 
-use super::{Runner, Tally, lines::Seen};
+use super::{Runner, Tally, ctest, lines::Seen};
 
 /// Reads all reports of one runner. One that cannot be read has no tests.
 pub(super) fn read(runner: Runner, texts: &[String]) -> Option<Tally> {
+    match runner {
+        Runner::GoogleTest => ctest::read_google(texts),
+        _ => read_xml(runner, texts),
+    }
+}
+
+fn read_xml(runner: Runner, texts: &[String]) -> Option<Tally> {
     let documents: Vec<Document<'_>> = texts.iter().filter_map(|text| Document::parse(text).ok()).collect();
     let mut tally = Tally::default();
     let mut seen = Seen::default();
@@ -18,7 +25,7 @@ pub(super) fn read(runner: Runner, texts: &[String]) -> Option<Tally> {
             if has(&["failure", "error"]) {
                 tally.failed += 1;
                 seen.red(name);
-            } else if has(&["skipped"]) || case.attribute("status") == Some("notrun") {
+            } else if has(&["skipped"]) {
                 tally.skipped += 1;
                 seen.skipped(name);
             } else {
@@ -31,7 +38,7 @@ pub(super) fn read(runner: Runner, texts: &[String]) -> Option<Tally> {
     found.then(|| seen.complete(tally))
 }
 
-/// A test's class and name. GoogleTest's list of tests has the same form, without classes.
+/// A test's class and name.
 fn name(runner: Runner, case: Node<'_, '_>) -> Option<String> {
     let between = if runner == Runner::Pytest { "::" } else { "." };
     Some(format!("{}{between}{}", case.attribute("classname")?, case.attribute("name")?))
@@ -51,7 +58,7 @@ pub(super) fn both(runner: Runner, printed: Tally, reported: Tally) -> Tally {
         passed,
         failed,
         skipped: printed.skipped.max(reported.skipped),
-        unended: printed.unended,
+        unended: printed.unended.max(reported.unended),
         red: printed.red.max(reported.red),
         uncollected: printed.uncollected,
         names: printed.names.or(reported.names),

@@ -167,8 +167,6 @@ fn a_runner_that_began_and_did_not_end_is_seen() {
 #[test]
 fn reports_have_names_and_only_take_away() {
     let of = |runner, text: &str| ReportTexts::from([(runner, vec![text.to_owned()])]);
-    let google = with_reports(None, &of(Runner::GoogleTest, include_str!("fixtures/gtest.xml"))).unwrap();
-    assert_eq!(google.by_runner, counts("build/t", recorded!("gtest_fail")).unwrap().by_runner, "both say the same");
     let junit = of(Runner::Junit, include_str!("fixtures/surefire.xml"));
     let tally = &with_reports(None, &junit).unwrap().by_runner[&Runner::Junit];
     assert_eq!((tally.run, tally.passed, tally.failed, tally.skipped), (2, 1, 1, 1));
@@ -186,8 +184,33 @@ fn reports_have_names_and_only_take_away() {
     };
     assert!(named(&cases).unwrap().green.contains("tests.test_a.T::test_3"));
     assert_eq!(named(&cases[..cases.len() / 7]), None, "another run of pytest printed more");
-    let listed = with_reports(None, &of(Runner::GoogleTest, include_str!("fixtures/gtest_list.xml"))).unwrap();
-    assert_eq!(listed.total().run, 0, "a list of tests is no run of them");
+}
+
+#[test]
+fn the_log_of_ctest_says_which_programs_of_googletest_did_not_end() {
+    let read = |log: &str| {
+        let texts = ReportTexts::from([(Runner::GoogleTest, vec![log.to_owned()])]);
+        with_reports(counts("ctest", recorded!("ctest_ok")), &texts).unwrap()
+    };
+    let log = recorded!("ctest_log");
+    let google = &read(log).by_runner[&Runner::GoogleTest];
+    assert_eq!((google.run, google.skipped, google.unended), (2, 1, 0));
+    assert_eq!(Vec::from_iter(&google.names.as_ref().unwrap().green), ["A.Good", "A.Last"]);
+    let (begun, _) = log.split_once("[       OK ] A.Last").unwrap();
+    assert!(ended_early(None, &read(begun)), "the test ended its program");
+    let (asked, _) = begun.rsplit_once("[==========] Running").unwrap();
+    assert!(ended_early(None, &read(asked)), "something ended the program before its test");
+    assert!(ended_early(None, &read(asked.split_once("[==========]").unwrap().0)), "of no program a test was begun");
+    let other = "Command: \"/tree/build/check\"\nOutput:\nfine\n";
+    assert_eq!(read(other), counts("ctest", recorded!("ctest_ok")).unwrap(), "another program says nothing");
+}
+
+#[test]
+fn tests_of_googletest_below_ctest_count_once() {
+    let texts = ReportTexts::from([(Runner::GoogleTest, vec![recorded!("ctest_log").to_owned()])]);
+    let alone = counts("ctest", recorded!("ctest_ok")).unwrap();
+    let both = with_reports(Some(alone.clone()), &texts).unwrap();
+    assert_eq!(both.total().run, alone.total().run.max(2));
 }
 
 #[test]

@@ -122,3 +122,29 @@ async fn tests_inside_of_a_program_that_ctest_runs_are_counted() {
         assert_eq!(only(&findings), verdict, "{text}: {:#?}", findings.criteria);
     }
 }
+
+#[tokio::test]
+async fn a_product_that_ends_its_program_below_ctest_is_seen_though_the_base_has_no_such_test() {
+    if !has_google_test() {
+        return;
+    }
+    let rig = Rig::new(&[("CMakeLists.txt", CMAKE), ("area.cpp", AREA), ("area_test.cpp", AREA_TEST)]).await;
+    let build = "cmake_minimum_required(VERSION 3.20)\nproject(edge CXX)\nenable_testing()\nfind_package(GTest REQUIRED)\n\
+        include(GoogleTest)\nadd_executable(edge edge_test.cpp)\ntarget_link_libraries(edge GTest::gtest_main)\n\
+        gtest_discover_tests(edge)\n";
+    let test = "#include \"edge.h\"\n#include <gtest/gtest.h>\nTEST(Edge, Whole) { EXPECT_EQ(edge(2), 8); }\n";
+    let ends = "#include <cstdlib>\ninline int edge(int) { std::exit(0); }\n";
+    let honest = "inline int edge(int n) { return 4 * n; }\n";
+    for (text, verdict) in [(honest, (Pass, None)), (ends, (Fail, Some(Reason::FewerTests)))] {
+        let files = [("edge/CMakeLists.txt", build), ("edge/edge.h", text), ("edge/edge_test.cpp", test)];
+        let commit = rig.change(&files.map(|(path, text)| (path, Some(text)))).await;
+        let red_first =
+            Check { red_first: true, writes_tree: true, ..check(&format!("cd edge && {CTEST} --no-tests=error")) };
+        let mut request = rig.request(&commit, vec![criterion("only", red_first)]).await;
+        request.scope = vec!["edge/**".to_owned(), "edge/CMakeLists.txt".to_owned()];
+        let findings = rig.verify(&request).await;
+        assert_eq!(only(&findings), verdict, "{text}: {:#?}", findings.criteria);
+        let doubts: Vec<&str> = findings.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
+        assert!(doubts.iter().any(|doubt| doubt.contains("what checks run: edge/CMakeLists.txt")), "{doubts:?}");
+    }
+}
