@@ -196,6 +196,8 @@ pub struct PathJudgement {
     pub violations: Vec<Violation>,
     /// Changed tests and fixtures: if there are any, checks run a second time with these as on the base.
     pub tests: BTreeSet<String>,
+    /// Changed files that decide what checks run, where the scope names them: a person reads how.
+    pub steering: BTreeSet<String>,
     /// Whether there are `tests` and every one of them may change; then the first run of a check counts.
     pub tests_named: bool,
 }
@@ -216,6 +218,9 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
             Some(ViolationKind::Protected)
         } else if steering && !rules.scope_names_steering(path) {
             Some(ViolationKind::Steering)
+        } else if steering {
+            judgement.steering.insert(path.to_owned());
+            None
         } else if !rules.in_scope(path) {
             Some(ViolationKind::OutOfScope)
         } else {

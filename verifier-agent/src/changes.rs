@@ -21,13 +21,15 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::{Change, FileAs, Mirror, Replacement};
 
-use crate::error::VerifyError;
+use crate::{criterion::NAMES_SHOWN, error::VerifyError};
 
 /// The difference between the base and the tree under review, judged.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     /// Broken path rules.
     pub(crate) violations: Vec<Violation>,
+    /// Changed files that decide what checks run, and that the scope names.
+    pub(crate) steering: BTreeSet<String>,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
     /// What the change takes from tests in product files.
@@ -80,6 +82,7 @@ impl Changes {
             scope_is_tests: found.rules.scope_is_tests(),
             changed_names: found.rules.changed_names().clone(),
             violations: found.judgement.violations,
+            steering: found.judgement.steering,
             new_modules: found.new_modules,
             softened: softened(mirror, &found.changes, &found.judgement.tests).await?,
             summary: diff_summary(&summary),
@@ -87,6 +90,19 @@ impl Changes {
             named: named.into_iter().map(as_on_base).collect(),
             all: found.changes,
         })
+    }
+
+    /// What a person should read of the change, in sentences.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let named: Vec<&str> = self.steering.iter().map(String::as_str).take(NAMES_SHOWN).collect();
+        let more = if self.steering.len() > NAMES_SHOWN { ", …" } else { "" };
+        let steering = (!named.is_empty()).then(|| {
+            format!(
+                "the scope names files that decide what checks run: {}{more}; read how they changed",
+                named.join(", ")
+            )
+        });
+        self.softened.doubts().into_iter().chain(steering).collect()
     }
 
     /// Whether tests were changed at all.

@@ -235,7 +235,7 @@ impl VerifierWorkbench {
         let mut verdicts = Verdicts::default();
         if request.purpose == VerificationPurpose::Handoff {
             // A merge is of work that was looked through as it was handed off.
-            let told = changes.softened.doubts().into_iter();
+            let told = changes.doubts().into_iter();
             verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
             verdicts.doubts.extend(case::doubt(mirror, base_tree, &request.tree).await?);
         }

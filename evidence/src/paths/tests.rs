@@ -210,6 +210,16 @@ fn a_steering_file_may_change_only_when_the_scope_names_it() {
 }
 
 #[test]
+fn a_steering_file_that_the_scope_names_is_shown_to_people() {
+    let paths = ["Makefile", "sub/Makefile", "src/a.rs", "Cargo.toml", "package.json"];
+    let manifests = BTreeSet::from(["package.json".to_owned()]);
+    let all = rules(&["**", "Makefile", "Cargo.toml", "package.json"], &[]);
+    let judgement = judge(&paths.map(changed), &all, &manifests);
+    assert_eq!(Vec::from_iter(judgement.steering), ["Makefile", "package.json"]);
+    assert_eq!(judgement.violations.len(), 1, "the scope does not name the other one");
+}
+
+#[test]
 fn protected_rules_over_scope() {
     let rules = rules(&["tests/golden/a.txt", "Makefile"], &["tests/golden/**", "Makefile"]);
     assert_eq!(broken(&rules, "tests/golden/a.txt"), Some(ViolationKind::Protected));
