@@ -19,6 +19,8 @@ const FILE_BYTES_MAX: usize = 32 << 20;
 const NAMES_MAX: usize = 10_000;
 /// Folders below each other that are looked into.
 const DEPTH_MAX: usize = 6;
+/// Characters of a setup that is shown: longer ones are scripts.
+const SETUP_SHOWN: usize = 100;
 /// Folders in which nothing is a project's own.
 const PASSED_OVER: [&str; 5] = ["node_modules", "target", "build", "dist", "venv"];
 
@@ -113,5 +115,6 @@ pub(crate) fn environment_in_words(project: &Project) -> Option<String> {
 
 fn in_words(environment: &EnvironmentSpec, by: &[String]) -> Option<String> {
     let setup = environment.setup.as_deref()?;
+    let setup = if setup.len() > SETUP_SHOWN { "a script, which `holdpoint check --json` shows" } else { setup };
     Some(format!("{setup}    (by {})", by.join(", ")))
 }

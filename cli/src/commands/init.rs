@@ -155,8 +155,7 @@ fn plan(name: &str, project: &Project) -> String {
 fn environment(spec: &EnvironmentSpec) -> String {
     let Some(setup) = &spec.setup else { return String::new() };
     let mut text =
-        "environment:                # what it depends on: set up once for each state of the inputs, with a network\n"
-            .to_owned();
+        "environment:                # what it depends on: set up once for each state of the inputs\n".to_owned();
     text.push_str(&format!(
         "  setup: {}\n  inputs: {}    # all that the setup sees\n",
         quoted_yaml(setup),
@@ -169,6 +168,9 @@ fn environment(spec: &EnvironmentSpec) -> String {
     }
     if !spec.env.is_empty() {
         text.push_str(&format!("  env: {}\n", json!(spec.env)));
+    }
+    if spec.offline {
+        text.push_str("  offline: true    # it downloads nothing\n");
     }
     text
 }

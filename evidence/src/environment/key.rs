@@ -6,7 +6,7 @@ use holdpoint_protocol::{Digest, plan::EnvironmentSpec};
 use serde::Serialize;
 
 /// Counts up when the same inputs are set up, or kept, in another way.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A file that a setup sees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -47,7 +47,8 @@ pub fn key(spec: &EnvironmentSpec, place: &str, files: &[SeenFile], host: &Setup
     let mut programs: Vec<&HostFile> = host.files.iter().collect();
     programs.sort();
     // The globs are no part of it: what they select is.
-    let of = (FORMAT, &spec.setup, &spec.path, &spec.env, place, files, &host.platform, programs, &host.variables);
+    let spec = (&spec.setup, &spec.path, &spec.env, spec.offline);
+    let of = (FORMAT, spec, place, files, &host.platform, programs, &host.variables);
     Digest::of(&serde_json::to_vec(&of).expect("texts and numbers make JSON"))
 }
 
@@ -77,6 +78,7 @@ mod tests {
         let env = EnvironmentSpec { env: [("CI".to_owned(), "true".to_owned())].into(), ..spec.clone() };
         let path = EnvironmentSpec { path: vec!["bin".to_owned()], ..spec.clone() };
         let command = EnvironmentSpec { setup: Some("npm install".to_owned()), ..spec.clone() };
+        let offline = EnvironmentSpec { offline: true, ..spec.clone() };
         let mut replaced = host();
         replaced.files[0].modified_ms = 3;
         let told = SetupHost { variables: [("A".to_owned(), "b".to_owned())].into(), ..host() };
@@ -85,6 +87,7 @@ mod tests {
             other(&env, &files, &host()),
             other(&path, &files, &host()),
             other(&command, &files, &host()),
+            other(&offline, &files, &host()),
             other(&spec, &files[..1], &host()),
             other(&spec, &[file("package.json", Some("b")), files[1].clone()], &host()),
             other(&spec, &[file("package.json", None), files[1].clone()], &host()),

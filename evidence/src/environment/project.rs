@@ -75,6 +75,8 @@ struct Found {
     names: &'static [&'static str],
     path: &'static [&'static str],
     env: &'static [(&'static str, &'static str)],
+    /// Its setup downloads nothing.
+    offline: bool,
     suite: Option<String>,
 }
 
@@ -176,7 +178,9 @@ impl Project {
         if found.is_empty() {
             found.extend(nested.filter(|placed| placed.found.kind != kinds::CMAKE));
         } else {
-            let own = |placed: &Placed<'_>| placed.found.lock.filter(|_| placed.found.setup.is_some());
+            let own = |placed: &Placed<'_>| {
+                placed.found.lock.filter(|_| placed.found.setup.is_some() && !placed.found.offline)
+            };
             let covered = |lock: &str| found.iter().any(|root| root.found.covers(lock));
             aside.extend(nested.filter_map(|placed| {
                 let lock = own(&placed).filter(|lock| !covered(lock))?;
@@ -218,6 +222,7 @@ impl Project {
                     .flat_map(|placed| placed.found.env)
                     .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                     .collect(),
+                offline: set_up().next().is_some() && set_up().all(|placed| placed.found.offline),
             },
             locks: set_up().filter_map(|placed| placed.found.lock.map(|lock| placed.path(lock))).collect(),
             ..Self::default()

@@ -226,7 +226,7 @@ impl Environments {
             read: toolchains.read.iter().chain(&self.read).cloned().collect(),
             write: real.to_vec(),
             deny: toolchains.deny.iter().chain(&self.deny).cloned().collect(),
-            network: Network::Host,
+            network: if spec.offline { Network::Loopback } else { Network::Host },
             limits,
         };
         let mut command = Command::shell(spec.setup.as_deref().unwrap_or_default(), &real[0], profile);

@@ -10,7 +10,7 @@ use crate::yaml::{
 };
 
 /// The keys of `environment`.
-pub(super) const ENVIRONMENT_KEYS: &[&str] = &["setup", "inputs", "names", "path", "env"];
+pub(super) const ENVIRONMENT_KEYS: &[&str] = &["setup", "inputs", "names", "path", "env", "offline"];
 
 /// Reads `environment`: `none`, or what its dependencies are set up from.
 pub(crate) fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Option<EnvironmentSpec> {
@@ -44,5 +44,6 @@ pub(crate) fn environment(fields: &Fields<'_>, problems: &mut Problems) -> Optio
         names: environment.texts("names", problems),
         path: environment.texts("path", problems),
         env: env.unwrap_or_default(),
+        offline: environment.flag("offline", problems).unwrap_or_default(),
     })
 }

@@ -48,11 +48,12 @@ pub fn schema() -> Value {
 
 fn environment() -> Value {
     let mut environment = object(json!({
-        "setup": text("A command that sets the dependencies up, once per state of the inputs, with a network."),
+        "setup": text("A command that sets the dependencies up, once per state of the inputs, with a network unless it is offline."),
         "inputs": texts("Globs of the files that it sees."),
         "names": texts("Globs of files that it finds empty."),
         "path": texts("Folders of the tree that come first in PATH."),
         "env": {"type": "object", "description": "Variables of setup, agents and checks.", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+        "offline": flag("The setup downloads nothing and has no network."),
     }));
     environment["required"] = json!(["setup"]);
     environment

@@ -91,7 +91,7 @@ pub fn that_want_network(plan: &Plan) -> PlanProblems {
     let mut found = PlanProblems::default();
     let hint = "do without it, or give the verifiers a network: orchestrator.verifier_network, and in containers the egress network (docs/deploy.md)";
     let message = |of: &str| format!("{of} runs with a network, and the verifiers of this fleet reach none");
-    if plan.environment.as_ref().is_some_and(|environment| environment.setup.is_some()) {
+    if plan.environment.as_ref().is_some_and(|environment| environment.setup.is_some() && !environment.offline) {
         let environment = At::ROOT.key("environment");
         found.add(environment.key("setup"), message("the setup of its environment"), hint);
     }
@@ -172,6 +172,9 @@ mod tests {
     #[test]
     fn everything_that_wants_a_network_is_found_with_its_line() {
         assert!(told(that_want_network).is_empty());
+        let offline =
+            TEXT.replace("guards:", "environment: {setup: make stubs, inputs: [Makefile], offline: true}\nguards:");
+        assert!(told_of(&offline, that_want_network).is_empty());
         let text = "plan: p\nenvironment: {setup: make fetch, inputs: [Makefile]}\nguards: [{id: g, check: x, network: true}]\nwaypoints:\n  - {id: a, goal: g, criteria: [{id: c, check: x, network: true}, {id: d, check: x}]}\n";
         let why = "runs with a network, and the verifiers of this fleet reach none";
         assert_eq!(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// How dependencies are set up, and from what (contract, "Environment"). Without anything in it there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentSpec {
-    /// The command that sets them up, once per state of the inputs, with network.
+    /// The command that sets them up, once per state of the inputs, with network unless it is `offline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
     /// Globs of the files that it sees; it sees no others.
@@ -23,6 +23,9 @@ pub struct EnvironmentSpec {
     /// Variables of setup, agents and checks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The setup downloads nothing: it has no network, and verifiers without one take it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
 }
 
 impl EnvironmentSpec {

@@ -44,28 +44,30 @@ fn rust(files: &Files<'_>) -> Option<Found> {
 }
 
 /// Go compiles its library and all dependencies into an empty cache. The test of a stub has most of that compiled, as it is for tests.
-/// Its failure costs time alone. Where nothing is downloaded there is no setup: not every fleet lets one out.
+/// Its failure costs time alone.
 fn go(files: &Files<'_>) -> Option<Found> {
-    const LIBRARY: &str = "testing encoding/json log/slog os/exec text/template";
+    const LIBRARY: &str = "testing encoding/json log/slog net/http os/exec text/template";
     const REQUIRED: &str = " $(go list -e -f '{{if not (or .Incomplete (eq .Name \"\" \"main\"))}}{{.ImportPath}}{{end}}' \
                             $(go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all))";
     let module = files.first(&["go.mod", "go.work"])?;
     let is_workspace = files.has("go.work");
-    let needs = (files.has("go.sum") || is_workspace) && !files.has("vendor/modules.txt");
+    let downloads = (files.has("go.sum") || is_workspace) && !files.has("vendor/modules.txt");
     let lock = if is_workspace { "go.work" } else { files.first(&["go.sum"]).unwrap_or(module) };
     // Without a module in the root, its own patterns match none.
     let each = "go list -m -f '{{.Dir}}/...' | xargs go test";
     let compiles = files.paths.iter().any(|path| path.ends_with(".go"));
     let (make, required) = match module {
-        "go.mod" => ("cp -R . \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\"", REQUIRED),
+        "go.mod" if downloads => ("cp -R . \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\"", REQUIRED),
         _ => ("mkdir \"$TMPDIR/stub\" && cd \"$TMPDIR/stub\" && go mod init stub", ""),
     };
     let imports = format!("{{ echo package stub; printf 'import _ \"%s\"\\n' {LIBRARY}{required}; }}");
-    let stub = format!(" && ({make} && {imports} > stub_test.go && go test . || :)");
+    let stub = format!("({make} && {imports} > stub_test.go && go test . || :)");
+    let steps = [downloads.then(|| "go mod download".to_owned()), compiles.then_some(stub)];
     Some(Found {
         kind: "a Go module",
         lock: Some(lock),
-        setup: needs.then(|| format!("go mod download{}", if compiles { &stub } else { "" })),
+        setup: steps.into_iter().flatten().reduce(|one, then| format!("{one} && {then}")),
+        offline: !downloads,
         inputs: &["**/go.mod", "**/go.sum", "go.work", "go.work.sum"],
         suite: Some(if module == "go.mod" { "go test ./..." } else { each }.to_owned()),
         ..Found::default()
@@ -159,6 +161,7 @@ fn python(files: &Files<'_>) -> Option<Found> {
                 Some(options) => format!("uv run pytest{options}"),
                 None => format!("uv run python {runner}"),
             }),
+            ..Found::default()
         });
     }
     let uses_pytest = runner.as_ref().is_some_and(|runner| runner.contains("pytest"));
@@ -173,6 +176,7 @@ fn python(files: &Files<'_>) -> Option<Found> {
             path: &[".venv/bin"],
             env: &[("POETRY_VIRTUALENVS_IN_PROJECT", "true")],
             suite,
+            ..Found::default()
         });
     }
     let kind = if uses_pytest { "Python with pytest" } else { "Python with unittest" };

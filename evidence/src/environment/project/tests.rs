@@ -122,9 +122,14 @@ fn a_setup_of_go_compiles_the_library_and_what_is_required_in_a_copy() {
     let required = "go list -m";
     let of = |files: &[&str]| project(&files.iter().map(|file| (*file, "")).collect::<Vec<_>>());
     for files in [&["go.mod", "a.go"][..], &["go.mod", "go.sum", "a.go", "vendor/modules.txt"]] {
-        assert_eq!(of(files).environment.setup, None, "nothing is downloaded");
+        let environment = of(files).environment;
+        let setup = environment.setup.unwrap();
+        assert!(environment.offline && setup.contains("go mod init stub") && !setup.contains("download"), "{setup}");
+        assert!(!setup.contains(required), "what is required is compiled where it is there: {setup}");
     }
-    assert_eq!(of(&["go.mod", "go.sum"]).environment.setup.as_deref(), Some("go mod download"));
+    let downloads = of(&["go.mod", "go.sum"]).environment;
+    assert_eq!((downloads.setup.as_deref(), downloads.offline), (Some("go mod download"), false));
+    assert_eq!(of(&["go.mod"]).environment.setup, None, "there is nothing to compile");
     for (files, imports, lock) in
         [(&["go.mod", "go.sum", "a.go"], true, "go.sum"), (&["go.work", "a/go.mod", "a/a.go"], false, "go.work")]
     {

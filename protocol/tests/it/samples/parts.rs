@@ -372,6 +372,7 @@ pub(super) fn environment() -> EnvironmentSpec {
         names: vec!["src/lib.rs".to_owned()],
         path: vec!["node_modules/.bin".to_owned()],
         env: [("CI".to_owned(), "true".to_owned())].into(),
+        offline: true,
     }
 }
 
