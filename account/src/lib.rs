@@ -3,5 +3,6 @@
 pub mod attest;
 pub mod cost;
 pub mod events;
+pub mod pull_request;
 pub mod standing;
 pub mod words;

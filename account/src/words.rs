@@ -38,3 +38,21 @@ pub fn status_mark(status: Status) -> &'static str {
 pub fn why<'a>(result: &CriterionResult, note: Option<&'a str>) -> Option<Cow<'a, str>> {
     note.map(shown::line).or_else(|| result.reason.map(telling::in_words).map(Cow::Borrowed))
 }
+
+/// Text of others as one line of Markdown: no markup, no end of a cell.
+#[must_use]
+pub fn markdown(text: &str) -> String {
+    let mut out = String::new();
+    for c in shown::line(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '!' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

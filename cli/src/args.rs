@@ -18,6 +18,7 @@ pub(crate) mod observe;
 pub(crate) mod org;
 pub(crate) mod people;
 mod places;
+pub(crate) mod pr;
 mod process;
 pub(crate) mod revise;
 pub(crate) mod taking;
@@ -111,6 +112,8 @@ pub(crate) enum Command {
     Report(observe::ReportArgs),
     /// Write the branch with a flight's accepted work
     Fetch(FetchArgs),
+    /// Open a pull request or merge request with what a flight landed
+    Pr(pr::PrArgs),
     /// Write everything about a flight into one file, as it was sent
     Export(audit::ExportArgs),
     /// Take flights that are over off the broker, each into a file that `audit` can check

@@ -27,6 +27,7 @@ mod mcp;
 mod migrate;
 mod observe;
 mod org;
+mod pr;
 mod process;
 mod purge;
 mod revise;
@@ -75,6 +76,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Task(args) => Box::pin(task::task(args)).await,
         Command::Report(args) => Box::pin(observe::report(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
+        Command::Pr(args) => Box::pin(pr::pr(args)).await,
         Command::Export(args) => Box::pin(export::export(args)).await,
         Command::Archive(args) => Box::pin(archive::archive(args)).await,
         Command::Migrate(args) => Box::pin(migrate::migrate(args)).await,

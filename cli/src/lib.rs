@@ -31,6 +31,7 @@ mod documents;
 mod failure;
 mod fleet;
 mod flight_id;
+mod forge;
 mod ground;
 mod interrupt;
 mod live;

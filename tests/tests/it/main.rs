@@ -42,6 +42,7 @@ mod orchestrators;
 mod parallel;
 mod people;
 mod phases;
+mod pull_requests;
 mod refusals;
 mod reloads;
 mod remote;

@@ -1,6 +1,6 @@
 //! Markdown, for the summary of a job or a comment.
 
-use holdpoint_text::shown;
+use holdpoint_account::words::markdown as plain;
 
 use super::{because, headline, problems};
 use crate::verify::verdict::ChangeVerdict;
@@ -30,21 +30,4 @@ pub(crate) fn markdown(verdict: &ChangeVerdict) -> String {
         text.push_str(&beyond.concat());
     }
     text
-}
-
-/// Text of others as one line of text: no markup, no end of a cell.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    for c in shown::line(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '&' => out.push_str("&amp;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '!' | '~' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
