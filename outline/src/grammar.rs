@@ -10,8 +10,12 @@ struct Grammar {
     queries: &'static [&'static str],
 }
 
+/// How files in C and C++ end.
+pub(crate) const CPP_ENDINGS: [&str; 11] = ["c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "ipp", "tpp", "inl"];
+
 const GRAMMARS: [Grammar; 8] = [
-    Grammar { endings: &["c", "h"], language: tree_sitter_c::LANGUAGE, queries: &[tree_sitter_c::TAGS_QUERY] },
+    // C is read as C++: headers do not say which of the two they are in.
+    Grammar { endings: &CPP_ENDINGS, language: tree_sitter_cpp::LANGUAGE, queries: &[tree_sitter_cpp::TAGS_QUERY] },
     Grammar { endings: &["go"], language: tree_sitter_go::LANGUAGE, queries: &[tree_sitter_go::TAGS_QUERY] },
     Grammar { endings: &["java"], language: tree_sitter_java::LANGUAGE, queries: &[tree_sitter_java::TAGS_QUERY] },
     Grammar {

@@ -53,6 +53,9 @@ mod tests {
             ("b.tsx", "\ninterface Gate { at: number }\n", "interface", "Gate"),
             ("B.java", "\nclass Gate {}\n", "class", "Gate"),
             ("b.c", "\nint leave(void) { return 0; }\n", "function", "leave"),
+            ("b.h", "\nstruct gate { int at; };\n", "class", "gate"),
+            ("b.cc", "\nbool Gate::leave() const { return true; }\n", "method", "leave"),
+            ("b.hpp", "\nclass Gate {};\n", "class", "Gate"),
         ] {
             let found = named(name, text);
             assert_eq!(found, [(2, kind.to_owned(), symbol.to_owned())], "{name}");

@@ -12,7 +12,7 @@ pub struct Language {
 /// Languages by the endings of files.
 const BY_ENDING: [(&str, &[&str], bool); 24] = [
     ("C", &["c", "h"], true),
-    ("C++", &["cc", "cpp", "cxx", "hh", "hpp"], false),
+    ("C++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"], true),
     ("C#", &["cs"], false),
     ("CSS", &["css", "scss", "less"], false),
     ("Elixir", &["ex", "exs"], false),
