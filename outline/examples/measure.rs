@@ -15,8 +15,10 @@ use std::{
 use holdpoint_outline::{ChangeFindings, ChangedSource, FindingGroup, OutlineHelper, RuleFile, maybe_run};
 
 /// Endings of the files that count as source files.
-const ENDINGS: [&str; 14] =
-    ["py", "pyi", "rs", "go", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "sh", "bash"];
+const ENDINGS: [&str; 23] = [
+    "py", "pyi", "rs", "go", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "sh", "bash", "java", "c", "h",
+    "cc", "hh", "cpp", "hpp", "cxx", "hxx",
+];
 /// Folders and parts of names by which tests are known.
 const TEST_FOLDERS: [&str; 9] =
     ["test", "tests", "__tests__", "spec", "specs", "e2e", "testdata", "testing", "test-utils"];
@@ -133,5 +135,6 @@ fn is_test(path: &str) -> bool {
         || stem.starts_with("test_")
         || stem.ends_with("_test")
         || ["tests", "test", "conftest"].contains(&stem)
+        || (name.ends_with(".java") && ["Test", "Tests", "IT"].iter().any(|end| stem.ends_with(end)))
         || [".test.", ".spec.", ".test-d."].iter().any(|part| name.contains(part))
 }

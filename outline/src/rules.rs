@@ -22,8 +22,8 @@ const NESTING_MAX: usize = 64;
 /// A file of rules that a project adds, such as `.holdpoint/rules/python.scm`.
 ///
 /// It is a tree-sitter query. The part of its name up to the first `-` or `.` is the language: `python`, `rust`,
-/// `javascript` (also holds for TypeScript), `typescript`, `go` or `shell`. Each pattern marks the place with `@at` and
-/// makes the settings of its rule:
+/// `javascript` (also holds for TypeScript), `typescript`, `go`, `java`, `cpp` (also holds for C) or `shell`. Each pattern
+/// marks the place with `@at` and makes the settings of its rule:
 ///
 /// ```text
 /// ; Why the rule is there.
@@ -88,7 +88,7 @@ fn languages_of(file: &RuleFile) -> Result<Vec<RuleLanguage>, RuleFileError> {
     let languages: Vec<RuleLanguage> =
         RuleLanguage::ALL.into_iter().filter(|language| language.rule_names().contains(&stem)).collect();
     if languages.is_empty() {
-        let known = "python, rust, javascript, typescript, go or shell";
+        let known = "python, rust, javascript, typescript, go, java, cpp or shell";
         return Err(RuleFileError::new(
             file,
             1,

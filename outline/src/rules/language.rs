@@ -2,10 +2,15 @@
 
 use tree_sitter_language::LanguageFn;
 
+use crate::grammar::CPP_ENDINGS;
+
 /// A language that has rules. TypeScript has two grammars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleLanguage {
+    /// C too, by the same grammar.
+    Cpp,
     Go,
+    Java,
     JavaScript,
     Python,
     Rust,
@@ -21,15 +26,26 @@ macro_rules! shipped {
     ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../rules/", $name)))),*] };
 }
 
+const CPP: &[Shipped] = shipped!["cpp.scm", "cpp-tests.scm"];
 const GO: &[Shipped] = shipped!["go.scm"];
+const JAVA: &[Shipped] = shipped!["java.scm", "java-tests.scm"];
 const JAVASCRIPT: &[Shipped] = shipped!["javascript.scm", "javascript-tests.scm"];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
 const RUST: &[Shipped] = shipped!["rust.scm"];
 const SHELL: &[Shipped] = shipped!["shell.scm"];
 
 impl RuleLanguage {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Go, Self::JavaScript, Self::Python, Self::Rust, Self::Shell, Self::Tsx, Self::TypeScript];
+    pub(super) const ALL: [Self; 9] = [
+        Self::Cpp,
+        Self::Go,
+        Self::Java,
+        Self::JavaScript,
+        Self::Python,
+        Self::Rust,
+        Self::Shell,
+        Self::Tsx,
+        Self::TypeScript,
+    ];
 
     /// The language of a file: its ending says it, or else the program that its first line names.
     pub(super) fn of(path: &str, text: &str) -> Option<Self> {
@@ -42,7 +58,9 @@ impl RuleLanguage {
 
     fn by_ending(ending: &str) -> Option<Self> {
         Some(match ending {
+            ending if CPP_ENDINGS.contains(&ending) => Self::Cpp,
             "go" => Self::Go,
+            "java" => Self::Java,
             "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,
             "py" | "pyi" | "pyw" => Self::Python,
             "rs" => Self::Rust,
@@ -68,7 +86,9 @@ impl RuleLanguage {
     /// The names of the files of rules that hold for it.
     pub(super) fn rule_names(self) -> &'static [&'static str] {
         match self {
+            Self::Cpp => &["cpp"],
             Self::Go => &["go"],
+            Self::Java => &["java"],
             Self::JavaScript => &["javascript"],
             Self::Python => &["python"],
             Self::Rust => &["rust"],
@@ -80,7 +100,9 @@ impl RuleLanguage {
     /// The files of rules that are shipped for it.
     pub(super) fn shipped(self) -> &'static [Shipped] {
         match self {
+            Self::Cpp => CPP,
             Self::Go => GO,
+            Self::Java => JAVA,
             Self::JavaScript | Self::Tsx | Self::TypeScript => JAVASCRIPT,
             Self::Python => PYTHON,
             Self::Rust => RUST,
@@ -90,7 +112,9 @@ impl RuleLanguage {
 
     pub(super) fn grammar(self) -> LanguageFn {
         match self {
+            Self::Cpp => tree_sitter_cpp::LANGUAGE,
             Self::Go => tree_sitter_go::LANGUAGE,
+            Self::Java => tree_sitter_java::LANGUAGE,
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
             Self::Python => tree_sitter_python::LANGUAGE,
             Self::Rust => tree_sitter_rust::LANGUAGE,

@@ -4,8 +4,10 @@ use super::{compiled::Meaning, *};
 use crate::{ChangeFinding, ChangeFindings, ChangedSource, FindingGroup, added};
 
 mod changes;
+mod cpp;
 mod files;
 mod go;
+mod java;
 mod javascript;
 mod python;
 mod rust;
@@ -14,8 +16,10 @@ mod shell;
 /// A rule, a path, code that the rule names, and code that is much like it and is not named.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-const TABLES: [(RuleLanguage, &[&[Row]]); 5] = [
+const TABLES: [(RuleLanguage, &[&[Row]]); 7] = [
+    (RuleLanguage::Cpp, &[cpp::ROWS, cpp::TEST_ROWS]),
     (RuleLanguage::Go, &[go::ROWS]),
+    (RuleLanguage::Java, &[java::ROWS, java::TEST_ROWS]),
     (RuleLanguage::JavaScript, &[javascript::ROWS, javascript::TEST_ROWS]),
     (RuleLanguage::Python, &[python::ROWS, python::TEST_ROWS]),
     (RuleLanguage::Rust, &[rust::ROWS]),
