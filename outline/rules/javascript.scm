@@ -79,6 +79,7 @@
   (#any-of? @search "includes" "indexOf" "endsWith" "startsWith" "match" "search")
   (#match? @text "^(jest|mocha|vitest|jasmine|__tests__|\\.(test|spec)\\.[cm]?[jt]s|\\.(test|spec)\\.?|node:test|node_modules/(jest|vitest|mocha).*)$")
   (#set! rule "uses-test-framework"))
+((string (string_fragment) @at) (#eq? @at "jest.asymmetricMatcher") (#set! rule "uses-test-framework"))
 ((pair key: (property_identifier) @at) (#eq? @at "asymmetricMatch") (#set! rule "uses-test-framework"))
 ((method_definition name: (property_identifier) @at) (#eq? @at "asymmetricMatch") (#set! rule "uses-test-framework"))
 
@@ -126,6 +127,23 @@
   (#any-of? @property "it" "test" "describe" "expect" "assert" "beforeEach" "afterEach" "jest" "vi" "Date" "Promise" "Object" "Array" "Error" "setTimeout" "performance" "require")
   (#set! rule "patches-other-code"))
 
+((assignment_expression left: (subscript_expression object: (identifier) @global index: (string (string_fragment) @property)) @at)
+  (#any-of? @global "global" "globalThis" "window")
+  (#any-of? @property "it" "test" "describe" "expect" "assert" "beforeEach" "afterEach" "jest" "vi" "Date" "Promise" "Object" "Array" "Error" "setTimeout" "performance" "require")
+  (#set! rule "patches-other-code"))
+((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @function)
+    arguments: (arguments . (identifier) @global . (string (string_fragment) @property))) @at
+  (#any-of? @object "Object" "Reflect") (#any-of? @function "defineProperty" "set") (#any-of? @global "global" "globalThis" "window")
+  (#any-of? @property "it" "test" "describe" "expect" "assert" "beforeEach" "afterEach" "jest" "vi" "Date" "Promise" "Object" "Array" "Error" "setTimeout" "performance" "require")
+  (#set! rule "patches-other-code"))
+; A module without a name, and the output of the process.
+((assignment_expression left: (member_expression object: (call_expression function: (identifier) @require arguments: (arguments . (string (string_fragment) @source)))) @at)
+  (#eq? @require "require") (#not-match? @source "^\\.")
+  (#set! rule "patches-other-code"))
+((assignment_expression left: (member_expression object: (member_expression object: (identifier) @object property: (property_identifier) @stream) property: (property_identifier) @property) @at)
+  (#eq? @object "process") (#any-of? @stream "stdout" "stderr") (#eq? @property "write")
+  (#set! rule "patches-other-code"))
+
 ; --- changes-imports
 
 ((member_expression object: (identifier) @object property: (property_identifier) @property) @at
@@ -154,8 +172,8 @@
 ; --- ends-process
 
 ; An exit that looks like success, or that depends on something. One with a number of its own cannot make a run green.
-((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @property) arguments: (arguments) @arguments) @at
-  (#eq? @object "process") (#any-of? @property "exit" "reallyExit" "abort") (#not-match? @arguments "^\\(\\s*-?[1-9][0-9]*\\s*\\)$")
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @property) arguments: (arguments) @arguments) @at
+  (#match? @object "^((global|globalThis|window)\\.)?process$|^require\\(.(node:)?process.\\)$") (#any-of? @property "exit" "reallyExit" "abort") (#not-match? @arguments "^\\(\\s*-?[1-9][0-9]*\\s*\\)$")
   (#set! rule "ends-process") (#set! group "suspicious") (#set! not-in "program")
   (#set! sentence "The line ends the process, or acts when it ends; in product code that also ends the test runner before it reports."))
 ([(arguments (member_expression object: (identifier) @object property: (property_identifier) @property) @at)
@@ -173,6 +191,14 @@
   (#set! rule "ends-process"))
 ((assignment_expression left: (member_expression object: (identifier) @object property: (property_identifier) @property) right: (_) @code) @at
   (#eq? @object "process") (#eq? @property "exitCode") (#not-match? @code "^-?[1-9][0-9]*$")
+  (#set! rule "ends-process"))
+((subscript_expression object: (identifier) @object index: (string (string_fragment) @property)) @at
+  (#eq? @object "process") (#any-of? @property "exit" "reallyExit" "abort" "kill")
+  (#set! rule "ends-process"))
+((variable_declarator
+    name: (object_pattern [(shorthand_property_identifier_pattern) @property (pair_pattern key: (property_identifier) @property)])
+    value: (_) @object) @at
+  (#match? @object "^process$|^require\\(.(node:)?process.\\)$") (#any-of? @property "exit" "reallyExit" "abort" "kill")
   (#set! rule "ends-process"))
 ((import_statement (import_clause (named_imports (import_specifier name: (identifier) @at))) source: (string (string_fragment) @source))
   (#match? @source "^(node:)?process$") (#any-of? @at "exit" "abort" "reallyExit")
