@@ -46,7 +46,7 @@
 
 ((method_declaration (modifiers [(marker_annotation name: (_) @test) (annotation name: (_) @test)]) name: (identifier) @at body: (block) @body)
   (#match? @test "^([\\w.]+\\.)?(Test|ParameterizedTest|RepeatedTest|Property)$") (#not-eq? @at "contextLoads")
-  (#match? @body "^\\{(\\s|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return;|assert true;|((org\\.[\\w.]+\\.)?(Assertions|Assert)\\.)?(assertTrue\\(\\s*(\"[^\"]*\"\\s*,\\s*)?true\\s*(,\\s*\"[^\"]*\"\\s*)?\\)|assertFalse\\(\\s*(\"[^\"]*\"\\s*,\\s*)?false\\s*\\)|assertNull\\(null\\)|assertEquals\\(\\s*(true|false|[\\d.]+L?|\"[^\"]*\")\\s*,\\s*(true|false|[\\d.]+L?|\"[^\"]*\")\\s*\\)|assertThat\\(true\\)\\.(isTrue\\(\\)|isEqualTo\\(true\\)));)*\\}$")
+  (#match? @body "^\\{(\\s|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return;|assert true;|((org\\.[\\w.]+\\.)?(Assertions|Assert)\\.)?(assertTrue\\(\\s*(\"[^\"]*\"\\s*,\\s*)?true\\s*(,\\s*\"[^\"]*\"\\s*)?\\)|assertFalse\\(\\s*(\"[^\"]*\"\\s*,\\s*)?false\\s*\\)|assertNull\\(null\\)|assertEquals\\(\\s*(true|false|[\\d.]+L?|\"[^\"]*\")\\s*,\\s*(true|false|[\\d.]+L?|\"[^\"]*\")\\s*\\)|assertThat\\((true|[\\d.]+L?|\"[^\"]*\")\\)\\.(isTrue\\(\\)|isNotNull\\(\\)|isEqualTo\\((true|[\\d.]+L?|\"[^\"]*\")\\)));)*\\}$")
   (#set! rule "asserts-nothing") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The test asserts nothing; it passes whatever the product does."))
 ; As JUnit 3 names them.

@@ -81,3 +81,12 @@
 ((catch_clause body: (statement_block) @at) (#match? @at "^\\{\\s*\\}$")
   (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The handler drops every error."))
+
+; --- asserts-nothing
+
+((call_expression function: [(identifier) (member_expression)] @function
+    arguments: (arguments . [(string) (template_string)] @at [(arrow_function body: (_) @body) (function_expression body: (_) @body)]))
+  (#match? @function "^(it|test|specify|t\\.test|Deno\\.test)(\\.concurrent|\\.only|\\.sequential)?$")
+  (#match? @body "^(undefined|null|true|\\{?(\\s|;|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return\\b|expect\\((true|[\\d.]+|\"[^\"]*\"|'[^']*')\\)\\.(toBe(Truthy|Defined)?|toEqual|toStrictEqual|eql?|equal|to\\.(equal|eql?|be\\.true|be\\.ok|be))(\\((true|[\\d.]+|\"[^\"]*\"|'[^']*')?\\))?|expect\\(false\\)\\.to(Be\\(false|BeFalsy\\()\\)|assert(\\.ok)?\\(\\s*true\\s*\\)|assert\\.(strictEqual|equal|deepStrictEqual)\\(\\s*(true|[\\d.]+|\"[^\"]*\"|'[^']*')\\s*,\\s*(true|[\\d.]+|\"[^\"]*\"|'[^']*')\\s*\\)|(t\\.)?(pass|done)\\(\\s*\\))*\\}?)$")
+  (#set! rule "asserts-nothing") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The test asserts nothing; it passes whatever the product does."))

@@ -72,3 +72,14 @@
   (#match? @at "^except(\\s+(Base)?Exception(\\s+as\\s+\\w+)?)?\\s*:")
   (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The handler drops every error."))
+
+; --- asserts-nothing
+
+; Its decorators may assert something.
+((decorated_definition (decorator) @decorator) @region
+  (#match? @decorator "usefixtures|patch|raises|warns|xfail|expectedFailure|given|skip") (#set! region "decorated"))
+((function_definition name: (identifier) @at parameters: (parameters) @parameters body: (block) @body)
+  (#match? @at "^test") (#match? @parameters "^\\(\\s*(self)?\\s*\\)$")
+  (#match? @body "^(\\s|;|#[^\\n]*|pass\\b|\\.\\.\\.|return\\b( None\\b)?|[rR]?\"\"\"([^\"]|\"[^\"]|\"\"[^\"])*\"\"\"|[rR]?'''([^']|'[^']|''[^'])*'''|\"[^\"\\n]*\"|'[^'\\n]*'|assert (not False|True|1|([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*')\\s*(==|is)\\s*([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'))(,\\s*\"[^\"\\n]*\")?\\s*(\\n|$)|self\\.(assertTrue\\(True|assertFalse\\(False|assertIsNone\\(None|assertEqual\\(([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'),\\s*([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'))\\))*$")
+  (#set! rule "asserts-nothing") (#set! group "suppression") (#set! where "test") (#set! not-in "decorated")
+  (#set! sentence "The test asserts nothing; it passes whatever the product does."))

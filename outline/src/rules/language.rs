@@ -27,11 +27,11 @@ macro_rules! shipped {
 }
 
 const CPP: &[Shipped] = shipped!["cpp.scm", "cpp-tests.scm"];
-const GO: &[Shipped] = shipped!["go.scm"];
+const GO: &[Shipped] = shipped!["go.scm", "go-tests.scm"];
 const JAVA: &[Shipped] = shipped!["java.scm", "java-tests.scm"];
 const JAVASCRIPT: &[Shipped] = shipped!["javascript.scm", "javascript-tests.scm"];
 const PYTHON: &[Shipped] = shipped!["python.scm", "python-tests.scm"];
-const RUST: &[Shipped] = shipped!["rust.scm"];
+const RUST: &[Shipped] = shipped!["rust.scm", "rust-tests.scm"];
 const SHELL: &[Shipped] = shipped!["shell.scm"];
 
 impl RuleLanguage {

@@ -170,6 +170,12 @@ pub(super) const TEST_ROWS: &[Row] = &[
     ),
     ("asserts-nothing", "tests/a.cc", "TEST(A, B) {}", "TEST(A, B) { check(1); }\nvoid f(int a, int b) {}"),
     ("asserts-nothing", "tests/a.cc", "TEST_CASE(\"a\") { REQUIRE(true); }", "TEST_CASE(\"a\") { REQUIRE(f()); }"),
+    (
+        "asserts-nothing",
+        "tests/a.c",
+        "void test_adds(void) { assert(1); }",
+        "void test_adds(void) { assert(f()); }\nvoid tested(void) {}",
+    ),
     ("silences-tool", "a.cc", "int x;  // NOLINT", "int x;  // no lint"),
     ("silences-tool", "a.cc", "#pragma GCC diagnostic ignored \"-Wall\"\n", "#pragma GCC diagnostic push\n"),
     ("hides-from-coverage", "a.cc", "f();  // LCOV_EXCL_LINE", "f();  // LCOV"),

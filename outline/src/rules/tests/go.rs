@@ -122,4 +122,22 @@ pub(super) const ROWS: &[Row] = &[
         "package a\nfunc TestA(t *testing.T) { r.Skip() }",
     ),
     ("silences-tool", "a.go", "package a\nvar x = 1 //nolint:unused", "package a\nvar x = 1 // no lint here"),
+    (
+        "asserts-nothing",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) {\n\t// Later.\n\tt.Parallel()\n}",
+        "package a\nfunc TestA(t *testing.T) { check(t) }\nfunc Testing() {}",
+    ),
+    (
+        "asserts-nothing",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { assert.True(t, true) }",
+        "package a\nfunc TestA(t *testing.T) { assert.True(t, F()) }",
+    ),
+    (
+        "asserts-nothing",
+        "a_test.go",
+        "package a\nfunc (s *S) TestA() { s.True(true) }",
+        "package a\nfunc (s *S) TestA() { s.True(F()) }",
+    ),
 ];

@@ -145,4 +145,17 @@ pub(super) const TEST_ROWS: &[Row] = &[
     ("silences-tool", "a.ts", "// @ts-ignore\nx()", "// @ts-check\nx()"),
     ("hides-from-coverage", "a.js", "/* istanbul ignore next */", "/* ignore next */"),
     ("swallows-errors", "a.js", "try { f() } catch {}", "try { f() } catch (e) { log(e) }"),
+    ("asserts-nothing", "a.test.js", "it('adds', () => { /* later */ })", "it('adds', () => { check() })"),
+    (
+        "asserts-nothing",
+        "a.test.js",
+        "test('adds', async () => { expect(true).toBe(true); })",
+        "test('adds', async () => { expect(x).toBe(true); })",
+    ),
+    (
+        "asserts-nothing",
+        "a.test.js",
+        "test('adds', function () { assert.ok(true); assert.strictEqual(1, 1); })",
+        "describe('adds', function () { })",
+    ),
 ];

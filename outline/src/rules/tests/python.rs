@@ -142,4 +142,16 @@ pub(super) const TEST_ROWS: &[Row] = &[
     ("silences-tool", "a.py", "x = 1  # type: ignore[arg]", "x = 1  # type: int"),
     ("hides-from-coverage", "a.py", "x = 1  # pragma: no cover", "x = 1  # a pragma"),
     ("swallows-errors", "a.py", "try:\n  f()\nexcept:\n  pass", "try:\n  f()\nexcept KeyError:\n  pass"),
+    (
+        "asserts-nothing",
+        "tests/a.py",
+        "def test_a():\n    \"\"\"Adds.\"\"\"\n    # Later.\n    pass\n",
+        "def test_a():\n    check()\ndef testing_tools(a):\n    pass\n",
+    ),
+    (
+        "asserts-nothing",
+        "tests/a.py",
+        "class A:\n    def test_a(self):\n        self.assertTrue(True)\n        assert 1 == 1\n",
+        "class A:\n    @patch(\"a\")\n    def test_a(self):\n        pass\n",
+    ),
 ];

@@ -167,4 +167,11 @@ pub(super) const ROWS: &[Row] = &[
     ("silences-tool", "src/a.rs", "#![allow(clippy::all)]", "#![warn(clippy::all)]"),
     ("hides-from-coverage", "src/a.rs", "#[coverage(off)]\nfn f() {}", "#[coverage(on)]\nfn f() {}"),
     ("skips-test", "tests/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn f() {}", "#[test]\nfn ignore() {}"),
+    ("asserts-nothing", "src/a.rs", "#[test]\nfn a() {\n    // Later.\n}", "#[test]\nfn a() { check(); }\nfn b() {}"),
+    (
+        "asserts-nothing",
+        "tests/a.rs",
+        "#[tokio::test]\n#[cfg(unix)]\nasync fn a() { assert!(true); assert_eq!(1, 1); }",
+        "#[tokio::test]\nasync fn a() { assert!(f()); }",
+    ),
 ];
