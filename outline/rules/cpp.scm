@@ -13,9 +13,11 @@
   (#set! rule "uses-test-framework") (#set! group "suspicious")
   (#set! not-path "(^|/)[^/]*([tT]est(s|ing|kit|lib|util|utils|support)?|unit|mocks?|fuzz)/|(^|/)[^/]*[tT]est[^/]*$")
   (#set! sentence "Product code uses a test framework; it can change how its tests run, or find out that they run."))
+; A namespace of the project may have the same name within another one.
+((qualified_identifier scope: (_) name: (qualified_identifier) @region) (#set! region "inner-name"))
 ((qualified_identifier scope: (namespace_identifier) @scope) @at
   (#any-of? @scope "testing" "Catch" "doctest")
-  (#set! rule "uses-test-framework")
+  (#set! rule "uses-test-framework") (#set! not-in "inner-name")
   (#set! not-path "(^|/)[^/]*([tT]est(s|ing|kit|lib|util|utils|support)?|unit|mocks?|fuzz)/|(^|/)[^/]*[tT]est[^/]*$"))
 ((identifier) @at
   (#match? @at "^(GTEST_[A-Z_]+|InitGoogleTest|InitGoogleMock|RUN_ALL_TESTS|IsRunningTests)$") (#not-match? @at "^GTEST_(API_|PROD)")

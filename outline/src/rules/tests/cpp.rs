@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
         "uses-test-framework",
         "a.cc",
         "void f() { auto x = testing::Test::HasFailure(); }",
-        "void f() { auto x = a::testing; }",
+        "void f() { auto x = a::testing::Test::HasFailure(); }",
     ),
     ("uses-test-framework", "a.cc", "void f() { GTEST_FLAG_SET(repeat, 0); }", "void f() { FLAG_SET(repeat, 0); }"),
     ("uses-test-framework", "a.cc", "extern \"C\" void __gcov_dump(void);", "extern \"C\" void gcov(void);"),
@@ -135,6 +135,7 @@ pub(super) const ROWS: &[Row] = &[
 pub(super) const TEST_ROWS: &[Row] = &[
     ("shadows-test-library", "a.h", "namespace testing { class Test; }", "namespace testings { class Test; }"),
     ("shadows-test-library", "a.h", "#define EXPECT_EQ(a, b) (void)0\n", "#define EXPECT_SAME(a, b) (void)0\n"),
+    ("shadows-test-library", "a.h", "#define CHECK(x)\n", "#define CHECK 1\n"),
     ("shadows-test-library", "tests/gtest/gtest.h", "int a;", ""),
     (
         "runs-only-some",
