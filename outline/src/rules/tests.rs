@@ -93,6 +93,16 @@ fn every_rule_has_a_row_and_says_what_it_is_about_in_a_sentence() {
 }
 
 #[test]
+fn every_rule_is_listed_for_people() {
+    let page = include_str!("../../../docs/verify.md");
+    for (name, text) in TABLES.iter().flat_map(|(language, _)| language.shipped()) {
+        for rule in text.split("(#set! rule \"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(page.contains(&format!("`{rule}`")), "{name}: {rule}");
+        }
+    }
+}
+
+#[test]
 fn rules_for_javascript_hold_for_typescript_too() {
     for path in ["src/a.ts", "src/a.mts", "src/a.tsx"] {
         let findings = found_in(path, "const who: string = new Error().stack!;\n// eslint-disable-next-line\n");
