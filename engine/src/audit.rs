@@ -17,7 +17,6 @@ mod cited;
 mod differences;
 mod ends;
 mod finding;
-mod known;
 mod lines;
 mod redecide;
 mod steered;
@@ -90,7 +89,7 @@ impl Audit {
 }
 
 /// A journal as far as it was read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Journal {
     folded: Folded,
     sequence: Sequence,
@@ -125,22 +124,10 @@ impl Journal {
         self.turns.retain(|turn| state.open_or_held_turns().any(|named| named.turn == turn.turn_id));
     }
 
-    /// The turn that an entry is about.
-    fn about(&self, entry: &Entry) -> Option<Box<Turn>> {
-        let before = waypoint::before_entry(&self.folded.state, entry);
-        let named = before.open_or_held_turns().next()?;
-        self.turns.iter().find(|turn| turn.turn_id == named.turn).cloned().map(Box::new)
+    /// This turn, as it stands.
+    fn turn(&self, id: &TurnId) -> Option<Box<Turn>> {
+        self.turns.iter().find(|turn| turn.turn_id == *id).cloned().map(Box::new)
     }
-}
-
-/// The state before an entry of a waypoint.
-#[derive(Debug)]
-struct Before {
-    folded: Folded,
-    /// The turn that the entry is about, where one was open, asked about or held.
-    turn: Option<Box<Turn>>,
-    feedback: Option<Box<Feedback>>,
-    voted: Vec<Voted>,
 }
 
 /// A handoff, and what is asked about it again and again.
@@ -164,6 +151,8 @@ struct Opened {
 pub struct Auditor {
     flight: FlightId,
     state: Option<FlightState>,
+    /// The entries of its own journal: an orchestrator may have decided by fewer of them than there are.
+    own: Vec<Entry>,
     journals: BTreeMap<Option<WaypointId>, Journal>,
     handoffs: BTreeMap<(String, Sequence), Known>,
     turns: BTreeMap<TurnId, Opened>,
@@ -185,6 +174,7 @@ impl Auditor {
         Self {
             flight,
             state: None,
+            own: Vec::new(),
             journals: BTreeMap::new(),
             handoffs: BTreeMap::new(),
             turns: BTreeMap::new(),
@@ -250,12 +240,7 @@ impl Auditor {
         let waypoint = line.journal.waypoint.as_ref();
         self.opened(line, entry);
         let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
-        let before = Before {
-            folded: journal.folded.clone(),
-            turn: journal.about(entry),
-            feedback: journal.feedback.clone(),
-            voted: journal.voted.clone(),
-        };
+        let before = journal.clone();
         let record: &Record = entry.record();
         if record.previous != before.folded.last {
             let name = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
@@ -282,7 +267,7 @@ impl Auditor {
         }
     }
 
-    fn waypoint_entry(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &Before) {
+    fn waypoint_entry(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &Journal) {
         let state = &before.folded.state;
         let mut folded = before.folded.clone();
         if let Err(alarm) = folded.take(line.sequence, line.digest, entry) {
@@ -347,8 +332,9 @@ impl Auditor {
             journal.folded.state = state.clone();
         }
         journal.remember(entry);
-        if let Some(state) = &mut self.state {
+        if let Some(state) = self.state.as_mut().filter(|_| line.journal.waypoint.is_none()) {
             state.take(entry);
+            self.own.push(entry.clone());
         }
     }
 

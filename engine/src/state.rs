@@ -51,6 +51,8 @@ pub struct FlightState {
     pub(crate) planned: Planned,
     /// Whose children were added.
     pub(crate) families: Families,
+    /// How many entries of its own journal are in it.
+    read: u32,
 }
 
 /// What was added to a plan, and where each waypoint is in it.
@@ -80,7 +82,7 @@ impl FlightState {
         let configured = Configurations::new(&submitted);
         let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
         let (planned, families) = (Planned::default(), Families::default());
-        let mut flight = Self { submitted, landed, steering, configured, budget, planned, families };
+        let mut flight = Self { submitted, landed, steering, configured, budget, planned, families, read: 1 };
         flight.planned.take(&flight.submitted.plan.waypoints, &[]);
         flight
     }
@@ -92,6 +94,12 @@ impl FlightState {
             (entry, Some(flight)) => flight.take(entry),
             _ => {}
         }
+    }
+
+    /// How many entries of its own journal are in it, with the submission.
+    #[must_use]
+    pub fn read(&self) -> u32 {
+        self.read
     }
 
     /// Takes an entry of the flight's own journal in. Others change nothing.
@@ -108,8 +116,9 @@ impl FlightState {
                 self.families.take(added);
                 self.planned.take(&self.submitted.plan.waypoints, &added.waypoints);
             }
-            _ => {}
+            _ => return,
         }
+        self.read = self.read.saturating_add(1);
     }
 
     /// The roles of agents that take its turns: the built-in ones, those that its workflows name, and advisors where it has them.

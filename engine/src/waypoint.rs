@@ -11,6 +11,7 @@
 //! - A change of state on its way to an entry: `transition`.
 //! - A turn that opens, with its request and its means: `requests`, `funding`, `turns`.
 //! - The way from gate to gate: `arrival`, `leaving`, `beginning`.
+//! - Inputs as they are made of handoffs, and what entries record of them: `basis`.
 //! - Rules that several inputs share: `answers`, `handoff`, `completing`, `advising`, `asking`, `taking`, `dead`, `collisions`.
 //!
 //! `fold` reads journals back by `invariants`.
@@ -20,6 +21,7 @@ mod advising;
 mod answers;
 mod arrival;
 mod asking;
+mod basis;
 mod beginning;
 mod branches;
 mod checkpoints;
@@ -59,15 +61,16 @@ use holdpoint_protocol::{
 pub use acted::reference;
 pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, begins_at};
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
+pub use basis::{HandoffFacts, InputNeeds, InputParts, failure};
 pub use branches::{as_seen_by, before_entry, is_for_others, voted};
-pub(crate) use checkpoints::held;
 pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded};
 pub use handoff::why_over;
-pub use holder::{TAKEN_TIME, in_hand, queued_for, waits_to_be_taken};
+pub use holder::{TAKEN_TIME, queued_for, waits_to_be_taken};
+pub use holdpoint_protocol::journal::{Behind, BundledCommit, MergeResult, Merged};
 pub use input::{
-    Advised, AgentQuestion, Behind, BuildOutcome, BundledCommit, Died, Ends, HandingIn, Handoff, Input, MergeResult,
-    Merged, Migrating, Oversize, PersonAct, PersonAnswer, Releasing, ReportInput, Retrying, Taking, Voted,
+    Advised, AgentQuestion, BuildOutcome, Died, Ends, HandingIn, Handoff, Input, Migrating, Oversize, PersonAct,
+    PersonAnswer, Releasing, ReportInput, Retrying, Taking, Voted,
 };
 pub use invariants::invariants;
 pub use listing::unlisted;

@@ -5,7 +5,7 @@
 use holdpoint_bus::blobs::BlobError;
 use holdpoint_engine::{
     impact,
-    waypoint::{BuildOutcome, BundledCommit},
+    waypoint::{BuildOutcome, BundledCommit, failure},
 };
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
@@ -78,9 +78,7 @@ pub(crate) async fn examine(
 ) -> Result<BuildOutcome, ExamineError> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::Examine);
     if artifact.status == BuildStatus::Failed {
-        let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: "no reason was given".to_owned() };
-        let failure = artifact.failure.clone().unwrap_or_else(unsaid);
-        return Ok(BuildOutcome::Failed(failure, left(shell, against, artifact).await?));
+        return Ok(BuildOutcome::Failed(failure(artifact), left(shell, against, artifact).await?));
     }
     let looked_at = match (&artifact.commit, &artifact.bundle) {
         (None, _) => LookedAt::unchanged(),

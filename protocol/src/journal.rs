@@ -1,5 +1,6 @@
 //! Journal entries: one entry is one message is one transition (architecture §2).
 
+mod basis;
 mod entries;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::{
     streams,
     turn::Turn,
 };
+pub use basis::{Basis, Behind, BundledCommit, Happened, MergeResult, Merged};
 pub use entries::{
     Added, Answered, DEAD_AFTER, Dead, Death, Decided, Enqueued, Fleet, Landed, Reserved, Revised, Steered, Submitted,
 };
@@ -109,13 +111,16 @@ pub struct Record {
     /// What came of the conditions of the gates that work came to by this entry, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<ConditionResult>,
+    /// What it was decided on. `None` in a flight's journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
 }
 
 impl Record {
     /// One of this time that says nothing else.
     #[must_use]
     pub fn at(at: Timestamp) -> Self {
-        Self { at, previous: None, cause: None, state: None, conditions: Vec::new() }
+        Self { at, previous: None, cause: None, state: None, conditions: Vec::new(), basis: None }
     }
 }
 

@@ -74,6 +74,12 @@ impl Turn {
     pub fn told_or_kept(&self) -> Option<&Feedback> {
         self.told().or(self.for_build.as_deref())
     }
+
+    /// Whether an advisor has it, for an agent that waits.
+    #[must_use]
+    pub fn is_advice(&self) -> bool {
+        matches!(&self.request, TurnRequest::Complete(request) if request.advice.is_some())
+    }
 }
 
 /// What a turn wants.

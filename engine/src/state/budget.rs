@@ -96,16 +96,4 @@ impl Budgets {
         };
         self.for_step(waypoint, need.step).rev().find(covers)
     }
-
-    /// As the decider of an entry knew them: so many raises, and of reservations the one that was used; without one,
-    /// those that say that the budget is used up.
-    #[must_use]
-    pub(crate) fn as_of(&self, raises: u32, used: Option<u32>) -> Self {
-        let mut known = self.clone();
-        known.raises.truncate(usize::try_from(raises).unwrap_or(usize::MAX));
-        for reserved in known.reserved.values_mut() {
-            reserved.retain(|one| used.map_or_else(|| one.allowance.is_used_up(), |used| one.number == used));
-        }
-        known
-    }
 }

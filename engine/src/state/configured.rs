@@ -88,15 +88,6 @@ impl Configurations {
         self.all.last()?.by.as_ref()
     }
 
-    /// As they were when this one was the newest; `None` if there never was such a one.
-    #[must_use]
-    pub fn as_of(&self, newest: u32) -> Option<Self> {
-        let all = self.all.get(..=usize::try_from(newest).ok()?)?;
-        let mut earlier = Self { mode: self.mode, all: Vec::new(), flown: Vec::new() };
-        all.iter().cloned().for_each(|configuration| earlier.push(configuration));
-        Some(earlier)
-    }
-
     /// The name of the workflow by which work moved under this configuration that names this one.
     pub(super) fn name_at<'a>(&'a self, number: u32, name: &'a str) -> &'a str {
         let configuration = usize::try_from(number).ok().and_then(|number| self.all.get(number));

@@ -296,8 +296,9 @@ impl Fixture {
         let mut reserved = flight::reserve(&self.flight, &self.waypoints, waypoint, need, self.now);
         let own = self.log.iter().rev().find(|logged| logged.waypoint.is_none());
         reserved.record.previous = own.map(|logged| logged.digest);
-        self.log_own(Entry::Reserved(Box::new(reserved.clone())));
-        self.flight.budget.reserve(&reserved);
+        let entry = Entry::Reserved(Box::new(reserved));
+        self.log_own(entry.clone());
+        self.flight.take(&entry);
     }
 
     /// All memory is lost, and read again from the journals.

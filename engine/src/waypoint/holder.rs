@@ -34,8 +34,12 @@ pub(super) fn is_no_agents(open: &OpenTurn) -> bool {
 
 /// The turn that a person takes over or gives back: the one that was looked at; else the only one that is open, or of the
 /// branches of a fork the first that fits.
-#[must_use]
-pub fn in_hand<'a>(state: &'a WaypointState, verb: Verb, by: &AgentName, on: Option<&String>) -> Option<&'a OpenTurn> {
+pub(super) fn in_hand<'a>(
+    state: &'a WaypointState,
+    verb: Verb,
+    by: &AgentName,
+    on: Option<&String>,
+) -> Option<&'a OpenTurn> {
     let named = |open: &&OpenTurn| on.is_some_and(|on| on == open.turn.as_str());
     let fits = |open: &&OpenTurn| match verb {
         Verb::Take => is_free(open),

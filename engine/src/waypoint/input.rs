@@ -2,8 +2,6 @@
 //!
 //! Nothing here decides; what is read off objects or handoffs is the caller's.
 
-use std::collections::BTreeMap;
-
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
@@ -11,9 +9,9 @@ use holdpoint_protocol::{
         HelpRequest, Metered, Retry, Revise, VerificationReport,
     },
     checkpoint::GateDocument,
-    facts::{BundleRef, LeftOut, Oid, Violation},
-    ids::{AgentName, CriterionId, RoleId, TurnId, WaypointId},
-    journal::{Cause, Death},
+    facts::{LeftOut, Violation},
+    ids::{AgentName, CriterionId, RoleId, TurnId},
+    journal::{BundledCommit, Cause, Death, Merged},
     reason::BlockReason,
     state::QuestionKind,
     turn::{Feedback, Turn},
@@ -316,55 +314,14 @@ pub enum BuildOutcome {
     Failed(Failure, Option<BundledCommit>),
 }
 
-/// A commit with what brings it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BundledCommit {
-    /// The commit.
-    pub commit: Oid,
-    /// Its tree.
-    pub tree: Oid,
-    /// The bundle.
-    pub bundle: BundleRef,
-}
-
-/// Work was merged with a head.
-#[derive(Debug, Clone)]
-pub struct Merged {
-    /// Its commit.
-    pub work: Oid,
-    /// The head it was merged with. Either may be outdated by the time of the step.
-    pub head: Oid,
-    /// The works of the queue on that head that it was merged with as well.
-    pub behind: Option<Behind>,
-    /// What came of it.
-    pub merge: MergeResult,
-}
-
-/// What merging work with the head came to.
-#[derive(Debug, Clone)]
-pub enum MergeResult {
-    /// One commit on the head.
-    Clean {
-        /// The merged commit.
-        commit: BundledCommit,
-        /// Broken path rules of the merged diff.
-        violations: Vec<Violation>,
-        /// It changes exactly what the work changed: the same files, from and to the same contents.
-        same_diff: bool,
-    },
-    /// The head has all that the work changed: nothing is left to land.
-    Contained,
-    /// The work stands on the head as it was handed off.
-    AsItIs,
-    /// Both changed the same.
-    Conflict {
-        /// The paths, a bounded list.
-        paths: Vec<String>,
-        /// How many more there are.
-        paths_more: u32,
-        /// Which of `paths` each waypoint changed that landed since the work's base.
-        changed_by: BTreeMap<WaypointId, Vec<String>>,
-    },
+impl BuildOutcome {
+    /// The commit that is there, finished or not.
+    #[must_use]
+    pub fn commit(self) -> Option<BundledCommit> {
+        match self {
+            Self::Work { commit, .. } | Self::Failed(_, commit) => commit,
+        }
+    }
 }
 
 /// What an advisor handed off.
@@ -383,17 +340,6 @@ pub struct Voted {
     pub cause: Digest,
     /// Its words.
     pub feedback: Feedback,
-}
-
-/// What work is integrated with, where that is more than the head: the queue up to an entry of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Behind {
-    /// The waypoints of the queue up to there, in the order in which they land.
-    pub waypoints: Vec<WaypointId>,
-    /// A commit with the tree of the last of them, on the head.
-    pub commit: Oid,
-    /// That tree.
-    pub tree: Oid,
 }
 
 /// A turn to take over.

@@ -29,7 +29,7 @@ mod revised;
 mod taken;
 mod too_large;
 
-use holdpoint_protocol::{ids::TurnId, state::WaypointState};
+use holdpoint_protocol::{ids::TurnId, journal::Basis, state::WaypointState};
 
 pub use answered::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub(crate) use reported::runs_on_work;
@@ -37,9 +37,18 @@ pub use retried::GRANT_MAX;
 
 use super::{EngineStep, Fresh, Input, StepContext, acted, branches, stacking};
 
-/// Takes one input.
+/// Takes one input. The entry that follows records what it was decided on.
 #[must_use]
-pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    let basis = Basis { read: cx.flight.read(), what: input.happened() };
+    let mut step = take(state, input, cx, fresh);
+    if let EngineStep::Append(entry) = &mut step {
+        entry.record_mut().basis = Some(basis);
+    }
+    step
+}
+
+fn take(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     if input.act().is_some_and(|cause| acted::is_repeated(state, cause)) {
         return EngineStep::Nothing;
     }

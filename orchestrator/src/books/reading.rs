@@ -2,7 +2,7 @@
 //! is asked for.
 
 use holdpoint_bus::Stored;
-use holdpoint_engine::waypoint;
+use holdpoint_engine::waypoint::{self, InputNeeds, InputParts};
 use holdpoint_protocol::{
     Timestamp,
     api::GivenAnswer,
@@ -24,18 +24,27 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
-        if self.state(waypoint).open_turn(turn).is_none() {
-            return Ok(None);
+        match self.state(waypoint).open_turn(turn) {
+            Some(_) => self.turn(shell, waypoint, turn).await,
+            None => Ok(None),
         }
-        // Most often nothing follows the entry that opened it.
-        let key = JournalKey::waypoint(self.id(), waypoint);
-        let last = shell.journal.last(&key).await;
-        let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
-        let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored)) else { return Ok(None) };
-        match decode_entry(self.id(), &stored)? {
-            Entry::Turn(opened) if opened.turn_id == *turn => Ok(Some(*opened)),
-            _ => self.turn(shell, waypoint, turn).await,
+    }
+
+    /// What an input needs, but for what was asked: that is a handoff.
+    pub(crate) async fn parts(
+        &self,
+        shell: &Shell,
+        waypoint: &WaypointId,
+        needs: &InputNeeds,
+    ) -> Result<InputParts, BooksError> {
+        let mut parts = InputParts::default();
+        if let Some(turn) = &needs.turn {
+            parts.turn = self.turn(shell, waypoint, turn).await?.map(Box::new);
         }
+        if needs.feedback {
+            parts.feedback = self.kept(shell, waypoint).await?;
+        }
+        Ok(parts)
     }
 
     /// A turn of a waypoint as it stands, wherever it was opened in the journal: with what was answered in it since.
@@ -45,6 +54,16 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
+        // Most often nothing follows the entry that opened it.
+        let key = JournalKey::waypoint(self.id(), waypoint);
+        let last = shell.journal.last(&key).await;
+        let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
+        if let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored))
+            && let Entry::Turn(opened) = decode_entry(self.id(), &stored)?
+            && opened.turn_id == *turn
+        {
+            return Ok(Some(*opened));
+        }
         let mut opened: Option<Turn> = None;
         self.each_entry(shell, waypoint, |_, entry| match entry {
             Entry::Turn(one) if one.turn_id == *turn => opened = Some(*one),

@@ -11,18 +11,16 @@ use std::{
 use holdpoint_bus::{api::ApiFailure, handoffs, past};
 use holdpoint_engine::{
     flight::{self, Course},
-    waypoint::{self, BuildOutcome, HandingIn, Input, PersonAnswer, Refusal, Releasing, Retrying, Taking},
+    waypoint::{BuildOutcome, HandoffFacts, Input, InputNeeds, Refusal},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{ActQuery, ActRefused, ActStanding},
-    artifact::{Act, ActCode, Handed, Verb},
-    ids::{ArtifactId, TurnId, WaypointId, role},
+    artifact::{Act, ActCode, Verb},
+    ids::{WaypointId, role},
     journal::{Cause, Entry, Sequence},
-    state::{Held, Phase, QuestionKind, Resume},
     streams,
     subjects::{self, HandedSubject},
-    turn::{Feedback, Turn},
 };
 use holdpoint_runtime::{
     clock,
@@ -63,18 +61,6 @@ impl Standings {
     /// Whether somebody may still ask about a refusal: nobody else knows its reason.
     pub(super) fn has_news(&self) -> bool {
         self.refused.is_some_and(|at| at.elapsed() < NEWS_FOR)
-    }
-}
-
-/// The question that is open in a phase: its turn, who asks, and what it is.
-fn question_of(phase: &Phase) -> Option<(TurnId, Cause, QuestionKind)> {
-    match phase {
-        Phase::Waiting(question) => Some((question.turn.turn.clone(), question.asked.clone(), question.kind)),
-        Phase::InTurn(open) => {
-            let asking = open.asking()?;
-            Some((open.turn.clone(), asking.asked.clone(), QuestionKind::Clarification))
-        }
-        _ => None,
     }
 }
 
@@ -293,79 +279,21 @@ impl State {
         cause: Cause,
         overtaken: bool,
     ) -> Result<Input, Untaken> {
-        let by = act.agent().clone();
-        Ok(match act {
-            Act::Answer(response) => {
-                let (asked, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
-                let body = Box::new(PersonAnswer::to(asked.as_ref(), *response, turn));
-                Input::Answered(waypoint::PersonAct { by, cause, overtaken, body })
-            }
-            Act::Complete(body) => Input::Completed(waypoint::PersonAct { by, cause, overtaken, body }),
-            Act::Retry(retry) => {
-                let (turn, feedback) = self.held(waypoint).await?;
-                let body = Box::new(Retrying { retry: *retry, turn, feedback });
-                Input::Retried(waypoint::PersonAct { by, cause, overtaken, body })
-            }
-            Act::Take(take) => {
-                let body = Box::new(Taking {
-                    turn: self.turn_in_hand(waypoint, (Verb::Take, &by), take.on.as_ref()).await?,
-                    on: take.on,
-                });
-                Input::Taken(waypoint::PersonAct { by, cause, overtaken, body })
-            }
-            Act::Release(release) => {
-                let body = Box::new(Releasing {
-                    turn: self.turn_in_hand(waypoint, (Verb::Release, &by), release.on.as_ref()).await?,
-                    on: release.on,
-                });
-                Input::Released(waypoint::PersonAct { by, cause, overtaken, body })
-            }
-            Act::HandIn(handed) => {
-                let outcome = taking::outcome_of(&handed, work);
-                let turn = self.turn_in_hand(waypoint, (Verb::HandIn, &by), handed.on.as_ref()).await?;
-                let verdicts = handed.verdicts;
-                let body = Box::new(HandingIn { on: handed.on, outcome, verdicts, turn });
-                Input::HandedIn(waypoint::PersonAct { by, cause, overtaken, body })
-            }
-            Act::Revise(body) => Input::Revised(waypoint::PersonAct { by, cause, overtaken, body }),
-            Act::Cancel(cancel) => Input::Cancelled(waypoint::PersonAct { by, cause, overtaken, body: Some(cancel) }),
-            Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) | Act::Budget(_) => {
-                let what =
-                    "a whole flight is paused, resumed, given other workflows and larger budgets, not a waypoint";
-                return Err(refused(ActCode::Invalid, what, "name the flight only"));
-            }
-        })
-    }
-
-    /// The open question as it was handed off, of several the named one, and the turn it was asked in; nothing where none is open.
-    async fn open_question(
-        &mut self,
-        waypoint: &WaypointId,
-        named: Option<&ArtifactId>,
-    ) -> Result<(Option<Handed>, Option<Box<Turn>>), Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
-        let state = books.state(waypoint);
-        let mut asked_in = state.phases().filter_map(question_of);
-        let meant = asked_in.find(|(_, cause, _)| named.is_none_or(|named| *named == cause.artifact));
-        let Some((turn, cause, kind)) = meant else { return Ok((None, None)) };
-        let turn = books.turn(&shell, waypoint, &turn).await?;
-        let asked = asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)?;
-        Ok((asked, turn.map(Box::new)))
-    }
-
-    /// What held work goes on with.
-    async fn held(&mut self, waypoint: &WaypointId) -> Result<(Option<Box<Turn>>, Option<Box<Feedback>>), Untaken> {
-        let shell = self.shell.clone();
-        let books = self.books().await?;
-        let state = books.state(waypoint);
-        let open = match &state.phase {
-            Phase::Held(Held { resume: Resume::Turn(open), .. }) => open,
-            Phase::Waiting(question) => &question.turn,
-            Phase::Held(_) => return Ok((None, books.kept(&shell, waypoint).await?)),
-            _ => return Ok((None, None)),
+        let needs = InputNeeds::of(&books.state(waypoint), &act);
+        let mut parts = books.parts(&shell, waypoint, &needs).await?;
+        if let Some((cause, kind)) = &needs.asked {
+            parts.asked = asked(&shell.bus, cause, *kind).await.map_err(Untaken::NotNow)?;
+        }
+        let facts = match &act {
+            Act::HandIn(handed) => HandoffFacts::Work(taking::outcome_of(handed, work)),
+            _ => HandoffFacts::Nothing,
         };
-        Ok((books.turn(&shell, waypoint, &open.turn).await?.map(Box::new), None))
+        Input::acted(act, (cause, overtaken, true), facts, parts).ok_or_else(|| {
+            let what = "a whole flight is paused, resumed, given other workflows and larger budgets, not a waypoint";
+            refused(ActCode::Invalid, what, "name the flight only")
+        })
     }
 
     /// Takes an act on the whole flight into its own journal.

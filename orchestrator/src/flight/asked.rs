@@ -1,8 +1,8 @@
 //! Taking a question or a call for help: what is in the working tree is looked at first, then the engine decides.
 
-use holdpoint_engine::waypoint::{AgentQuestion, BundledCommit, Handoff, Input};
+use holdpoint_engine::waypoint::{BuildOutcome, BundledCommit, Handoff, HandoffFacts, Input, InputParts};
 use holdpoint_protocol::{
-    artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
+    artifact::{Handed, WorkInProgress},
     refusal::RefusalCode,
     subjects::HandoffSubject,
 };
@@ -14,27 +14,12 @@ use crate::{
     intake::Taken,
 };
 
-/// What an agent sent.
-pub(super) enum Asks {
-    Clarify(Box<ClarificationRequest>),
-    Help(Box<HelpRequest>),
-}
-
-impl Asks {
-    fn work(&self) -> Option<&WorkInProgress> {
-        match self {
-            Self::Clarify(asked) => asked.work.as_ref(),
-            Self::Help(help) => help.work.as_ref(),
-        }
-    }
-}
-
 /// The work in progress of a question was looked at.
 pub(crate) struct Looked {
     received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<()>,
-    asks: Asks,
+    body: Handed,
     work: Result<Option<BundledCommit>, ExamineError>,
 }
 
@@ -44,11 +29,11 @@ impl State {
         myself: &ActorRef<Msg>,
         received: Box<Taken>,
         subject: HandoffSubject,
-        handoff: Handoff<()>,
-        asks: Asks,
+        (handoff, body): (Handoff<()>, Handed),
     ) {
-        let work = asks.work().cloned();
-        let looked = Looked { received, subject, handoff, asks, work: Ok(None) };
+        let work =
+            body.commit().map(|(commit, bundle)| WorkInProgress { commit: commit.clone(), bundle: bundle.clone() });
+        let looked = Looked { received, subject, handoff, body, work: Ok(None) };
         let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };
         let against = match self.against(&looked.subject.waypoint, None).await {
             Ok(against) => against,
@@ -77,29 +62,21 @@ impl State {
             Err(error) => return self.not_now(&looked, &error).await,
         };
         match self.question(&looked, work).await {
-            Ok(input) => {
+            Ok(Some(input)) => {
                 self.settle(myself, &looked.received, &looked.subject, input).await;
             }
+            Ok(None) => {}
             Err(error) => self.not_now(&looked, &error).await,
         }
     }
 
     /// The question with the turn that it is asked in. One on a turn that is over is refused by the engine.
-    async fn question(&mut self, looked: &Looked, work: Option<BundledCommit>) -> Result<Input, ApplyError> {
-        let Looked { subject, handoff, asks, .. } = looked;
+    async fn question(&mut self, looked: &Looked, commit: Option<BundledCommit>) -> Result<Option<Input>, ApplyError> {
+        let Looked { subject, handoff, body, .. } = looked;
         let shell = self.shell.clone();
-        let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
-        let handoff = handoff.clone();
-        let Some(turn) = turn.map(Box::new) else {
-            // Nobody ever opened it: no input fits, and the engine says so.
-            let body = holdpoint_engine::waypoint::BuildOutcome::Work { commit: None, violations: Vec::new() };
-            return Ok(Input::Built(handoff.with(body)));
-        };
-        let body = match asks {
-            Asks::Clarify(asked) => AgentQuestion::question(asked, work, turn),
-            Asks::Help(call) => AgentQuestion::help(call, work, turn),
-        };
-        Ok(Input::Asked(handoff.with(Box::new(body))))
+        let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?.map(Box::new);
+        let facts = HandoffFacts::Work(BuildOutcome::Work { commit, violations: Vec::new() });
+        Ok(Input::handed(handoff.clone(), body.clone(), facts, InputParts { turn, ..InputParts::default() }))
     }
 
     async fn not_now(&mut self, looked: &Looked, error: &(dyn std::error::Error + Sync)) {

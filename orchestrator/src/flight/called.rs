@@ -6,7 +6,7 @@
 use holdpoint_bus::{Stored, journal::ReadError, past};
 use holdpoint_engine::{
     handed,
-    waypoint::{AgentQuestion, Handoff, Input},
+    waypoint::{Handoff, HandoffFacts, Input, InputParts},
 };
 use holdpoint_protocol::{
     Digest,
@@ -51,13 +51,14 @@ impl State {
         }
         let shell = self.shell.clone();
         let Some(open) = self.books().await?.turn(&shell, &subject.waypoint, turn).await? else { return Ok(()) };
-        let body = Box::new(AgentQuestion::help(&call, None, Box::new(open)));
-        let (turn, role, agent) = (turn.clone(), subject.role.clone(), call.agent.clone());
+        let (role, agent) = (subject.role.clone(), call.agent.clone());
         tracing::info!(event = "help_recovered", %turn, %agent, "an agent died after its program called for help");
-        let metered = call.metered.clone().map(Box::new);
-        let handoff = Handoff { turn, role, agent, cause, told: None, metered, left_out: Vec::new(), body };
+        let body = Handed::Help(Box::new(call));
+        let handoff = Handoff::on(turn.clone(), (role, agent), cause, &body);
+        let parts = InputParts { turn: Some(Box::new(open)), ..InputParts::default() };
+        let Some(input) = Input::handed(handoff, body, HandoffFacts::Nothing, parts) else { return Ok(()) };
         // Refused: the turn moved on meanwhile, and there is nothing to recover.
-        if let Applied::Appended = self.apply(&subject.waypoint, Input::Asked(handoff), None).await? {
+        if let Applied::Appended = self.apply(&subject.waypoint, input, None).await? {
             self.pump(myself).await;
         }
         Ok(())

@@ -7,11 +7,11 @@
 use std::time::Instant;
 
 use holdpoint_bus::{journal::ReadError, past};
-use holdpoint_engine::waypoint::{Died, Input, TakenUp, deaths, silence};
+use holdpoint_engine::waypoint::{Handoff, HandoffFacts, Input, InputParts, TakenUp, deaths, silence};
 use holdpoint_protocol::{
-    artifact::{Artifact as _, GivenBack, HandedHead},
+    artifact::{Artifact as _, GivenBack, Handed, HandedHead},
     ids::TurnId,
-    journal::{Cause, Death, Sequence},
+    journal::{Death, Sequence},
     names::PLAN_KINDS,
     subjects::HandoffSubject,
 };
@@ -41,15 +41,15 @@ impl State {
         received: Box<Taken>,
         subject: HandoffSubject,
         head: &HandedHead,
-        cause: Cause,
+        handoff: Handoff<()>,
     ) {
-        // Every plan names its turn: one that does not was refused.
-        let Some(turn) = head.turn.clone() else { return };
-        match self.died(&subject, &turn, head).await {
+        match self.died(&subject, &handoff.turn, head).await {
             Ok(None) => acknowledge(&received, &subject, Settled::Taken).await,
             Ok(Some(deaths)) => {
-                let died = Died { turn, cause, deaths };
-                self.settle(myself, &received, &subject, Input::Died(died)).await;
+                let (facts, parts) = (HandoffFacts::Deaths(deaths), InputParts::default());
+                if let Some(input) = Input::handed(handoff, Handed::Plan, facts, parts) {
+                    self.settle(myself, &received, &subject, input).await;
+                }
             }
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);

@@ -6,7 +6,7 @@ use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_engine::{
     completion::{self, CompletionRules},
     handed,
-    waypoint::{Advised, Handoff, Input, Refusal},
+    waypoint::{Handoff, HandoffFacts, Input, InputParts, Refusal},
 };
 use holdpoint_protocol::{
     Digest,
@@ -18,7 +18,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     state::{OpenTurn, Purpose},
     subjects::{HandedSubject, HandoffSubject},
-    turn::{Feedback, Turn},
+    turn::Turn,
 };
 use holdpoint_runtime::{
     clock,
@@ -28,7 +28,6 @@ use ractor::ActorRef;
 
 use super::{
     Applied, Msg, Place, RETRY_DELAY, State,
-    asked::Asks,
     trace::{Processing, Settled},
 };
 use crate::{books::BooksError, intake::Taken, refusals, senders};
@@ -106,10 +105,7 @@ impl State {
             digest: Digest::of(&received.stored.payload),
             artifact: head.artifact_id.clone(),
         };
-        let (role, agent) = (subject.role.clone(), head.agent.clone());
-        let metered = body.metered().cloned().map(Box::new);
-        let left_out = body.left_out().to_vec();
-        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, left_out, body: () };
+        let handoff = Handoff::on(turn.clone(), (subject.role.clone(), head.agent.clone()), cause, &body);
         match body {
             Handed::Plan => {
                 // Plans for turns that never were push no open turn out of what is remembered.
@@ -129,7 +125,7 @@ impl State {
                 }
                 self.took(&subject.waypoint, &turn, (head.delivery, head.agent.clone()));
                 self.notify(&received.stored, &subject, &head, &turn).await;
-                self.on_plan(myself, received, subject, &head, handoff.cause).await;
+                self.on_plan(myself, received, subject, &head, handoff).await;
                 // A verifier that takes integrated work makes room for the next one.
                 if is_judged {
                     self.pump(myself).await;
@@ -139,20 +135,16 @@ impl State {
             // For people, who read it in the history.
             Handed::Exchange(_) => acknowledge(&received, &subject, Settled::Taken).await,
             Handed::Status(update) => self.on_status(&received, &subject, &update).await,
-            Handed::Clarify(question) => {
-                let asks = Asks::Clarify(question);
-                Box::pin(self.on_question(myself, received, subject, handoff, asks)).await;
-            }
             // The turn's result follows; without one, the next agent to take the turn brings it up.
-            Handed::Help(help) if help.running => acknowledge(&received, &subject, Settled::Taken).await,
-            Handed::Help(help) => {
-                Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
+            Handed::Help(ref help) if help.running => acknowledge(&received, &subject, Settled::Taken).await,
+            Handed::Clarify(_) | Handed::Help(_) => {
+                Box::pin(self.on_question(myself, received, subject, (handoff, body))).await;
             }
             Handed::Act(Act::Complete(completion)) => {
                 if let Some(refusal) = self.lesson(&received, &subject, Some(&turn)).await {
                     return self.refuse_by(&received, &subject, &refusal).await;
                 }
-                self.fulfilled(myself, &received, &subject, handoff.with(completion)).await;
+                self.fulfilled(myself, &received, &subject, (handoff, completion)).await;
             }
             Handed::Act(_) => {
                 let what = format!("a {} is a person's to send", subject.kind);
@@ -169,7 +161,7 @@ impl State {
             }
             Handed::Built(artifact) => {
                 let waypoint = subject.waypoint.clone();
-                let begun = Box::pin(self.begin_examine(myself, received, subject, handoff, *artifact)).await;
+                let begun = Box::pin(self.begin_examine(myself, received, subject, handoff, artifact)).await;
                 if let Err(error) = begun {
                     // Dropped unacknowledged: it comes again.
                     self.handoff_failed(&waypoint, &error);
@@ -184,56 +176,41 @@ impl State {
         myself: &ActorRef<Msg>,
         received: &Taken,
         subject: &HandoffSubject,
-        handoff: Handoff<Box<Completion>>,
+        (handoff, completion): (Handoff<()>, Box<Completion>),
     ) {
-        match self.advising(subject, &handoff.turn).await {
-            Ok(None) => {}
-            Ok(Some(turn)) => {
-                let completion = handoff.body.as_ref().clone();
-                let input = Input::Advised(handoff.with(Box::new(Advised { completion, turn })));
-                self.settle(myself, received, subject, input).await;
-                return;
-            }
+        let turn = match self.needed(subject, &handoff.turn, &completion).await {
+            Ok(turn) => turn.map(Box::new),
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
                 return give_back(received, subject).await;
             }
-        }
-        let told = match &handoff.body.failure {
-            Some(_) => self.told(subject, &handoff.turn).await,
-            None => Ok(None),
         };
-        match told {
-            Ok(told) => {
-                self.settle(myself, received, subject, Input::Fulfilled(Handoff { told, ..handoff })).await;
-            }
-            Err(error) => {
-                self.handoff_failed(&subject.waypoint, &error);
-                give_back(received, subject).await;
-            }
+        let body = Handed::Act(Act::Complete(completion));
+        let parts = InputParts { turn, ..InputParts::default() };
+        if let Some(input) = Input::handed(handoff, body, HandoffFacts::Nothing, parts) {
+            self.settle(myself, received, subject, input).await;
         }
     }
 
-    /// The open turn as it stands, where an advisor has it.
-    async fn advising(&mut self, subject: &HandoffSubject, turn: &TurnId) -> Result<Option<Box<Turn>>, BooksError> {
-        let shell = self.shell.clone();
-        let books = self.books().await?;
-        let advises = |open: &OpenTurn| open.purpose == Purpose::Advise;
-        if !books.state(&subject.waypoint).open_turn(turn).is_some_and(advises) {
-            return Ok(None);
-        }
-        Ok(books.open_turn(&shell, &subject.waypoint, turn).await?.map(Box::new))
-    }
-
-    /// What the open turn says to its agent: the turn after a failed one has to know it too.
-    pub(super) async fn told(
+    /// The open turn as it stands, where more than the completion counts: an advisor has it, or it failed.
+    async fn needed(
         &mut self,
         subject: &HandoffSubject,
         turn: &TurnId,
-    ) -> Result<Option<Box<Feedback>>, BooksError> {
+        completion: &Completion,
+    ) -> Result<Option<Turn>, BooksError> {
+        let advises = |open: &OpenTurn| open.purpose == Purpose::Advise;
+        let state = self.books().await?.state(&subject.waypoint);
+        if completion.failure.is_none() && !state.open_turn(turn).is_some_and(advises) {
+            return Ok(None);
+        }
+        self.opened(subject, turn).await
+    }
+
+    /// The open turn as it stands; `None` where it is over.
+    pub(super) async fn opened(&mut self, subject: &HandoffSubject, turn: &TurnId) -> Result<Option<Turn>, BooksError> {
         let shell = self.shell.clone();
-        let opened = self.books().await?.open_turn(&shell, &subject.waypoint, turn).await?;
-        Ok(opened.and_then(|opened| opened.told().cloned()).map(Box::new))
+        self.books().await?.open_turn(&shell, &subject.waypoint, turn).await
     }
 
     /// How far a turn is. Only metrics and traces have it: a state that followed from an agent's word would not be the

@@ -2,7 +2,7 @@
 
 use holdpoint_engine::{
     flight::{self, Course},
-    waypoint::{self, Input, Migrating, Refusal},
+    waypoint::{self, Input, InputNeeds, InputParts, Migrating, Refusal},
 };
 use holdpoint_planfile::gates::Workflow;
 use holdpoint_protocol::{
@@ -10,7 +10,6 @@ use holdpoint_protocol::{
     artifact::{ActCode, Reconfigure, Verb},
     ids::{RoleId, WaypointId},
     journal::{Cause, Steered},
-    state::{Phase, Resume, WaypointState},
 };
 use holdpoint_runtime::{clock, telemetry::fields};
 
@@ -44,38 +43,9 @@ pub(super) async fn migration(
         return Ok(None);
     }
     let Some((by, cause)) = books.flight.configured.by().cloned() else { return Ok(None) };
-    let body = Box::new(left(books, shell, waypoint, &state).await?);
+    let InputParts { turn, feedback, .. } = books.parts(shell, waypoint, &InputNeeds::of_held(&state)).await?;
+    let body = Box::new(Migrating { turn, feedback });
     Ok(Some(Input::Reconfigured(waypoint::PersonAct { by, cause, overtaken: false, body })))
-}
-
-/// What goes with work that leaves its gate.
-async fn left(
-    books: &Books,
-    shell: &Shell,
-    waypoint: &WaypointId,
-    state: &WaypointState,
-) -> Result<Migrating, BooksError> {
-    let turn = match &state.phase {
-        Phase::InTurn(open) => &open.turn,
-        Phase::Waiting(question) => &question.turn.turn,
-        Phase::Held(held) => match &held.resume {
-            Resume::Turn(open) => &open.turn,
-            Resume::Beginning | Resume::Fork | Resume::Gate { .. } | Resume::Landing { .. } => {
-                let feedback = books.kept(shell, waypoint).await?;
-                return Ok(Migrating { turn: None, feedback });
-            }
-        },
-        Phase::Pending
-        | Phase::Forked
-        | Phase::Delegated(_)
-        | Phase::Queued(_)
-        | Phase::Accepted { .. }
-        | Phase::Cancelled => {
-            return Ok(Migrating { turn: None, feedback: None });
-        }
-    };
-    let turn = books.turn(shell, waypoint, turn).await?.map(Box::new);
-    Ok(Migrating { turn, feedback: None })
 }
 
 /// The roles of agents that the workflows of a reload name.

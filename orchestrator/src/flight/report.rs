@@ -2,7 +2,7 @@
 //! work. The engine decides what follows.
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_engine::waypoint::{self, Handoff, Input, ReportInput};
+use holdpoint_engine::waypoint::{self, Handoff, HandoffFacts, Input, InputParts};
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
     Digest,
@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     state::Phase,
     subjects::HandoffSubject,
-    turn::{Turn, TurnRequest},
+    turn::TurnRequest,
 };
 use holdpoint_runtime::mirror::{MirrorError, from_wire, path_changes};
 use holdpoint_workspace::WorkspaceError;
@@ -66,8 +66,9 @@ impl State {
         let is_current = self.is_current(&subject.waypoint, &handoff.turn).await?;
         let state = self.books().await?.state(&subject.waypoint);
         if !is_current || state.open_turn(&handoff.turn).is_some_and(|open| open.role != subject.role) {
-            let input = self.reported(&subject, handoff, Vec::new()).await?;
-            self.settle(myself, &received, &subject, input).await;
+            if let Some(input) = self.reported(&subject, handoff, Vec::new()).await? {
+                self.settle(myself, &received, &subject, input).await;
+            }
             return Ok(());
         }
         let touches = self.touches(&subject, &handoff).await?;
@@ -89,9 +90,10 @@ impl State {
         let Weighed { received, subject, handoff, outcome } = weighed;
         match outcome {
             Ok(touched) => match self.reported(&subject, handoff, touched).await {
-                Ok(input) => {
+                Ok(Some(input)) => {
                     self.settle(myself, &received, &subject, input).await;
                 }
+                Ok(None) => {}
                 Err(error) => {
                     self.handoff_failed(&subject.waypoint, &error);
                     give_back(&received, &subject).await;
@@ -129,24 +131,12 @@ impl State {
         subject: &HandoffSubject,
         handoff: Handoff<Box<VerificationReport>>,
         touched: Vec<CriterionId>,
-    ) -> Result<Input, BooksError> {
-        let mut for_build = None;
-        if handoff.body.purpose == VerificationPurpose::Baseline {
-            let opened = self.opened(subject, &handoff).await?;
-            for_build = opened.and_then(|opened| opened.for_build);
-        }
-        let report = (*handoff.body).clone();
-        Ok(Input::Reported(handoff.with(Box::new(ReportInput { report, for_build, touched }))))
-    }
-
-    /// The turn that a report answers.
-    async fn opened(
-        &mut self,
-        subject: &HandoffSubject,
-        handoff: &Handoff<Box<VerificationReport>>,
-    ) -> Result<Option<Turn>, BooksError> {
-        let shell = self.shell.clone();
-        self.books().await?.open_turn(&shell, &subject.waypoint, &handoff.turn).await
+    ) -> Result<Option<Input>, BooksError> {
+        let is_baseline = handoff.body.purpose == VerificationPurpose::Baseline;
+        let turn = if is_baseline { self.opened(subject, &handoff.turn).await?.map(Box::new) } else { None };
+        let body = Handed::Reported(handoff.body.clone());
+        let (facts, parts) = (HandoffFacts::Touched(touched), InputParts { turn, ..InputParts::default() });
+        Ok(Input::handed(handoff.with(()), body, facts, parts))
     }
 
     /// What the gate demands of the paths of the work that was judged, if anything.
@@ -168,7 +158,7 @@ impl State {
         let Some(demands) = gate.map(|gate| &gate.context.demands).filter(is_of_paths).cloned() else {
             return Ok(None);
         };
-        Ok(match self.opened(subject, handoff).await?.map(|turn| turn.request) {
+        Ok(match self.opened(subject, &handoff.turn).await?.map(|turn| turn.request) {
             Some(TurnRequest::Verify(request)) if request.purpose != VerificationPurpose::Baseline => {
                 Some(Touches { flight, demands, request })
             }

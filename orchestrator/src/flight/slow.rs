@@ -1,9 +1,9 @@
 //! Slow work of a flight actor: it runs in a task, and its outcome is cast back.
 
-use holdpoint_engine::waypoint::{BuildOutcome, Handoff, Input};
+use holdpoint_engine::waypoint::{BuildOutcome, Handoff, HandoffFacts, Input, InputParts};
 use holdpoint_planfile::checkpoints;
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus, Clarified},
+    artifact::{BuildArtifact, BuildStatus, Clarified, Handed},
     checkpoint::GateDemands,
     facts::{Harness, Oid},
     ids::{AgentName, WaypointId},
@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     state::Purpose,
     subjects::HandoffSubject,
+    turn::Turn,
 };
 use holdpoint_runtime::{handed_commit::handed_commit, telemetry};
 use ractor::ActorRef;
@@ -28,8 +29,7 @@ pub(crate) struct Examined {
     received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<()>,
-    /// What its sender says of it.
-    status: BuildStatus,
+    artifact: Box<BuildArtifact>,
     outcome: Result<BuildOutcome, ExamineError>,
 }
 
@@ -66,13 +66,14 @@ impl State {
         received: Box<Taken>,
         subject: HandoffSubject,
         handoff: Handoff<()>,
-        artifact: BuildArtifact,
+        artifact: Box<BuildArtifact>,
     ) -> Result<(), ApplyError> {
         if !self.is_current(&subject.waypoint, &handoff.turn).await? {
             // The engine says whether it is a repetition or late; the work itself does not matter any more.
-            let body = BuildOutcome::Work { commit: None, violations: Vec::new() };
-            let late = Input::Built(handoff.with(body));
-            self.settle(myself, &received, &subject, late).await;
+            let body = Handed::Built(artifact);
+            if let Some(late) = Input::handed(handoff, body, HandoffFacts::Nothing, InputParts::default()) {
+                self.settle(myself, &received, &subject, late).await;
+            }
             return Ok(());
         }
         let shell = self.shell.clone();
@@ -80,7 +81,6 @@ impl State {
         let against = self.against(&subject.waypoint, Some((&handoff.agent, received.harness))).await?;
         let against = Against { impact, ..against };
         self.slow += 1;
-        let status = artifact.status;
         self.tasks.run(myself, "examine", async move {
             let begun = telemetry::now();
             let outcome = examine::examine(&shell, &against, &artifact).await;
@@ -88,7 +88,7 @@ impl State {
                 processing.did("examine", begun, outcome.is_err().then_some("cannot be examined now"));
             }
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
-            Msg::Examined(Box::new(Examined { received, subject, handoff, status, outcome }))
+            Msg::Examined(Box::new(Examined { received, subject, handoff, artifact, outcome }))
         });
         Ok(())
     }
@@ -100,8 +100,9 @@ impl State {
         handoff: &Handoff<()>,
     ) -> Result<Option<(u32, Vec<Clarified>)>, ApplyError> {
         let Some(most) = self.books().await?.flight.submitted.plan.policy.ask_before_removing else { return Ok(None) };
-        let told = self.told(subject, &handoff.turn).await?;
-        Ok(Some((most, told.map(|told| told.clarifications).unwrap_or_default())))
+        let opened = self.opened(subject, &handoff.turn).await?;
+        let told = opened.as_ref().and_then(Turn::told);
+        Ok(Some((most, told.map(|told| told.clarifications.clone()).unwrap_or_default())))
     }
 
     /// What handed-off work is held against. `by`: its maker, and whose harness the key is for; `None` of work that is for no verifier.
@@ -128,22 +129,23 @@ impl State {
 
     pub(super) async fn on_examined(&mut self, myself: &ActorRef<Msg>, examined: Examined) {
         self.slow = self.slow.saturating_sub(1);
-        let Examined { received, subject, handoff, status, outcome } = examined;
+        let Examined { received, subject, handoff, artifact, outcome } = examined;
         match outcome {
-            Ok(body) => {
-                let refused = refused_work(status, &body);
-                let told = match &body {
-                    BuildOutcome::Failed(..) => self.told(&subject, &handoff.turn).await,
+            Ok(outcome) => {
+                let refused = refused_work(artifact.status, &outcome);
+                let turn = match &outcome {
+                    BuildOutcome::Failed(..) => self.opened(&subject, &handoff.turn).await,
                     BuildOutcome::Work { .. } => Ok(None),
                 };
-                let told = match told {
-                    Ok(told) => told,
+                let turn = match turn {
+                    Ok(turn) => turn.map(Box::new),
                     Err(error) => {
                         self.handoff_failed(&subject.waypoint, &error);
                         return give_back(&received, &subject).await;
                     }
                 };
-                let input = Input::Built(Handoff { told, ..handoff.with(body) });
+                let (facts, parts) = (HandoffFacts::Work(outcome), InputParts { turn, ..InputParts::default() });
+                let Some(input) = Input::handed(handoff, Handed::Built(artifact), facts, parts) else { return };
                 if self.settle(myself, &received, &subject, input).await
                     && let Some(what) = refused
                 {

@@ -2,15 +2,14 @@
 //! is the person's own act that waits for it, and nobody else's.
 
 use holdpoint_admission::intake::is_hopeless;
-use holdpoint_engine::waypoint::{self, BuildOutcome};
+use holdpoint_engine::waypoint::BuildOutcome;
 use holdpoint_protocol::{
-    artifact::{Act, ActCode, Artifact as _, Failure, HandIn, Verb},
+    artifact::{Act, ActCode, Artifact as _, Failure, HandIn},
     facts::{BundleRef, Harness, Oid},
-    ids::{AgentName, WaypointId, role},
+    ids::role,
     reason::ReasonCode,
     state::{Phase, Purpose},
     subjects::HandedSubject,
-    turn::Turn,
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 use ractor::ActorRef;
@@ -108,20 +107,6 @@ impl State {
                 self.acted(myself, received, subject, Err(untaken)).await;
             }
         }
-    }
-
-    /// The open turn that a person takes over or gives back, as it stands; `None` where none is open.
-    pub(super) async fn turn_in_hand(
-        &mut self,
-        waypoint: &WaypointId,
-        (verb, by): (Verb, &AgentName),
-        on: Option<&String>,
-    ) -> Result<Option<Box<Turn>>, Untaken> {
-        let shell = self.shell.clone();
-        let books = self.books().await?;
-        let state = books.state(waypoint);
-        let Some(open) = waypoint::in_hand(&state, verb, by, on) else { return Ok(None) };
-        Ok(books.open_turn(&shell, waypoint, &open.turn).await?.map(Box::new))
     }
 }
 

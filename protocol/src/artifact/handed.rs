@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     codec::{self, CodecError, Encoding},
-    facts::LeftOut,
+    facts::{BundleRef, LeftOut, Oid},
     ids::{AgentName, ArtifactId, TurnId},
 };
 
@@ -88,6 +88,20 @@ impl Handed {
             Self::Help(call) => call.metered.as_ref(),
             Self::Act(Act::Complete(completion)) => completion.metered.as_ref(),
             Self::Plan | Self::Act(_) | Self::GivenBack | Self::Status(_) | Self::Exchange(_) => None,
+        }
+    }
+
+    /// The commit that it brings, finished or not, with the bundle that has it.
+    #[must_use]
+    pub fn commit(&self) -> Option<(&Oid, &BundleRef)> {
+        match self {
+            Self::Built(built) => built.commit.as_ref().zip(built.bundle.as_ref()),
+            Self::Clarify(asked) => asked.work.as_ref().map(|work| (&work.commit, &work.bundle)),
+            Self::Help(call) => call.work.as_ref().map(|work| (&work.commit, &work.bundle)),
+            Self::Act(Act::HandIn(work)) => work.commit.as_ref().zip(work.bundle.as_ref()),
+            Self::Reported(_) | Self::Plan | Self::Act(_) | Self::GivenBack | Self::Status(_) | Self::Exchange(_) => {
+                None
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     artifact::Disposition,
     facts::{Harness, Verdict},
     ids::role,
-    journal::{Entry, Record, Sequence},
+    journal::{Basis, Entry, Happened, Record, Sequence},
     reason::ReasonCode,
     retire::Retired,
     state::{Held, Phase, Resume, Status, Verified},
@@ -99,7 +99,7 @@ fn verifier(account: &mut Account) -> &mut HandoffLine {
 /// What is forged, how, which link is broken, and a part of the words.
 type Case = (&'static str, fn(&mut Account), BrokenLink, &'static str);
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 19] = [
     (
         "an acceptance without a handoff",
         |a| find(a, accepts).record_mut().cause = None,
@@ -157,7 +157,14 @@ const CASES: [Case; 17] = [
         "foreign_receipt false; found true",
     ),
     ("broken rules left out of a request", |a| request(find(a, verifies)), BrokenLink::Decision, "commit"),
-    ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), BrokenLink::Decision, "head"),
+    ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), BrokenLink::Decision, "base"),
+    (
+        "a decision by entries that are not there",
+        |a| basis(find(a, builds)).read = 9,
+        BrokenLink::Decision,
+        "by 9 entries",
+    ),
+    ("work that nobody handed off", |a| commit(find(a, verifies)), BrokenLink::Decision, "which was handed off"),
     ("a turn for another role", |a| other_role(find(a, builds)), BrokenLink::Decision, "role"),
     ("a turn that may take for ever", |a| deadline(find(a, builds)), BrokenLink::Decision, "deadline"),
     ("an end that nobody decided", |a| halt(find(a, accepts)), BrokenLink::Decision, "phase"),
@@ -189,6 +196,15 @@ fn request(entry: &mut Entry) {
     let Entry::Turn(turn) = entry else { unreachable!() };
     let TurnRequest::Verify(request) = &mut turn.request else { unreachable!() };
     request.commit = oid(0xbad);
+}
+
+fn basis(entry: &mut Entry) -> &mut Basis {
+    entry.record_mut().basis.as_mut().unwrap()
+}
+
+fn commit(entry: &mut Entry) {
+    let Happened::Work { commit: Some(work), .. } = &mut basis(entry).what else { unreachable!() };
+    work.commit = oid(0xbad);
 }
 
 fn deadline(entry: &mut Entry) {

@@ -6,7 +6,8 @@ use holdpoint_protocol::{
     export::HandoffsEnd,
     ids::role,
     journal::{
-        self, Added, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Sequence, Steered, Submitted,
+        self, Added, Basis, Behind, BundledCommit, ConditionResult, Dead, Death, Decided, Happened, Landed,
+        MergeResult, Merged, Record, Reserved, Sequence, Steered, Submitted,
     },
     reason::{BlockReason, ReasonCode},
     retire::Retired,
@@ -103,8 +104,18 @@ pub(super) fn record(phase: Phase) -> Record {
         cause: Some(cause()),
         state: Some(state(phase)),
         conditions: conditions(),
+        basis: Some(basis()),
         ..Record::at(at(3))
     }
+}
+
+/// As work was integrated behind other work.
+fn basis() -> Basis {
+    let commit = BundledCommit { commit: oid('b'), tree: oid('c'), bundle: bundle('b') };
+    let merge = MergeResult::Clean { commit, violations: violations(), same_diff: true };
+    let behind = Behind { waypoints: vec!["parse-headers".parse().unwrap()], commit: oid('a'), tree: oid('d') };
+    let merged = Merged { work: oid('b'), head: oid('a'), behind: Some(behind), merge };
+    Basis { read: 7, what: Happened::Integrated(Box::new(merged)) }
 }
 
 fn flight_record() -> Record {
