@@ -74,7 +74,7 @@ impl FlightAccount {
             let Some(line) = self.open.remove(&was.turn).and_then(|at| self.turns.get_mut(at)) else { continue };
             line.over = Some(record.at);
             line.agent =
-                was.taken_by.clone().or_else(|| reader.holder(&was.turn).cloned()).or_else(|| line.agent.take());
+                was.taken_by().cloned().or_else(|| reader.holder(&was.turn).cloned()).or_else(|| line.agent.take());
             let left = after.history.iter().rev().find(|visit| visit.gate == was.gate);
             line.outcome = left.filter(|visit| visit.exited == Some(record.at)).and_then(|visit| visit.outcome);
         }
@@ -89,7 +89,7 @@ impl FlightAccount {
                 gate: open.gate.clone(),
                 role: open.role.clone(),
                 purpose: open.purpose,
-                agent: open.taken_by.clone(),
+                agent: open.taken_by().cloned(),
                 opened: open.opened_at,
                 over: None,
                 outcome: None,

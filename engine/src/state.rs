@@ -190,7 +190,8 @@ impl FlightState {
     /// may have held it, or have landed something.
     #[must_use]
     pub fn may_land(&self, landing: &Landed, state: &WaypointState) -> bool {
-        let by_report = matches!(state.phase, Phase::Accepted { report, .. } if report == Some(landing.report));
+        let accepted = state.verified.as_ref().filter(|_| matches!(state.phase, Phase::Accepted { .. }));
+        let by_report = accepted.is_some_and(|verified| verified.report == landing.report);
         let same_tree = state.work.as_ref().is_some_and(|work| work.tree == landing.tree);
         let is_next = *self.head() == landing.parent && self.is_on_head(state);
         let is_open = self.steering.cancelled.is_none() && self.landing(&landing.waypoint).is_none();

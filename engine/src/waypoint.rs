@@ -62,7 +62,7 @@ pub use acted::reference;
 pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, begins_at};
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use basis::{HandoffFacts, InputNeeds, InputParts, failure};
-pub use branches::{as_seen_by, before_entry, is_for_others, voted};
+pub use branches::{is_for_others, voted};
 pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded};
 pub use handoff::why_over;

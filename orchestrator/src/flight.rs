@@ -215,9 +215,9 @@ impl Actor for FlightActor {
         match msg {
             Msg::Handoff(received, subject) => state.on_handed(&myself, received, subject).await,
             Msg::Asked(looked) => Box::pin(state.on_looked(&myself, *looked)).await,
-            Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
+            Msg::Examined(examined) => Box::pin(state.on_examined(&myself, *examined)).await,
             Msg::HandedIn(handed) => state.on_handed_in(&myself, *handed).await,
-            Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
+            Msg::Weighed(weighed) => Box::pin(state.on_weighed(&myself, *weighed)).await,
             Msg::Landed(landed) => Box::pin(state.on_landed(&myself, *landed)).await,
             Msg::TaskFailed(failed) => return Err(failed.into()),
             Msg::Tick(generation) if generation == state.timer => state.tick(&myself).await,

@@ -15,7 +15,7 @@ use crate::{
     ids::{ArtifactId, GateId, PoolId, RoleId},
     plan::Priority,
     retire::Retired,
-    state::WaypointState,
+    state::{OpenTurn, WaypointState},
     streams,
     turn::Turn,
 };
@@ -317,6 +317,12 @@ impl Entry {
             | Self::Added(_)
             | Self::Retired(_) => None,
         }
+    }
+
+    /// The turn that it is about, if it was open in the state before it.
+    #[must_use]
+    pub fn about<'a>(&self, before: &'a WaypointState) -> Option<&'a OpenTurn> {
+        before.open_turn(self.record().basis.as_ref()?.turn.as_ref()?)
     }
 
     /// The journal's part.

@@ -25,7 +25,10 @@ use crate::{
 
 pub use delegated::Delegated;
 pub use fork::{Branch, BranchStanding, OpenFork, Vote};
-pub use open::{JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
+use open::is_zero;
+pub use open::{
+    JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnHolder, TurnQuestion,
+};
 pub use queued::{Alone, KeptReport, Queued, Stacked};
 pub use visits::{EarlierVisits, GateEntries, GateVisit};
 
@@ -74,8 +77,6 @@ pub enum Phase {
     Accepted {
         /// When: the date of its landing commit.
         at: Timestamp,
-        /// The accepting report's reference (`Holdpoint-Report`); `None` where no gate of the workflow verifies.
-        report: Option<crate::Digest>,
     },
     /// Its children do the work (SDLC-2). No agent holds anything.
     Delegated(Box<Delegated>),
@@ -135,8 +136,6 @@ pub enum Resume {
     Landing {
         /// When it was accepted.
         at: Timestamp,
-        /// The accepting report's reference; `None` where no gate verifies.
-        report: Option<crate::Digest>,
     },
 }
 
@@ -226,8 +225,6 @@ pub struct Counters {
     pub reworks: u32,
     /// Landing conflicts.
     pub conflicts: u32,
-    /// Times the open turn was reopened after its deadline.
-    pub redeliveries: u32,
     /// Questions and calls for help, answered or not.
     #[serde(default)]
     pub clarifications: u32,
@@ -240,11 +237,6 @@ pub struct Counters {
     /// Acts of people on it that were taken. Earlier versions did not count them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub interventions: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Counters {
@@ -296,15 +288,14 @@ pub struct WaypointState {
     /// The visits before those of `history`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_visits: Option<EarlierVisits>,
-    /// The final handoff that was last taken: its redelivery is no conflict.
-    pub answered: Option<WinningHandoff>,
-    /// The final handoffs that were taken before that one since the last fork was entered, a bounded list.
+    /// The final handoff or act that was last taken, behind those that were taken before it in the same fork, a bounded list: their redelivery
+    /// is no conflict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered_before: Vec<WinningHandoff>,
+    pub answered: Vec<WinningHandoff>,
     /// The fork that it is in; work that is held in one has it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork: Option<OpenFork>,
-    /// The passing verification of what would land.
+    /// The passing verification of what would land; accepted work without one has nothing that lands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
     /// Every gate has let this work's diff through: after a clean merge it is verified, and not approved again.
@@ -319,9 +310,6 @@ pub struct WaypointState {
     /// The act of a person that was last taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<Acted>,
-    /// Advisors are asked, one after another: one of their turns is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advice: Option<Box<OpenAdvice>>,
     /// The last document of each gate that looks at work, one for each gate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<DocumentRef>,
@@ -355,7 +343,7 @@ impl Configured {
 /// A passing verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verified {
-    /// The report's reference: the digest of its payload.
+    /// The report's reference (`Holdpoint-Report`): the digest of its payload.
     pub report: crate::Digest,
     /// The tree that passed.
     pub tree: Oid,
@@ -422,12 +410,11 @@ impl WaypointState {
 
     /// Every turn that is open, that a question waits to open again, also while advisors are asked, or that is held.
     pub fn open_or_held_turns(&self) -> impl Iterator<Item = &OpenTurn> {
-        let asker = self.advice.as_ref().map(|advice| &advice.question.turn);
         let turns = self.phases().filter_map(|phase| match phase {
             Phase::Held(Held { resume: Resume::Turn(open), .. }) => Some(open),
             other => other.turn(),
         });
-        turns.chain(asker)
+        turns.flat_map(|open| [Some(open), open.advice().map(|advice| &advice.question.turn)]).flatten()
     }
 
     /// This turn, while it is open.
@@ -436,9 +423,10 @@ impl WaypointState {
         self.open_turns().find(|open| &open.turn == turn)
     }
 
-    /// The final handoffs and acts that were taken lately: their redelivery is no conflict.
-    pub fn taken(&self) -> impl Iterator<Item = &WinningHandoff> {
-        self.answered.iter().chain(&self.answered_before)
+    /// The advice that is asked for: an advisor's turn is open.
+    #[must_use]
+    pub fn advice(&self) -> Option<&OpenAdvice> {
+        if let Phase::InTurn(open) = &self.phase { open.advice() } else { None }
     }
 
     /// When its first gate was entered.

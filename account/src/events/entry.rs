@@ -1,6 +1,6 @@
 //! The events of one entry of a waypoint's journal: what its state after it shows, next to the state before.
 
-use holdpoint_engine::{completion, waypoint};
+use holdpoint_engine::completion;
 use holdpoint_planfile::gates::Duty;
 use holdpoint_protocol::{
     ids::{AgentName, FlightId, GateId, RoleId, WaypointId},
@@ -93,18 +93,17 @@ impl Change<'_> {
 
     /// The turn that nobody answered in time. No handoff causes that: only the clock does.
     fn timed_out(&self) -> Option<OpenTurn> {
-        let before = waypoint::before_entry(self.before, self.entry);
-        let Phase::InTurn(open) = &before.phase else { return None };
+        let open = self.entry.about(self.before)?;
         if self.entry.record().cause.is_some() {
             return None;
         }
         let late = match self.entry {
             Entry::Dead(dead) => dead.deaths.is_empty(),
             // Its role has it again.
-            Entry::Turn(_) if open.taken_by.is_some() => true,
+            Entry::Turn(_) if open.taken_by().is_some() => true,
             Entry::Turn(turn) => {
-                let after = waypoint::as_seen_by(self.after, &turn.turn_id);
-                let again = after.counters.redeliveries > before.counters.redeliveries;
+                let again =
+                    self.after.open_turn(&turn.turn_id).is_some_and(|again| again.redeliveries > open.redeliveries);
                 again || self.reason() == Some(ReasonCode::GateTimeout)
             }
             _ => self.reason() == Some(ReasonCode::GateTimeout),
@@ -165,10 +164,10 @@ impl Change<'_> {
 
     /// Advice was asked for, given or not to be had.
     fn advice(&self, whats: &mut Whats) {
-        let Some(advice) = self.after.advice.as_ref().or(self.before.advice.as_ref()) else { return };
+        let Some(advice) = self.after.advice().or_else(|| self.before.advice()) else { return };
         let asker = &advice.question.turn;
         let outcome = match &self.after.phase {
-            _ if self.after.advice.is_some() => AdviceOutcome::Asked,
+            _ if self.after.advice().is_some() => AdviceOutcome::Asked,
             Phase::Waiting(_) => AdviceOutcome::Unhelped,
             // A turn that a decision opens is another one.
             Phase::InTurn(open) if open.gate == asker.gate && self.entry.decision().is_none() => AdviceOutcome::Advised,

@@ -182,7 +182,7 @@ impl Gates {
             for at in places(state) {
                 let mut standing = standing(flight, waypoint, workflow, &at);
                 let taken_by = state.open_turns().filter(|open| Some(&open.gate) == at.gate.as_ref());
-                standing.people.extend(taken_by.filter_map(|open| open.taken_by.clone()));
+                standing.people.extend(taken_by.filter_map(|open| open.taken_by().cloned()));
                 self.of(workflow, at.gate.as_ref()).now.push(standing);
             }
         }

@@ -5,13 +5,13 @@ mod settling;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use holdpoint_engine::{audit::HandoffLine, flight::FlightState, handed::BLOCKERS_MAX, waypoint};
+use holdpoint_engine::{audit::HandoffLine, flight::FlightState, handed::BLOCKERS_MAX};
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Act, Completion, Handed, HandedHead, Verb},
     ids::{AgentName, GateId, RoleId, TurnId, WaypointId},
     journal::{Entry, Sequence, Submitted},
-    state::{OpenTurn, Phase, WaypointState},
+    state::{OpenTurn, WaypointState},
     workflow::WorkflowSpec,
 };
 
@@ -149,15 +149,11 @@ impl FlightReader {
         let cause = entry.record().cause.as_ref();
         for event in &mut events {
             reference.clone_into(&mut event.reference);
-            self.name(
-                event,
-                &waypoint::before_entry(&before, entry),
-                cause.map(holdpoint_protocol::journal::Cause::reference).as_deref(),
-            );
+            self.name(event, entry.about(&before), cause.map(holdpoint_protocol::journal::Cause::reference).as_deref());
         }
         if let Some(cause) = cause {
             self.causes.insert(cause.reference());
-            if let Phase::InTurn(open) = &waypoint::before_entry(&before, entry).phase
+            if let Some(open) = entry.about(&before)
                 && let Some(opened) = self.turns.get_mut(&open.turn)
             {
                 opened.answered = Some((cause.reference(), cause.digest));
@@ -179,7 +175,7 @@ impl FlightReader {
     }
 
     /// Adds what only handoffs say.
-    fn name(&self, event: &mut Event, before: &WaypointState, cause: Option<&str>) {
+    fn name(&self, event: &mut Event, about: Option<&OpenTurn>, cause: Option<&str>) {
         match &mut event.what {
             EventKind::GateTransition { summary, .. } => {
                 *summary = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.summary.clone());
@@ -188,8 +184,8 @@ impl FlightReader {
                 *agent = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.agent.clone());
             }
             EventKind::GateTimeout { agent, .. } => {
-                if let Phase::InTurn(open) = &before.phase {
-                    *agent = open.taken_by.clone().or_else(|| self.holders.get(&open.turn).cloned());
+                if let Some(open) = about {
+                    *agent = open.taken_by().cloned().or_else(|| self.holders.get(&open.turn).cloned());
                 }
             }
             _ => {}

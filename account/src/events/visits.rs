@@ -113,7 +113,7 @@ fn place(state: &WaypointState, phase: &Phase) -> Option<StoppedAt> {
     };
     match phase {
         Phase::Pending | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => None,
-        Phase::InTurn(open) if open.people => Some(at(open, PlaceKind::Person, entered(open))),
+        Phase::InTurn(open) if open.is_peoples() => Some(at(open, PlaceKind::Person, entered(open))),
         Phase::InTurn(open) if open.asking().is_some() => Some(at(open, PlaceKind::Answer, entered(open))),
         Phase::InTurn(open) => Some(at(open, PlaceKind::Agent, entered(open))),
         Phase::Delegated(delegated) => {

@@ -54,14 +54,15 @@ impl Auditor {
             let expected = "a bundle on an earlier commit of the branch".to_owned();
             wrong.push((expected, format!("that of {name} builds on {on}")));
         }
-        match (&state.phase, work) {
-            (Phase::Accepted { report: Some(report), .. }, Some(work)) => {
+        match (&state.phase, work, &state.verified) {
+            (Phase::Accepted { .. }, Some(work), Some(verified)) => {
                 if landed.tree != work.tree {
                     let expected = format!("the tree {}, which was verified", work.tree);
                     wrong.push((expected, format!("{} landed", landed.tree)));
                 }
-                if landed.report != *report {
-                    wrong.push((format!("a landing by the report {report}"), format!("by {}", landed.report)));
+                if landed.report != verified.report {
+                    let expected = format!("a landing by the report {}", verified.report);
+                    wrong.push((expected, format!("by {}", landed.report)));
                 }
                 wrong.extend(misplaced(landed, &state, flight));
             }

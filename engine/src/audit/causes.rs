@@ -103,8 +103,8 @@ impl Auditor {
     /// A turn is answered once.
     fn answered_once(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &WaypointState) {
         let state = entry.record().state.as_ref();
-        let answered = state.and_then(|state| state.answered.as_ref());
-        let Some(answered) = answered.filter(|_| state.map(|state| &state.answered) != Some(&before.answered)) else {
+        let answered = state.and_then(|state| state.answered.last());
+        let Some(answered) = answered.filter(|answered| before.answered.last() != Some(*answered)) else {
             return;
         };
         if let Some(earlier) = self.answered.insert(answered.turn.clone(), line.sequence) {

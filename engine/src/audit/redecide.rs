@@ -119,10 +119,7 @@ fn unsaid<T>(expected: &str) -> Result<T, Difference> {
 
 /// What happened by itself: a beginning, a deadline, a budget, a head that moved.
 fn unprompted(basis: &Basis, before: &Journal) -> Result<Input, Difference> {
-    let turn = match &basis.what {
-        Happened::DeadlinePassed { turn } => before.turn(turn),
-        _ => None,
-    };
+    let turn = basis.turn.as_ref().and_then(|turn| before.turn(turn));
     let input =
         Input::unprompted(&basis.what, InputParts { turn, voted: before.voted.clone(), ..InputParts::default() });
     input.ok_or_else(|| ("a handoff, or something that is due".to_owned(), "neither is there".to_owned()))

@@ -71,8 +71,8 @@ fn waiting(
 ) -> Option<Waits> {
     let mut taken_by = None;
     let (kind, gate, since, question) = match phase {
-        Phase::InTurn(open) if open.people => {
-            taken_by.clone_from(&open.taken_by);
+        Phase::InTurn(open) if open.is_peoples() => {
+            taken_by = open.taken_by().cloned();
             let kind = match taken_by {
                 Some(_) => InboxKind::Taken,
                 None if waypoint::waits_to_be_taken(open) => InboxKind::Turn,
@@ -113,8 +113,8 @@ fn waiting(
 fn concerned(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Vec<AgentName> {
     let Some(planned) = flight.planned(id) else { return Vec::new() };
     match phase {
-        Phase::InTurn(open) if open.taken_by.is_some() => open.taken_by.iter().cloned().collect(),
-        Phase::InTurn(open) if open.people => {
+        Phase::InTurn(open) if open.taken_by().is_some() => open.taken_by().into_iter().cloned().collect(),
+        Phase::InTurn(open) if open.is_peoples() => {
             let gate = flight.workflow_of(planned, state).and_then(|workflow| workflow.gate(&open.gate));
             gate.map(|gate| gate.people_at(open.link).to_vec()).unwrap_or_default()
         }
@@ -174,17 +174,17 @@ fn unpaused(flight: &FlightState, id: &WaypointId, state: Option<&WaypointState>
 /// What people can do, apart from cancelling it.
 fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Vec<Verb> {
     match phase {
-        Phase::InTurn(open) if open.taken_by.is_some() && open.purpose != Purpose::Complete => {
+        Phase::InTurn(open) if open.taken_by().is_some() && open.purpose != Purpose::Complete => {
             vec![Verb::HandIn, Verb::Release]
         }
         Phase::InTurn(open) if waypoint::waits_to_be_taken(open) => vec![Verb::Take],
-        Phase::InTurn(open) if open.people => {
+        Phase::InTurn(open) if open.is_peoples() => {
             let can_reject = flight
                 .planned(id)
                 .and_then(|waypoint| flight.workflow_of(waypoint, state)?.gate(&open.gate))
                 .is_some_and(|gate| gate.can_reject);
             let reject = can_reject.then_some(Verb::Reject);
-            let release = open.taken_by.is_some().then_some(Verb::Release);
+            let release = open.taken_by().is_some().then_some(Verb::Release);
             [Some(Verb::Approve), reject, release].into_iter().flatten().collect()
         }
         Phase::InTurn(open) => {

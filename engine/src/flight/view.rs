@@ -129,7 +129,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
     let turn = match &state.phase {
-        Phase::InTurn(open) => Some(turn_view(open, state.counters.attempt(), state.counters.redeliveries)),
+        Phase::InTurn(open) => Some(turn_view(open, state.counters.attempt())),
         _ => None,
     };
     let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked);
@@ -195,7 +195,7 @@ fn changed_at(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> O
     phases.chain(visits).chain(acted).chain(landed).max()
 }
 
-fn turn_view(open: &OpenTurn, attempt: u32, overdue: u32) -> TurnView {
+fn turn_view(open: &OpenTurn, attempt: u32) -> TurnView {
     TurnView {
         turn: open.turn.clone(),
         role: open.role.clone(),
@@ -203,8 +203,8 @@ fn turn_view(open: &OpenTurn, attempt: u32, overdue: u32) -> TurnView {
         attempt,
         opened_at: open.opened_at,
         deadline: open.deadline,
-        agent: open.taken_by.clone(),
-        overdue,
+        agent: open.taken_by().cloned(),
+        overdue: open.redeliveries,
     }
 }
 
@@ -214,7 +214,7 @@ fn branch_view(branch: &Branch, attempt: u32) -> BranchView {
         _ => None,
     };
     let turn = match branch.phase() {
-        Some(Phase::InTurn(open)) => Some(turn_view(open, attempt, branch.redeliveries)),
+        Some(Phase::InTurn(open)) => Some(turn_view(open, attempt)),
         _ => None,
     };
     BranchView {
@@ -223,7 +223,7 @@ fn branch_view(branch: &Branch, attempt: u32) -> BranchView {
             BranchStanding::Due => BranchStatus::Due,
             BranchStanding::Skipped => BranchStatus::Skipped,
             BranchStanding::Open(phase) => match phase.turn() {
-                Some(open) if matches!(phase, Phase::InTurn(_)) && !open.people => BranchStatus::Running,
+                Some(open) if matches!(phase, Phase::InTurn(_)) && !open.is_peoples() => BranchStatus::Running,
                 _ => BranchStatus::Waiting,
             },
             BranchStanding::Voted(_) => BranchStatus::Voted,

@@ -22,7 +22,7 @@ use holdpoint_protocol::{
     ids::{WaypointId, role},
     journal::{Death, Entry},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Purpose, QuestionKind, Status},
+    state::{OpenTurn, Outcome, Phase, Purpose, QuestionKind, Status, TurnHolder},
 };
 pub use random::{HistoryEvent, NAMES, Setup, events, setup};
 use random::{POLISH, declared_later, flown, reviewed};
@@ -87,7 +87,7 @@ impl Story {
     }
 
     fn in_turn(&self) -> Vec<&'static str> {
-        let of_agents = |name: &&str| self.fixture.open_turn(name).is_some_and(|open| !open.people);
+        let of_agents = |name: &&str| self.fixture.open_turn(name).is_some_and(|open| !open.is_peoples());
         NAMES.into_iter().filter(of_agents).collect()
     }
 
@@ -343,17 +343,21 @@ impl Story {
         };
         let by = self.judge(name);
         let (fits, act) = match &self.fixture.state(name).phase {
-            Phase::InTurn(OpenTurn { purpose: Purpose::Build, taken_by: Some(holder), .. }) => {
-                self.taken(name, holder.as_str(), how)
-            }
-            Phase::InTurn(OpenTurn { purpose: Purpose::Verify(_), taken_by: Some(holder), .. }) => {
+            Phase::InTurn(OpenTurn {
+                purpose: Purpose::Build, holder: TurnHolder::Person { name: holder }, ..
+            }) => self.taken(name, holder.as_str(), how),
+            Phase::InTurn(OpenTurn {
+                purpose: Purpose::Verify(_),
+                holder: TurnHolder::Person { name: holder },
+                ..
+            }) => {
                 let verdict = if how % 8 == 1 { Verdict::Fail } else { Verdict::Pass };
                 (
                     how != 2,
                     self.fixture.judge_act(name, holder.as_str(), if how == 2 { &[] } else { &["read"] }, verdict),
                 )
             }
-            Phase::InTurn(OpenTurn { taken_by: Some(holder), gate, .. }) => {
+            Phase::InTurn(OpenTurn { holder: TurnHolder::Person { name: holder }, gate, .. }) => {
                 let sends_back = outcome == Outcome::NeedsReview && gate.as_str() == POLISH;
                 (!sends_back, self.fixture.completion(name, holder.as_str(), outcome))
             }
@@ -368,7 +372,7 @@ impl Story {
                 }),
             ),
             Phase::InTurn(open) if open.asking().is_some() => (true, self.fixture.answer_act(name, ADA, |_| {})),
-            Phase::InTurn(open) if open.people => (true, self.fixture.completion(name, by, outcome)),
+            Phase::InTurn(open) if open.is_peoples() => (true, self.fixture.completion(name, by, outcome)),
             Phase::Held(_) => (true, self.fixture.retry_act(name, |retry| retry.reworks = u32::from(how % 2))),
             _ => (false, self.fixture.completion(name, ADA, outcome)),
         };

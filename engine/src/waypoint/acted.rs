@@ -19,7 +19,7 @@ use super::{EngineStep, Refusal, StepContext, branches::has_made, standing::phas
 /// Whether this very act was the last that was taken.
 pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
     let acted = state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest);
-    acted || state.taken().any(|taken| taken.digest == cause.digest)
+    acted || state.answered.iter().any(|taken| taken.digest == cause.digest)
 }
 
 /// An act that comes where nothing of its kind is open.
@@ -99,7 +99,7 @@ pub(super) fn own_work(state: &WaypointState, open: &OpenTurn, by: &AgentName) -
 #[must_use]
 pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
     match phase {
-        Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
+        Phase::InTurn(open) if open.is_peoples() => Some(open.turn.to_string()),
         Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
         Phase::Waiting(question) => Some(question.asked.reference()),
         Phase::Held(_) | Phase::Delegated(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),

@@ -48,14 +48,14 @@ pub(super) struct Words {
 pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, cx: &StepContext<'_>) -> bool {
     let advisor = role::id(role::ADVISOR);
     let asks = kind == QuestionKind::Help || cx.flight.submitted.plan.policy.advise_questions;
-    let makes = open.purpose == Purpose::Build && !open.people;
+    let makes = open.purpose == Purpose::Build && !open.is_peoples();
     let has_gates = || cx.workflow.agent_roles().any(|(role, _)| *role == advisor);
     let is_vacant = || cx.workflow.listed.get(&advisor).is_some_and(Vec::is_empty);
     asks && makes && cx.flight.submitted.fleet.advisors > 0 && !has_gates() && !is_vacant()
 }
 
 /// Asks the first advisor. `turn` is the asker's, as it stands.
-pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> EngineStep {
+pub(super) fn begin(transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> EngineStep {
     let TurnRequest::Build(mut asked) = turn.request else { return EngineStep::Nothing };
     // The asker's conversation is for its own role.
     asked.conversation = None;
@@ -68,8 +68,7 @@ pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Tu
         given: Vec::new(),
         asked,
     };
-    transition.next.advice = Some(Box::new(OpenAdvice { question, round: 1, asked: 0, helped: 0 }));
-    turns::ask(transition, request)
+    turns::ask(transition, OpenAdvice { question, round: 1, asked: 0, helped: 0 }, request)
 }
 
 /// An advisor asked something itself instead of answering: it could not help.
@@ -83,31 +82,38 @@ pub(super) fn asked_back(transition: Transition<'_>, turn: Turn) -> EngineStep {
 
 /// No advisor was heard of in time: nobody else is asked, because there may be none.
 pub(super) fn overdue(transition: Transition<'_>, turn: Turn) -> EngineStep {
-    request_of(turn)
-        .map_or(EngineStep::Nothing, |request| turns::end(transition, request, "no advisor answered in time"))
+    let asked = request_of(turn).zip(transition.before.advice().cloned());
+    asked.map_or(EngineStep::Nothing, |(request, advice)| {
+        turns::end(transition, advice, request, "no advisor answered in time")
+    })
 }
 
 /// What follows an answer, or the want of one.
-pub(super) fn go_on(mut transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> EngineStep {
+pub(super) fn go_on(transition: Transition<'_>, mut request: AdviceRequest, given: Advice) -> EngineStep {
     let cx = transition.cx;
-    let Some(advice) = &mut transition.next.advice else { return EngineStep::Nothing };
+    let Some(mut advice) = transition.before.advice().cloned() else { return EngineStep::Nothing };
     advice.helped += u32::from(given.success);
     request.given.push(given);
     if advice.asked < advisors(cx) {
-        return turns::ask(transition, request);
+        return turns::ask(transition, advice, request);
     }
     let round = advice.round;
     let failed = |given: &Advice| given.round == round && !given.success && !given.declined;
     if advice.helped > 0 || !request.given.iter().any(failed) {
-        return turns::end(transition, request, "no advisor can help");
+        return turns::end(transition, advice, request, "no advisor can help");
     }
     if round >= ADVICE_ROUNDS_MAX {
-        return turns::end(transition, request, &format!("no advisor could help in {ADVICE_ROUNDS_MAX} rounds"));
+        return turns::end(
+            transition,
+            advice,
+            request,
+            &format!("no advisor could help in {ADVICE_ROUNDS_MAX} rounds"),
+        );
     }
     (advice.round, advice.asked) = (round + 1, 0);
     request.round = advice.round;
     request.not_before = Some(cx.now.after(PAUSE * 2_u32.saturating_pow(round - 1)));
-    turns::ask(transition, request)
+    turns::ask(transition, advice, request)
 }
 
 /// How many advisors a round asks.

@@ -101,7 +101,7 @@ impl<'a> Transition<'a> {
                 Due::Enter | Due::Hold(_) => BranchStanding::Due,
                 Due::PassOver => BranchStanding::Skipped,
             };
-            branches.push(Branch { gate: gate.id.clone(), standing, redeliveries: 0 });
+            branches.push(Branch { gate: gate.id.clone(), standing });
         }
         if branches.iter().all(|branch| branch.standing == BranchStanding::Skipped) {
             return Due::PassOver;

@@ -6,6 +6,7 @@
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::Clarified,
+    ids::TurnId,
     journal::{Answered, Cause, Entry},
     state::{OpenTurn, Phase, QuestionKind, QuestionStanding, TurnQuestion, WaypointState},
     version,
@@ -20,13 +21,10 @@ use super::{
 /// Questions that may wait in one turn, answered or not: they ride in every entry while it is open.
 pub const QUESTIONS_IN_TURN_MAX: usize = 16;
 
-/// How many questions of a waypoint may still wait in their turn.
+/// How many questions of a waypoint may still wait in this turn.
 #[must_use]
-pub fn questions_left(state: &WaypointState, max_clarifications: u32) -> u32 {
-    let in_turn = match &state.phase {
-        Phase::InTurn(open) => QUESTIONS_IN_TURN_MAX.saturating_sub(open.questions.len()),
-        _ => 0,
-    };
+pub fn questions_left(state: &WaypointState, turn: &TurnId, max_clarifications: u32) -> u32 {
+    let in_turn = state.open_turn(turn).map_or(0, |open| QUESTIONS_IN_TURN_MAX.saturating_sub(open.questions.len()));
     let rounds = max_clarifications.saturating_sub(state.counters.clarifications);
     rounds.min(u32::try_from(in_turn).unwrap_or(u32::MAX))
 }
@@ -47,7 +45,7 @@ pub(super) fn asked(
     if open.questions.iter().any(|earlier| earlier.words == words) {
         return EngineStep::Nothing;
     }
-    if questions_left(state, cx.flight.submitted.plan.policy.max_clarifications) == 0 {
+    if questions_left(state, &open.turn, cx.flight.submitted.plan.policy.max_clarifications) == 0 {
         let what = "no question of this waypoint is left that could wait: hand it off as the turn's result".to_owned();
         return EngineStep::Refuse(Refusal::Mismatch { turn, what });
     }

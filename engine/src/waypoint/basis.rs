@@ -42,6 +42,7 @@ pub struct InputParts {
 
 /// What was found out about a handoff besides what it says.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a handoff that is taken")]
 pub enum HandoffFacts {
     /// Nothing.
     Nothing,
@@ -241,7 +242,7 @@ impl Input {
             Happened::Opened => Self::Open,
             Happened::Gathered => Self::Gathered,
             Happened::Recalled => Self::Recalled,
-            Happened::DeadlinePassed { .. } => Self::DeadlinePassed(parts.turn?),
+            Happened::DeadlinePassed => Self::DeadlinePassed(parts.turn?),
             Happened::AnswerOverdue => Self::AnswerOverdue,
             Happened::Joined => Self::Joined(parts.voted),
             Happened::Integrated(merged) => Self::Integrated(merged.as_ref().clone()),
@@ -268,7 +269,7 @@ impl Input {
             Self::HandedIn(act) if act.body.verdicts.is_empty() => of(&act.body.outcome),
             Self::Asked(handoff) => Happened::Work { commit: handoff.body.work.clone(), violations: Vec::new() },
             Self::Reported(handoff) => Happened::Reported { touched: handoff.body.touched.clone() },
-            Self::DeadlinePassed(turn) => Happened::DeadlinePassed { turn: turn.turn_id.clone() },
+            Self::DeadlinePassed(_) => Happened::DeadlinePassed,
             Self::AnswerOverdue => Happened::AnswerOverdue,
             Self::Joined(_) => Happened::Joined,
             Self::Integrated(merged) => Happened::Integrated(Box::new(merged.clone())),

@@ -4,13 +4,11 @@
 //! phase that follows back. Votes are entries of their own. So is the decision that follows from them
 //! ([`holdpoint_planfile::gates::Workflow::join`]), because the next maker learns the words of every branch.
 
-use std::borrow::Cow;
-
 use holdpoint_planfile::gates::{Duty, Workflow};
 use holdpoint_protocol::{
     ids::{AgentName, ArtifactId, GateId, TurnId},
     journal::Entry,
-    state::{Branch, GateVisit, Held, OpenFork, OpenTurn, Phase, Purpose, Question, Resume, WaypointState},
+    state::{Branch, GateVisit, OpenFork, OpenTurn, Phase, Purpose, Question, Resume, WaypointState},
 };
 
 use super::{Input, StepContext, input::Voted};
@@ -65,42 +63,7 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &StepContext<'_>) 
         | Input::BudgetExhausted
         | Input::TooLarge(_) => None,
     };
-    branch.and_then(|branch| focused(state, branch))
-}
-
-/// The waypoint as an open branch sees it.
-fn focused(state: &WaypointState, branch: &Branch) -> Option<WaypointState> {
-    let mut seen = WaypointState { phase: branch.phase()?.clone(), ..state.clone() };
-    seen.counters.redeliveries = branch.redeliveries;
-    Some(seen)
-}
-
-/// The waypoint before an entry, as the branch saw it that the entry is about.
-#[must_use]
-pub fn before_entry<'a>(before: &'a WaypointState, entry: &Entry) -> Cow<'a, WaypointState> {
-    let after = entry.record().state.as_ref();
-    let (Phase::Forked, Some(fork), Some(after)) = (&before.phase, &before.fork, after) else {
-        return Cow::Borrowed(before);
-    };
-    let held = match &after.phase {
-        Phase::Held(Held { resume, .. }) => place_of(resume),
-        _ => None,
-    };
-    let moved = |branch: &&Branch| match (&held, &after.fork) {
-        (Some(gate), _) => branch.gate == **gate,
-        (None, Some(now)) if !matches!(after.phase, Phase::Held(_)) => now.branch(&branch.gate) != Some(*branch),
-        _ => false,
-    };
-    let seen = fork.branches.iter().find(moved).and_then(|branch| focused(before, branch));
-    seen.map_or(Cow::Borrowed(before), Cow::Owned)
-}
-
-/// The waypoint as it is for one of its open turns.
-#[must_use]
-pub fn as_seen_by<'a>(state: &'a WaypointState, turn: &TurnId) -> Cow<'a, WaypointState> {
-    let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked);
-    let seen = fork.and_then(|fork| fork.with_turn(turn)).and_then(|branch| focused(state, branch));
-    seen.map_or(Cow::Borrowed(state), Cow::Owned)
+    Some(WaypointState { phase: branch?.phase()?.clone(), ..state.clone() })
 }
 
 /// Why another agent has to take an open turn: this one voted in the fork, made a part of the work, or looked at it and would
@@ -171,7 +134,7 @@ fn may_complete(branch: &Branch, by: &AgentName, cx: &StepContext<'_>) -> bool {
 /// The open turn of a branch, where a person is to complete its gate.
 fn peoples(branch: &Branch) -> Option<&OpenTurn> {
     match branch.phase() {
-        Some(Phase::InTurn(open)) if open.people && open.purpose == Purpose::Complete => Some(open),
+        Some(Phase::InTurn(open)) if open.is_peoples() && open.purpose == Purpose::Complete => Some(open),
         _ => None,
     }
 }

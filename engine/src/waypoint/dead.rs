@@ -74,7 +74,7 @@ pub(super) fn is_reached(count: u32, cx: &StepContext<'_>) -> bool {
 /// The turn is held from here on.
 pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<Death>) -> EngineStep {
     let cx = transition.cx;
-    let overdue = transition.before.counters.redeliveries;
+    let overdue = open.redeliveries;
     let what = if deaths.is_empty() {
         format!("no agent answered this turn in time, {} times", overdue.saturating_add(1))
     } else {

@@ -29,7 +29,7 @@ pub(super) enum Funded {
 pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     let (cx, before) = (transition.cx, transition.before);
     let plan = &cx.flight.submitted.plan;
-    if !budget::is_limited(plan, cx.waypoint) || open.people || !runs_program(open, cx) {
+    if !budget::is_limited(plan, cx.waypoint) || open.is_peoples() || !runs_program(open, cx) {
         return Funded::With(None);
     }
     let mut tried = transition.clone();

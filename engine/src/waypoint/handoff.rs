@@ -37,7 +37,7 @@ pub(super) fn open_turn<'a, T>(
     handoff: &Handoff<T>,
     cx: &StepContext<'_>,
 ) -> Result<&'a OpenTurn, EngineStep> {
-    if state.taken().any(|taken| taken.turn == handoff.turn && taken.digest == handoff.cause.digest) {
+    if state.answered.iter().any(|taken| taken.turn == handoff.turn && taken.digest == handoff.cause.digest) {
         return Err(EngineStep::Nothing);
     }
     let Phase::InTurn(open) = &state.phase else {

@@ -2,7 +2,6 @@
 
 use holdpoint_planfile::{checkpoints, plan::ADVISORS_MAX};
 use holdpoint_protocol::{
-    Digest,
     checkpoint::DocumentRef,
     facts::Verdict,
     ids::role,
@@ -15,21 +14,19 @@ use holdpoint_protocol::{
     workflow::is_human,
 };
 
-use super::{advising::ADVICE_ROUNDS_MAX, branches::as_seen_by, holder::is_no_agents, stacking::is_integrated, visits};
+use super::{advising::ADVICE_ROUNDS_MAX, holder::is_no_agents, stacking::is_integrated, visits};
 
 /// What is wrong with the advice that a state after an entry asks for.
 fn advice_misfit(before: &WaypointState, after: &WaypointState) -> Option<&'static str> {
-    let advises = matches!(&after.phase, Phase::InTurn(open) if open.purpose == Purpose::Advise);
-    let Some(advice) = &after.advice else {
-        return advises.then_some("an advisor's turn is open, and nothing asks for advice");
-    };
-    if !advises {
-        return Some("advice is asked for, and no advisor's turn is open");
+    let misfit = |open: &OpenTurn| (open.purpose == Purpose::Advise) != open.advice().is_some();
+    if after.open_turns().any(misfit) {
+        return Some("an advisor's turn is open, and nothing asks for advice");
     }
+    let advice = after.advice()?;
     if advice.round > ADVICE_ROUNDS_MAX || advice.asked > ADVISORS_MAX || advice.helped >= advice.asked {
         return Some("advisors are asked more often than the bounds allow");
     }
-    let earlier = before.advice.as_ref()?;
+    let earlier = before.advice()?;
     if earlier.question != advice.question {
         return Some("the question that advisors are asked was changed");
     }
@@ -39,7 +36,7 @@ fn advice_misfit(before: &WaypointState, after: &WaypointState) -> Option<&'stat
 
 /// What is wrong with an entry that leaves its turn open: it says something else than what became of its questions.
 fn question_misfit(before: &WaypointState, open: &OpenTurn, entry: &Entry) -> Option<&'static str> {
-    let Phase::InTurn(earlier) = &before.phase else { return Some("a turn is open that no entry opened") };
+    let Some(earlier) = before.open_turn(&open.turn) else { return Some("a turn is open that no entry opened") };
     let questions = |open: &OpenTurn| open.questions.iter().map(|q| (q.asked.digest, q.words)).collect::<Vec<_>>();
     if (OpenTurn { questions: Vec::new(), ..earlier.clone() }) != (OpenTurn { questions: Vec::new(), ..open.clone() }) {
         return Some("an open turn was changed");
@@ -76,16 +73,8 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     }
     let counts = |s: &WaypointState| {
         // Earlier versions drop the last two.
-        let Counters {
-            attempts,
-            reworks,
-            conflicts,
-            clarifications,
-            granted,
-            redeliveries: _,
-            rollbacks: _,
-            interventions: _,
-        } = s.counters;
+        let Counters { attempts, reworks, conflicts, clarifications, granted, rollbacks: _, interventions: _ } =
+            s.counters;
         [attempts, reworks, conflicts, clarifications, granted]
     };
     if counts(before).iter().zip(counts(after)).any(|(before, after)| after < *before) {
@@ -138,7 +127,7 @@ fn entry_misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) ->
         (Phase::Held(Held { resume: Resume::Turn(open), .. }), Entry::Dead(dead)) => {
             (open.turn != dead.turn).then(another)
         }
-        (Phase::Accepted { report, .. }, Entry::Decided(_)) => accepted_without_evidence(*report, after),
+        (Phase::Accepted { .. }, Entry::Decided(_)) => accepted_without_evidence(after),
         (Phase::Held(held), Entry::Decided(_)) => (!matches!(held.status, Status::Blocked | Status::Failed))
             .then(|| format!("held with status {:?}", held.status)),
         (Phase::Delegated(_), Entry::Decided(_)) => {
@@ -150,14 +139,11 @@ fn entry_misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) ->
 }
 
 /// Invariant 4: accepted only with a passing verification of the very tree that lands. What nothing verified lands nothing.
-fn accepted_without_evidence(report: Option<Digest>, after: &WaypointState) -> Option<String> {
+fn accepted_without_evidence(after: &WaypointState) -> Option<String> {
     let Some(work) = &after.work else {
-        return report.map(|_| "accepted by a report, without work".to_owned());
+        return after.verified.as_ref().map(|_| "accepted by a report, without work".to_owned());
     };
     let Some(verified) = &after.verified else { return Some("accepted without a verification".to_owned()) };
-    if report != Some(verified.report) {
-        return Some("accepted by another report than the one that passed".to_owned());
-    }
     if verified.tree != work.tree || after.base.as_ref() != Some(&verified.base) {
         return Some("accepted with another tree, or on another base, than was verified".to_owned());
     }
@@ -188,8 +174,7 @@ fn fork_misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> 
             let moved = |branch: &&Branch| kept.and_then(|kept| kept.branch(&branch.gate)) != Some(*branch);
             match fork.branches.iter().find(moved).map(|branch| &branch.standing) {
                 Some(BranchStanding::Open(Phase::InTurn(open))) => {
-                    let seen = as_seen_by(before, &open.turn);
-                    question_misfit(&seen, open, entry).map(str::to_owned)
+                    question_misfit(before, open, entry).map(str::to_owned)
                 }
                 _ => None,
             }
@@ -234,6 +219,6 @@ fn holder_misfit(before: &WaypointState, after: &WaypointState, by_agent: bool) 
     if by_agent && matches!(&before.phase, Phase::InTurn(open) if is_no_agents(open)) {
         return Some("an agent answered a turn that a person had taken over, or had to");
     }
-    let unsound = |open: &OpenTurn| open.taken_by.as_ref().is_some_and(|by| !open.people || !is_human(by));
+    let unsound = |open: &OpenTurn| open.taken_by().is_some_and(|by| !is_human(by));
     after.open_turns().any(unsound).then_some("a turn was taken over by somebody who is no person")
 }

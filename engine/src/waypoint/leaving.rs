@@ -144,14 +144,12 @@ impl<'a> Transition<'a> {
             let resume = Resume::Gate { gate: gate.id.clone(), purpose: purposes::purpose(gate) };
             return self.hold(resume, arrival::not_verified(gate).into());
         }
-        let verified = self.next.verified.as_ref();
-        let report = verified.map(|verified| verified.report);
-        if verified.is_none() {
+        if self.next.verified.is_none() {
             self.next.work = None;
         }
         self.next.cleared = true;
         let at = self.cx.now;
-        self.decided(Phase::Accepted { at, report }, ruling, None)
+        self.decided(Phase::Accepted { at }, ruling, None)
     }
 
     /// A branch voted. Whether that decides the fork is due next.
@@ -169,7 +167,6 @@ impl<'a> Transition<'a> {
         };
         if let Some(branch) = self.next.fork.as_mut().and_then(|fork| fork.branch_mut(gate)) {
             branch.standing = BranchStanding::Voted(vote);
-            branch.redeliveries = 0;
         }
         self.decided(Phase::Forked, &ruling, feedback)
     }

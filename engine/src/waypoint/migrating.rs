@@ -54,7 +54,7 @@ pub(super) fn stands(state: &WaypointState) -> Option<Stands<'_>> {
     }
     match &state.phase {
         // An advisor has no gate of its own: the work is where the caller for help has it.
-        Phase::InTurn(open) => Some(Stands::Turn(state.advice.as_ref().map_or(open, |advice| &advice.question.turn))),
+        Phase::InTurn(open) => Some(Stands::Turn(open.advice().map_or(open, |advice| &advice.question.turn))),
         Phase::Waiting(question) => Some(Stands::Turn(&question.turn)),
         Phase::Delegated(delegated) => Some(Stands::Children(&delegated.gate)),
         Phase::Queued(queued) => Some(Stands::Gate(&queued.gate, queued.purpose)),
@@ -148,6 +148,6 @@ fn is_turn_of(open: &OpenTurn, gate: &Gate, cx: &StepContext<'_>) -> bool {
         0 => open.role == gate.role || repaired(),
         link => gate.link(link).is_some_and(|link| link.role == open.role),
     };
-    let people = holder::given_back(open.clone(), cx).people;
+    let people = holder::given_back(open.clone(), cx).is_peoples();
     by_role && people == gate.is_peoples_at(open.link) && is_of(open.purpose, gate)
 }

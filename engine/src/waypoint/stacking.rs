@@ -72,7 +72,7 @@ pub(crate) fn lands_by_verdict(state: &WaypointState, workflow: &Workflow) -> bo
 /// The open verification of integrated work, where it may be given up for another one: no person has a hand in it.
 pub(crate) fn replaceable(state: &WaypointState) -> Option<&OpenTurn> {
     match &state.phase {
-        Phase::InTurn(open) if judges_work(open.purpose) && open.taken_by.is_none() && open.judged.is_empty() => {
+        Phase::InTurn(open) if judges_work(open.purpose) && open.taken_by().is_none() && open.judged.is_empty() => {
             Some(open)
         }
         _ => None,
@@ -119,7 +119,7 @@ pub(super) fn as_kept(state: &WaypointState, input: &mut Input, cx: &StepContext
     let turn = keeps(state, &handoff.cause)?.clone();
     cx.flight.rooted(state.stacked.as_ref()?)?;
     handoff.metered = None;
-    Some(WaypointState { phase: Phase::InTurn(turn), answered: None, ..state.clone() })
+    Some(WaypointState { phase: Phase::InTurn(turn), answered: Vec::new(), ..state.clone() })
 }
 
 /// Whether work in this phase is what it was integrated to.

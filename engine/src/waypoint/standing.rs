@@ -23,7 +23,7 @@ pub(super) fn gate(state: &WaypointState) -> Option<&GateId> {
 /// The status of a waypoint in a fork: it runs while anything but people can move it on.
 fn in_fork(fork: &OpenFork) -> Status {
     let is_peoples = |phase: &Phase| match phase {
-        Phase::InTurn(open) => open.people,
+        Phase::InTurn(open) => open.is_peoples(),
         _ => true,
     };
     let due = fork.branches.iter().any(|branch| branch.standing == BranchStanding::Due);
@@ -51,7 +51,7 @@ pub fn phase_status(state: &WaypointState) -> Status {
     }
     match &state.phase {
         Phase::Pending => Status::Pending,
-        Phase::InTurn(open) if open.people => Status::Waiting,
+        Phase::InTurn(open) if open.is_peoples() => Status::Waiting,
         Phase::InTurn(_) | Phase::Forked | Phase::Queued(_) | Phase::Accepted { .. } => Status::Running,
         Phase::Waiting(_) | Phase::Delegated(_) => Status::Waiting,
         Phase::Held(held) => held.status,

@@ -29,7 +29,11 @@ mod revised;
 mod taken;
 mod too_large;
 
-use holdpoint_protocol::{ids::TurnId, journal::Basis, state::WaypointState};
+use holdpoint_protocol::{
+    ids::TurnId,
+    journal::Basis,
+    state::{Phase, WaypointState},
+};
 
 pub use answered::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub(crate) use reported::runs_on_work;
@@ -39,8 +43,14 @@ use super::{EngineStep, Fresh, Input, StepContext, acted, branches, stacking};
 
 /// Takes one input. The entry that follows records what it was decided on.
 #[must_use]
-pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    let basis = Basis { read: cx.flight.read(), what: input.happened() };
+pub fn step(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
+    if input.act().is_some_and(|cause| acted::is_repeated(state, cause)) {
+        return EngineStep::Nothing;
+    }
+    let focused = stacking::as_kept(state, &mut input, cx).or_else(|| branches::focus(state, &input, cx));
+    let state = focused.as_ref().unwrap_or(state);
+    let turn = if let Phase::InTurn(open) = &state.phase { Some(open.turn.clone()) } else { None };
+    let basis = Basis { read: cx.flight.read(), turn, what: input.happened() };
     let mut step = take(state, input, cx, fresh);
     if let EngineStep::Append(entry) = &mut step {
         entry.record_mut().basis = Some(basis);
@@ -48,12 +58,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &F
     step
 }
 
-fn take(state: &WaypointState, mut input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
-    if input.act().is_some_and(|cause| acted::is_repeated(state, cause)) {
-        return EngineStep::Nothing;
-    }
-    let focused = stacking::as_kept(state, &mut input, cx).or_else(|| branches::focus(state, &input, cx));
-    let state = focused.as_ref().unwrap_or(state);
+fn take(state: &WaypointState, input: Input, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     match input {
         Input::Open => opened::take(state, cx, fresh),
         Input::Joined(voted) => joined::take(state, &voted, cx, fresh),

@@ -46,7 +46,7 @@ pub(super) fn answers(open: &OpenTurn) -> &'static str {
 
 /// Why this person cannot answer a turn that was taken over: another person has it.
 pub(super) fn not_theirs(open: &OpenTurn, by: &AgentName) -> Option<Refusal> {
-    let holder = open.taken_by.as_ref().filter(|holder| *holder != by)?;
+    let holder = open.taken_by().filter(|holder| *holder != by)?;
     let message =
         format!("{holder} took over the turn at gate {}: nobody else can answer it or give it back", open.gate);
     Some(Refusal::act(ActCode::NotAllowed, message, "ask them, or wait until it is its role's again"))
@@ -69,7 +69,7 @@ pub(super) fn theirs<'a>(
     cx: &StepContext<'_>,
 ) -> Result<&'a OpenTurn, EngineStep> {
     let open = match &state.phase {
-        Phase::InTurn(open) if open.taken_by.is_some() => open,
+        Phase::InTurn(open) if open.taken_by().is_some() => open,
         _ => return Err(acted::unopened(state, verb, cx)),
     };
     if let Some(refusal) = not_theirs(open, by) {

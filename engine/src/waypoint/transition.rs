@@ -11,8 +11,8 @@ use holdpoint_protocol::{
     journal::{Cause, ConditionResult, Decided, Enqueued, Entry, Record},
     reason::BlockReason,
     state::{
-        Acted, Alone, BranchStanding, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Queued, Resume,
-        Status, WaypointState, WinningHandoff,
+        Acted, Alone, BranchStanding, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Queued, Resume, Status,
+        TurnHolder, WaypointState, WinningHandoff,
     },
     turn::Feedback,
     version,
@@ -28,8 +28,8 @@ use super::{
 };
 use crate::{feedback, policy::Ruling, state};
 
-/// Earlier handoffs that a state in a fork knows to be taken.
-const ANSWERED_BEFORE_MAX: usize = 32;
+/// Handoffs that a state in a fork knows to be taken.
+const ANSWERED_MAX: usize = 33;
 
 /// A transition on its way to an entry.
 #[derive(Debug, Clone)]
@@ -103,17 +103,14 @@ impl<'a> Transition<'a> {
     /// The open turn is answered; its gate stays open.
     pub(super) fn taken(mut self, cause: Cause) -> Self {
         if let Phase::InTurn(open) = &self.before.phase {
-            let earlier = self.next.answered.replace(WinningHandoff { turn: open.turn.clone(), digest: cause.digest });
             if self.next.fork.is_none() {
-                self.next.answered_before.clear();
-            } else {
-                // As many as votes and questions; what is older was acknowledged long ago.
-                let over = (self.next.answered_before.len() + 1).saturating_sub(ANSWERED_BEFORE_MAX);
-                self.next.answered_before.drain(..over);
-                self.next.answered_before.extend(earlier);
+                self.next.answered.clear();
             }
+            // As many as votes and questions; what is older was acknowledged long ago.
+            let over = (self.next.answered.len() + 1).saturating_sub(ANSWERED_MAX);
+            self.next.answered.drain(..over);
+            self.next.answered.push(WinningHandoff { turn: open.turn.clone(), digest: cause.digest });
         }
-        self.next.counters.redeliveries = 0;
         self.cause = Some(cause);
         self
     }
@@ -179,11 +176,11 @@ impl<'a> Transition<'a> {
         // Nobody waits for an answer in a turn that is held, and nobody has taken it over.
         let resume = match resume {
             // The caller for help goes on, and asks again if it has to.
-            Resume::Turn(open) if open.purpose == Purpose::Advise => match &self.before.advice {
-                Some(advice) => Resume::Turn(advice.question.turn.clone()),
-                None => Resume::Beginning,
-            },
-            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..holder::given_back(open, self.cx) }),
+            Resume::Turn(OpenTurn { holder: TurnHolder::Advisor(advice), .. }) => Resume::Turn(advice.question.turn),
+            Resume::Turn(open) => {
+                let open = holder::given_back(open, self.cx);
+                Resume::Turn(OpenTurn { questions: Vec::new(), redeliveries: 0, ..open })
+            }
             other => other,
         };
         let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
@@ -302,21 +299,16 @@ impl<'a> Transition<'a> {
     /// Where work is from here on. The result of a branch is kept in its fork; a phase elsewhere ends the fork, and its
     /// turns that are open are superseded.
     pub(super) fn go_to(&mut self, phase: Phase) {
-        if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
-            self.next.advice = None;
-        }
         self.settle_stack(&phase);
         let Some(fork) = &mut self.next.fork else {
             self.next.phase = phase;
             return;
         };
-        let redeliveries = std::mem::take(&mut self.next.counters.redeliveries);
         match &phase {
             Phase::Forked => {}
             Phase::InTurn(_) | Phase::Waiting(_) => {
                 let branch = phase.turn().and_then(|open| fork.branch_mut(&open.gate));
-                let Some(branch) = branch else { return self.leave_fork(phase, redeliveries) };
-                branch.redeliveries = redeliveries;
+                let Some(branch) = branch else { return self.leave_fork(phase) };
                 branch.standing = BranchStanding::Open(phase);
                 self.next.phase = Phase::Forked;
                 return;
@@ -325,20 +317,19 @@ impl<'a> Transition<'a> {
             Phase::Held(Held { resume, .. }) => {
                 let branch = place_of(resume).and_then(|gate| fork.branch(gate));
                 if branch.is_none() {
-                    return self.leave_fork(phase, redeliveries);
+                    return self.leave_fork(phase);
                 }
                 self.suspend();
             }
             Phase::Pending | Phase::Delegated(_) | Phase::Queued(_) | Phase::Accepted { .. } | Phase::Cancelled => {
-                return self.leave_fork(phase, redeliveries);
+                return self.leave_fork(phase);
             }
         }
         self.next.phase = phase;
     }
 
-    fn leave_fork(&mut self, phase: Phase, redeliveries: u32) {
+    fn leave_fork(&mut self, phase: Phase) {
         self.end_fork();
-        self.next.counters.redeliveries = redeliveries;
         self.next.phase = phase;
     }
 
@@ -354,7 +345,6 @@ impl<'a> Transition<'a> {
         let Some(fork) = &mut self.next.fork else { return };
         for branch in fork.branches.iter_mut().filter(|branch| branch.phase().is_some()) {
             branch.standing = BranchStanding::Due;
-            branch.redeliveries = 0;
         }
     }
 

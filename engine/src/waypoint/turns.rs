@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
     reason::ReasonCode,
-    state::{Delegated, OpenTurn, Phase, Purpose, Resume, WaypointState},
+    state::{Delegated, OpenTurn, Phase, Purpose, Resume, TurnHolder, WaypointState},
     subjects,
     time::Millis,
     turn::{Feedback, Turn, TurnRequest},
@@ -55,12 +55,14 @@ pub(super) struct Opening<'a> {
     pub(super) repair: bool,
     /// Which link of the gate's chain has the turn; 0: its own role.
     pub(super) link: u32,
+    /// How often the same people were offered it before.
+    pub(super) redeliveries: u32,
 }
 
 impl<'a> Opening<'a> {
     /// A turn as the gate's duty has it.
     pub(super) fn of(gate: &'a Gate) -> Self {
-        Self { gate, purpose: purpose(gate), feedback: None, repair: false, link: 0 }
+        Self { gate, purpose: purpose(gate), feedback: None, repair: false, link: 0, redeliveries: 0 }
     }
 }
 
@@ -145,7 +147,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         turn: fresh.turn.clone(),
         opened_at: cx.now,
         deadline: holder::deadline(gate, earlier, cx)
-            .unwrap_or_else(|| deadline(gate, earlier.purpose, earlier.people, cx)),
+            .unwrap_or_else(|| deadline(gate, earlier.purpose, earlier.is_peoples(), cx)),
         questions: Vec::new(),
         listed_by: listing::opens_by(&earlier.role, cx),
         ..earlier.clone()
@@ -233,12 +235,12 @@ fn open_turn(opening: &Opening<'_>, cx: &StepContext<'_>, fresh: &Fresh) -> Open
         gate: opening.gate.id.clone(),
         purpose: opening.purpose,
         link: opening.link,
-        people,
-        taken_by: None,
+        holder: if people { TurnHolder::People } else { TurnHolder::Agents },
         judged: Vec::new(),
         listed_by,
         opened_at: cx.now,
         deadline: deadline(opening.gate, opening.purpose, people, cx),
+        redeliveries: opening.redeliveries,
         questions: Vec::new(),
         allowance: None,
     }

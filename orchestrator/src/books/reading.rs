@@ -25,7 +25,7 @@ impl Books {
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
         match self.state(waypoint).open_turn(turn) {
-            Some(_) => self.turn(shell, waypoint, turn).await,
+            Some(_) => Box::pin(self.turn(shell, waypoint, turn)).await,
             None => Ok(None),
         }
     }

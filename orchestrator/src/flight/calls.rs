@@ -58,7 +58,7 @@ impl State {
             return Err(ApiFailure::new(404, what));
         }
         let people = asked.role.as_str() == role::OPERATOR;
-        let may_answer = |open: &OpenTurn| people || (!open.people && open.role == asked.role);
+        let may_answer = |open: &OpenTurn| people || (!open.is_peoples() && open.role == asked.role);
         let is_open = books.state(&asked.waypoint).open_turns().any(may_answer);
         let mut found = None;
         let look = |_, entry: Entry| {

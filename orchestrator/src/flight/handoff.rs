@@ -144,7 +144,7 @@ impl State {
                 if let Some(refusal) = self.lesson(&received, &subject, Some(&turn)).await {
                     return self.refuse_by(&received, &subject, &refusal).await;
                 }
-                self.fulfilled(myself, &received, &subject, (handoff, completion)).await;
+                Box::pin(self.fulfilled(myself, &received, &subject, (handoff, completion))).await;
             }
             Handed::Act(_) => {
                 let what = format!("a {} is a person's to send", subject.kind);
@@ -253,7 +253,7 @@ impl State {
         let books = self.books().await.ok()?;
         let state = books.state(&subject.waypoint);
         let open = state.open_turn(turn?)?;
-        if open.people || open.role != subject.role {
+        if open.is_peoples() || open.role != subject.role {
             return None;
         }
         let planned = books.flight.planned(&subject.waypoint)?;

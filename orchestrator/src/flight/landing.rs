@@ -168,10 +168,10 @@ impl State {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let state = books.state(waypoint);
-        let (at, report) = match &state.phase {
-            Phase::Accepted { at, report } => (*at, *report),
-            Phase::Queued(queued) => (queued.since, None),
-            _ => (state.stacked.as_ref().map_or_else(clock::now, |stacked| stacked.since), None),
+        let at = match &state.phase {
+            Phase::Accepted { at } => *at,
+            Phase::Queued(queued) => queued.since,
+            _ => state.stacked.as_ref().map_or_else(clock::now, |stacked| stacked.since),
         };
         let verified = state.work.as_ref().zip(state.base.as_ref()).filter(|_| kind == Kind::Land);
         let Some((work, base)) = verified.or_else(|| waypoint::unmerged(&state)) else { return Ok(None) };
@@ -194,7 +194,7 @@ impl State {
             waypoint: waypoint.clone(),
             title: planned.title.clone(),
             at,
-            report,
+            report: state.verified.as_ref().map(|verified| verified.report),
             maker: (work.role.clone(), work.agent.clone()),
             commit: commit.clone(),
             tree: work.tree.clone(),

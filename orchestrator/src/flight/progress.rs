@@ -107,8 +107,7 @@ impl State {
         } else {
             Vec::new()
         };
-        let seen = waypoint::as_seen_by(&state, &progress.turn);
-        Ok(Going { answers, questions_left: Some(waypoint::questions_left(&seen, most)) })
+        Ok(Going { answers, questions_left: Some(waypoint::questions_left(&state, &progress.turn, most)) })
     }
 }
 

@@ -59,7 +59,7 @@ impl State {
         let state = self.books().await?.state(waypoint);
         let is_theirs = matches!(
             &state.phase,
-            Phase::InTurn(open) if open.purpose == Purpose::Build && open.taken_by.as_ref() == Some(&handed.agent)
+            Phase::InTurn(open) if open.purpose == Purpose::Build && open.taken_by() == Some(&handed.agent)
         );
         let HandIn { commit, bundle, .. } = (*handed).clone();
         let Some(commit) = commit.filter(|_| is_theirs) else { return Ok(None) };

@@ -64,7 +64,7 @@ impl Processing {
             return None;
         }
         let state = books.map(|books| books.state(&subject.waypoint)).unwrap_or_default();
-        let known = state.open_turn(turn).is_some() || state.taken().any(|answered| &answered.turn == turn);
+        let known = state.open_turn(turn).is_some() || state.answered.iter().any(|answered| &answered.turn == turn);
         let context = WaypointTrace::of(&subject.flight, &subject.waypoint).another();
         Some(Self { begun: telemetry::now(), context, turn: turn.clone(), known })
     }

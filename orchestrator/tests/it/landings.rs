@@ -226,8 +226,8 @@ async fn work_that_is_held_elsewhere_while_its_landing_is_made_does_not_land() {
     world.journalled(&turn.waypoint, is_accepted).await;
     log::line_with(&["cannot land now", world.flight.as_str()]).await;
     let hold = |state: &mut WaypointState| {
-        let Phase::Accepted { at, report } = state.phase else { panic!("{state:?}") };
-        let resume = Resume::Landing { at, report };
+        let Phase::Accepted { at } = state.phase else { panic!("{state:?}") };
+        let resume = Resume::Landing { at };
         state.phase = Phase::Held(Held { status: Status::Blocked, since: at, resume, block_reason: None });
     };
     world.forge_decision(&turn.waypoint, hold).await;

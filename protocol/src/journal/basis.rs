@@ -15,6 +15,9 @@ use crate::{
 pub struct Basis {
     /// How many entries of the flight's own journal its writer had read.
     pub read: u32,
+    /// The open turn that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
     /// What happened.
     pub what: Happened,
 }
@@ -45,11 +48,8 @@ pub enum Happened {
     Gathered,
     /// Its parent did not want it any more.
     Recalled,
-    /// Nothing was handed off in time on this turn.
-    DeadlinePassed {
-        /// The turn.
-        turn: TurnId,
-    },
+    /// Nothing was handed off in time on its turn.
+    DeadlinePassed,
     /// The open question got no answer in time.
     AnswerOverdue,
     /// The votes of its fork decided.

@@ -31,9 +31,6 @@ pub struct Branch {
     pub gate: GateId,
     /// How it stands.
     pub standing: BranchStanding,
-    /// Times its open turn was opened again after its deadline.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub redeliveries: u32,
 }
 
 /// How a branch stands.
@@ -64,11 +61,6 @@ pub struct Vote {
     pub reason_code: ReasonCode,
     /// The digest of the handoff or act, which has the words.
     pub cause: Digest,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 impl OpenFork {

@@ -25,14 +25,11 @@ pub struct OpenTurn {
     /// What it is for.
     pub purpose: Purpose,
     /// How far the turn came in its gate's escalations: 0 is the gate's own role, 1 the first role to which it escalates.
-    #[serde(default, skip_serializing_if = "is_own")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub link: u32,
-    /// Only a person can answer it: it waits, and no agent pulls it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub people: bool,
-    /// The person who took it over from its role (GATE-33): nobody else can answer it or give it back. Then `people` is set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_by: Option<AgentName>,
+    /// Who can answer it.
+    #[serde(default, skip_serializing_if = "TurnHolder::is_agents")]
+    pub holder: TurnHolder,
     /// Of a verifier's turn: what a person said of criteria without a check, who had taken the turn over. No report says
     /// anything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -45,6 +42,9 @@ pub struct OpenTurn {
     pub opened_at: Timestamp,
     /// When it is reopened if nothing was handed off.
     pub deadline: Timestamp,
+    /// How often it was reopened for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redeliveries: u32,
     /// Questions that its agents asked and wait for while it stays open, oldest first, a bounded list. Only the last may be
     /// open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,8 +54,33 @@ pub struct OpenTurn {
     pub allowance: Option<Allowance>,
 }
 
-fn is_own(link: &u32) -> bool {
-    *link == 0
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(super) fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Who can answer an open turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "who", rename_all = "snake_case")]
+pub enum TurnHolder {
+    /// The agents of its role.
+    #[default]
+    Agents,
+    /// People: it waits, and no agent pulls it.
+    People,
+    /// The person who took it over from its role (GATE-33): nobody else can answer it or give it back.
+    Person {
+        /// Who.
+        name: AgentName,
+    },
+    /// An advisor, for the agent whose turn waits (RETRY-12).
+    Advisor(Box<OpenAdvice>),
+}
+
+impl TurnHolder {
+    fn is_agents(&self) -> bool {
+        *self == Self::Agents
+    }
 }
 
 /// A person's verdict on a criterion, without its words (FLY-18).
@@ -98,6 +123,24 @@ pub enum QuestionStanding {
 }
 
 impl OpenTurn {
+    /// Whether only a person can answer it.
+    #[must_use]
+    pub fn is_peoples(&self) -> bool {
+        matches!(self.holder, TurnHolder::People | TurnHolder::Person { .. })
+    }
+
+    /// The person who took it over.
+    #[must_use]
+    pub fn taken_by(&self) -> Option<&AgentName> {
+        if let TurnHolder::Person { name } = &self.holder { Some(name) } else { None }
+    }
+
+    /// The advice that is asked for, of an advisor's turn.
+    #[must_use]
+    pub fn advice(&self) -> Option<&OpenAdvice> {
+        if let TurnHolder::Advisor(advice) = &self.holder { Some(advice) } else { None }
+    }
+
     /// The question that waits for an answer.
     #[must_use]
     pub fn asking(&self) -> Option<&TurnQuestion> {

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     ids::role,
     journal::{Entry, Record},
     plan::TurnBudget,
-    state::{OpenAdvice, OpenTurn, Phase, Purpose},
+    state::{OpenAdvice, OpenTurn, Phase, Purpose, TurnHolder},
     subjects,
     time::Millis,
     turn::{Advice, AdviceRequest, BuildRequest, Turn, TurnRequest},
@@ -28,16 +28,13 @@ use super::super::{
 const ADVICE_WALL: Duration = Duration::from_secs(15 * 60);
 
 /// Opens the turn of the next advisor. Where nothing is left that it could use up, what was said so far is all.
-pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> EngineStep {
+pub(super) fn ask(mut transition: Transition<'_>, advice: OpenAdvice, request: AdviceRequest) -> EngineStep {
     let cx = transition.cx;
-    let Some(advice) = &mut transition.next.advice else { return EngineStep::Nothing };
-    advice.asked += 1;
-    let asker = advice.question.turn.clone();
-    let mut open = open_turn(&asker, &request, &transition);
+    let mut open = open_turn(&advice, &request, &transition);
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
         Funded::Reserve(need) => return EngineStep::Reserve(Box::new(need)),
-        Funded::UsedUp(_) => return end(transition, request, "the budget has nothing left for advisors"),
+        Funded::UsedUp(_) => return end(transition, advice, request, "the budget has nothing left for advisors"),
     };
     transition.forget_prose();
     transition.go_to(Phase::InTurn(open.clone()));
@@ -54,9 +51,8 @@ pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> Eng
 }
 
 /// No advisor is asked any more. What was said opens the asker's turn again; if nobody helped a person is asked.
-pub(super) fn end(mut transition: Transition<'_>, request: AdviceRequest, why: &str) -> EngineStep {
-    let Some(advice) = transition.next.advice.take() else { return EngineStep::Nothing };
-    let OpenAdvice { question, .. } = *advice;
+pub(super) fn end(transition: Transition<'_>, advice: OpenAdvice, request: AdviceRequest, why: &str) -> EngineStep {
+    let OpenAdvice { question, .. } = advice;
     if request.given.iter().any(|advice| advice.success) {
         let turn = envelope(&transition, &question.turn, TurnRequest::Build(guided(request)));
         return answers::again(transition, &question.turn, turn);
@@ -83,8 +79,8 @@ fn guided(AdviceRequest { question, given, asked: mut build, .. }: AdviceRequest
 
 /// A turn of the role `advisor`, at the asker's gate. It waits in its queue no longer than its work may take: a person
 /// could answer meanwhile.
-fn open_turn(asker: &OpenTurn, request: &AdviceRequest, transition: &Transition<'_>) -> OpenTurn {
-    let (cx, role) = (transition.cx, role::id(role::ADVISOR));
+fn open_turn(advice: &OpenAdvice, request: &AdviceRequest, transition: &Transition<'_>) -> OpenTurn {
+    let (cx, role, asker) = (transition.cx, role::id(role::ADVISOR), &advice.question.turn);
     OpenTurn {
         turn: transition.fresh.turn.clone(),
         listed_by: listing::opens_by(&role, cx),
@@ -92,11 +88,11 @@ fn open_turn(asker: &OpenTurn, request: &AdviceRequest, transition: &Transition<
         gate: asker.gate.clone(),
         purpose: Purpose::Advise,
         link: asker.link,
-        people: false,
-        taken_by: None,
+        holder: TurnHolder::Advisor(Box::new(OpenAdvice { asked: advice.asked + 1, ..advice.clone() })),
         judged: Vec::new(),
         opened_at: cx.now,
         deadline: request.not_before.unwrap_or(cx.now).after(ADVICE_WALL + OVERHEAD),
+        redeliveries: 0,
         questions: Vec::new(),
         allowance: None,
     }

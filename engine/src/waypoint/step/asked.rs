@@ -36,6 +36,8 @@ pub(super) fn take(
     if let Ends::NotBefore(until) = handoff.body.ends {
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
+    // Its agent was heard of.
+    let open = OpenTurn { redeliveries: 0, ..open };
     let Handoff { role, agent, cause, metered, body, .. } = handoff;
     let AgentQuestion { kind, question, context, block_reason, words, ends, work, conversation, mut turn, .. } = *body;
     turns::converse(&mut turn, conversation);

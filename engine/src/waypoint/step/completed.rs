@@ -31,7 +31,7 @@ pub(super) fn take(
     let PersonAct { by, cause, overtaken, body } = act;
     let verb = if body.outcome == Some(Outcome::NeedsReview) { Verb::Reject } else { Verb::Approve };
     let open = match &state.phase {
-        Phase::InTurn(open) if open.people => open,
+        Phase::InTurn(open) if open.is_peoples() => open,
         _ => return unopened(state, verb, cx),
     };
     if let Some(refusal) = taking::not_completed(open) {
@@ -96,7 +96,7 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
     if let Some(refusal) = taking::not_theirs(open, by) {
         return Some(refusal);
     }
-    if let Some(refusal) = not_among(gate, open, by, "complete").filter(|_| open.taken_by.is_none()) {
+    if let Some(refusal) = not_among(gate, open, by, "complete").filter(|_| open.taken_by().is_none()) {
         return Some(refusal);
     }
     let notes = completion.rejection_notes.as_ref().map_or(0, String::len);

@@ -29,11 +29,11 @@ pub(super) fn take(state: &WaypointState, turn: Turn, cx: &StepContext<'_>, fres
     if open.turn != turn.turn_id || cx.flight.deadline_of(open, cx.now) > cx.now {
         return EngineStep::Nothing;
     }
-    let mut transition = Transition::new(state, cx, fresh);
+    let transition = Transition::new(state, cx, fresh);
     if open.purpose == Purpose::Advise {
         return advising::overdue(transition, turn);
     }
-    if open.taken_by.is_some() {
+    if open.taken_by().is_some() {
         return taking::overdue(transition, open, turn);
     }
     if let Some(gate) = chained(open, cx) {
@@ -43,14 +43,14 @@ pub(super) fn take(state: &WaypointState, turn: Turn, cx: &StepContext<'_>, fres
             None => nobody_left(transition, gate, open, turn),
         };
     }
-    if open.people {
+    if open.is_peoples() {
         return offered_again(transition, open, turn);
     }
-    if dead::is_reached(state.counters.redeliveries, cx) {
+    if dead::is_reached(open.redeliveries, cx) {
         return dead::give_up(transition, open, Vec::new());
     }
-    transition.next.counters.redeliveries += 1;
-    turns::open_again(transition, open, turn)
+    let again = OpenTurn { redeliveries: open.redeliveries + 1, ..open.clone() };
+    turns::open_again(transition, &again, turn)
 }
 
 /// The gate of an open turn, where it has a chain for such turns: that of a gate that makes work is not about trying its base.
@@ -67,7 +67,7 @@ fn chained<'a>(open: &OpenTurn, cx: &StepContext<'a>) -> Option<&'a Gate> {
 
 /// The turn is taken from its holder, and is the next role's, with what was wrong.
 fn passed_on(
-    mut transition: Transition<'_>,
+    transition: Transition<'_>,
     gate: &Gate,
     (open, turn): (&OpenTurn, Turn),
     next: &Escalation,
@@ -75,19 +75,18 @@ fn passed_on(
     let link = open.link + 1;
     let how = if gate.is_peoples_at(link) { answered_by_people(gate, &transition) } else { String::new() };
     let text = format!("{}: it is {}'s now{how}", nobody(gate, open), next.role);
-    transition.next.counters.redeliveries = 0;
     opened_after_timeout(transition, Opening { link, ..Opening::of(gate) }, turn, &text)
 }
 
 /// Nobody completed a gate for people in time that escalates to nobody: the same people have it once more. After that one of
 /// them has to have it opened again.
-fn offered_again(mut transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> EngineStep {
-    let offered = transition.before.counters.redeliveries;
+fn offered_again(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> EngineStep {
+    let offered = open.redeliveries;
     let again = transition.cx.workflow.gate(&open.gate).filter(|_| offered < OFFERED_AGAIN_MAX);
     if let Some(gate) = again {
         let text = format!("{}: it is open once more{}", nobody(gate, open), answered_by_people(gate, &transition));
-        transition.next.counters.redeliveries += 1;
-        return opened_after_timeout(transition, Opening::of(gate), turn, &text);
+        let opening = Opening { redeliveries: offered + 1, ..Opening::of(gate) };
+        return opened_after_timeout(transition, opening, turn, &text);
     }
     let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
     transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into())
@@ -125,10 +124,10 @@ fn nobody_verified(transition: Transition<'_>, gate: &Gate, open: &OpenTurn) -> 
 
 /// Who did not do what.
 fn nobody(gate: &Gate, open: &OpenTurn) -> String {
-    let who = if open.people { "nobody" } else { "no agent" };
+    let who = if open.is_peoples() { "nobody" } else { "no agent" };
     let did = match gate.duty {
         Duty::Complete | Duty::Delegate => "completed",
-        Duty::Make if open.people => "took the turn of",
+        Duty::Make if open.is_peoples() => "took the turn of",
         Duty::Make | Duty::Judge => "answered",
     };
     format!("{who} of role {} {did} gate {} in time", open.role, open.gate)

@@ -31,7 +31,7 @@ pub(super) fn take(
     let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
         return EngineStep::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
     };
-    if open.people {
+    if open.is_peoples() {
         let lesson = Box::new(completion::human_required(&gate.id, &agent));
         return EngineStep::Refuse(Refusal::Completion { turn, lesson });
     }

@@ -38,7 +38,6 @@ pub(super) fn take(state: &WaypointState, merged: Merged, cx: &StepContext<'_>, 
     transition.next.base = Some(behind.map_or(head, |behind| behind.commit));
     transition.next.verified = None;
     transition.next.stacked = stacked;
-    transition.next.counters.redeliveries = 0;
     let head = cx.flight.head();
     match merge {
         MergeResult::Clean { commit, violations, same_diff } => {

@@ -11,7 +11,7 @@ use crate::policy::escalate;
 /// Its landing failed again and again.
 pub(super) fn take(state: &WaypointState, detail: &str, cx: &StepContext<'_>, fresh: &Fresh) -> EngineStep {
     let resume = match &state.phase {
-        Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
+        Phase::Accepted { at } => Resume::Landing { at: *at },
         Phase::Queued(queued) => Resume::Gate { gate: queued.gate.clone(), purpose: queued.purpose },
         _ => return EngineStep::Nothing,
     };

@@ -34,7 +34,7 @@ pub(super) fn take(
     let Some((gate, purpose)) = stands.at() else { return EngineStep::Nothing };
     let told = match stands {
         // The asker's words ride in the advisor's turn.
-        Stands::Turn(_) if state.advice.is_some() => turn.and_then(|turn| advising::told_before(*turn)),
+        Stands::Turn(_) if state.advice().is_some() => turn.and_then(|turn| advising::told_before(*turn)),
         Stands::Turn(open) => {
             turn.filter(|turn| turn.turn_id == open.turn).and_then(|turn| turn.told_or_kept().cloned())
         }
@@ -105,7 +105,6 @@ fn adopt<'a>(transition: Transition<'a>, first: &'a Gate, told: Option<Feedback>
 
 /// The gate is left without an outcome of its own. Nobody waits for what was asked there.
 pub(super) fn left(mut transition: Transition<'_>) -> Transition<'_> {
-    transition.next.counters.redeliveries = 0;
     let by = transition.by.take();
     let mut transition = transition.exited(Outcome::Skip);
     transition.by = by;

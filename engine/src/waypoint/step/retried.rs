@@ -55,7 +55,6 @@ pub(super) fn take(
     }
     let mut transition = Transition::new(state, cx, fresh).acted(by, Verb::Retry, cause);
     transition.next.counters.granted = transition.next.counters.granted.saturating_add(retry.reworks);
-    transition.next.counters.redeliveries = 0;
     transition.next.entries.clear();
     let Some(resume_at) = held_where.as_ref().filter(|_| from.is_none()) else {
         let from = from.unwrap_or_else(|| cx.workflow.first());
@@ -128,11 +127,7 @@ pub(super) fn resume(
     let cx = transition.cx;
     match at {
         Resume::Beginning => beginning::begin(transition),
-        Resume::Landing { at, report } => {
-            let ruling = met();
-            let phase = Phase::Accepted { at: *at, report: *report };
-            transition.decided(phase, &ruling, None)
-        }
+        Resume::Landing { at } => transition.decided(Phase::Accepted { at: *at }, &met(), None),
         Resume::Turn(open) => match turn.filter(|turn| turn.turn_id == open.turn) {
             Some(mut turn) => {
                 note(&mut turn.request, retry.note);

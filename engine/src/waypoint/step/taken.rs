@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     api::ActRefused,
     artifact::{ActCode, Verb},
     ids::AgentName,
-    state::{OpenTurn, Phase, Purpose, WaypointState},
+    state::{OpenTurn, Phase, Purpose, TurnHolder, WaypointState},
     workflow::is_human,
 };
 use serde_json::json;
@@ -36,9 +36,8 @@ pub(super) fn take(
         return EngineStep::Refuse(acted::late(state, "the turn that you looked at is not open any more", cx));
     }
     let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else { return EngineStep::Refuse(lost(open)) };
-    let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Take, cause);
-    transition.next.counters.redeliveries = 0;
-    let theirs = OpenTurn { people: true, taken_by: Some(by), ..open.clone() };
+    let transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Take, cause);
+    let theirs = OpenTurn { holder: TurnHolder::Person { name: by }, redeliveries: 0, ..open.clone() };
     turns::open_again(transition, &theirs, *turn)
 }
 
@@ -51,14 +50,14 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
         let hint = "use the key of a person: its name begins with `human-` (--as, --creds)";
         return refuse(ActCode::HumanRequired, message, hint);
     }
-    if let Some(holder) = &open.taken_by {
+    if let Some(holder) = open.taken_by() {
         return Some(held_by(holder, by, open, cx));
     }
     if waits_to_be_taken(open) {
         let gate = cx.workflow.gate(gate);
         return gate.and_then(|gate| acted::not_among(gate, open, by, "take the turn of"));
     }
-    if open.people {
+    if open.is_peoples() {
         // The hint below would lead who made the work to another refusal.
         if let Some(refusal) = own_work(state, open, by) {
             return Some(refusal);

@@ -15,7 +15,7 @@ pub(super) fn take(state: &WaypointState, size: Oversize, cx: &StepContext<'_>, 
     let resume = match &state.phase {
         Phase::Held(_) | Phase::Delegated(_) | Phase::Cancelled => return EngineStep::Nothing,
         Phase::Accepted { .. } if standing::has_ended(state, cx) => return EngineStep::Nothing,
-        Phase::Accepted { at, report } => Resume::Landing { at: *at, report: *report },
+        Phase::Accepted { at } => Resume::Landing { at: *at },
         Phase::Queued(queued) => Resume::Gate { gate: queued.gate.clone(), purpose: queued.purpose },
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),

@@ -105,7 +105,7 @@ fn a_call_for_help_asks_an_advisor_and_its_answer_opens_the_same_turn_again() {
     let [answered] = build_request(&again).feedback.as_ref().unwrap().clarifications.as_slice() else { panic!() };
     assert_eq!((answered.text.as_deref(), answered.by.as_str()), (Some(ADVICE), "agent-1"));
     let state = fixture.state("w");
-    assert_eq!((state.advice, state.counters.clarifications, state.counters.attempts), (None, 1, 0));
+    assert_eq!((state.advice(), state.counters.clarifications, state.counters.attempts), (None, 1, 0));
     is_sound(&fixture);
 }
 
@@ -159,7 +159,7 @@ fn rounds_are_bounded_have_growing_pauses_and_then_a_person_is_asked_as_without_
     let decided = advise(&mut fixture, fails).decided();
     assert_eq!(decided.decision.reason_code, ReasonCode::HelpRequested);
     assert!(decided.decision.remediation.unwrap().starts_with("no advisor could help in 3 rounds; "));
-    assert_eq!((fixture.status("w"), fixture.state("w").advice), (Status::Waiting, None));
+    assert_eq!((fixture.status("w"), fixture.state("w").advice().cloned()), (Status::Waiting, None));
     is_sound(&fixture);
     let act = fixture.answer_act("w", ADA, |answer| (answer.option, answer.text) = (None, Some("go left".to_owned())));
     let again = fixture.feed("w", act).turn();
@@ -177,7 +177,7 @@ fn a_person_is_asked_at_once_when_no_advisor_is_heard_of_in_time() {
     let decided = fixture.feed("w", Input::DeadlinePassed(Box::new(first))).decided();
     assert_eq!(decided.decision.reason_code, ReasonCode::HelpRequested);
     assert!(decided.decision.remediation.unwrap().starts_with("no advisor answered in time; "));
-    assert_eq!((fixture.status("w"), fixture.state("w").advice), (Status::Waiting, None));
+    assert_eq!((fixture.status("w"), fixture.state("w").advice().cloned()), (Status::Waiting, None));
     is_sound(&fixture);
 }
 
@@ -282,7 +282,7 @@ fn agents_that_verify_or_complete_gates_are_answered_by_people_in_a_fork_too() {
     fixture.feed("w", help).decided();
     let state = fixture.state("w");
     let waits = state.phases().filter(|phase| matches!(phase, Phase::Waiting(_))).count();
-    assert_eq!((waits, state.open_turns().count(), state.advice), (1, 1, None), "a person is asked, and nobody else");
+    assert_eq!((waits, state.open_turns().count(), state.advice()), (1, 1, None), "a person is asked, and nobody else");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn nobody_but_an_advisor_answers_its_turn_and_what_holds_the_work_goes_on_with_t
     let work = fixture.build_ok("w");
     assert!(matches!(work, Fed::Refused(Refusal::WrongKind { .. })), "{work:?}");
     fixture.feed("w", Input::BudgetExhausted).decided();
-    assert_eq!(fixture.state("w").advice, None);
+    assert_eq!(fixture.state("w").advice(), None);
     let again = fixture.retry("w", |_| {}).turn();
     assert_eq!(again.role.as_str(), role::BUILDER);
     assert!(matches!(fixture.state("w").phase, Phase::InTurn(open) if open.purpose == Purpose::Build));

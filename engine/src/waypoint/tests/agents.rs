@@ -87,7 +87,7 @@ fn an_agent_completes_a_gate_and_verified_work_is_accepted_behind_it() {
     let turn = fixture.turn("w");
     assert_eq!((turn.role.as_str(), turn.gate.as_str()), ("reviewer", "review"));
     let open = fixture.open_turn("w").unwrap();
-    assert_eq!((open.purpose, open.people, fixture.status("w")), (Purpose::Complete, false, Status::Running));
+    assert_eq!((open.purpose, open.is_peoples(), fixture.status("w")), (Purpose::Complete, false, Status::Running));
     fixture.fulfil("w", |_| {}).decided();
     assert_eq!(reason(&fixture), ReasonCode::CriteriaMet);
     let visit = fixture.state("w").history.last().cloned().unwrap();

@@ -132,6 +132,8 @@ fn every_bound_holds() {
         story.calm_down();
         let max_reworks = story.fixture.flight.submitted.plan.policy.max_reworks;
         let max_rounds = story.fixture.flight.submitted.plan.policy.max_clarifications;
+        let mut opened = story.fixture.trace.iter().flat_map(|transition| transition.after.open_turns());
+        prop_assert!(opened.all(|open| open.redeliveries <= 3), "a turn was opened again and again");
         for (name, state) in story.fixture.waypoints.iter() {
             let used = state.counters;
             let count = |is: fn(&Input) -> bool| {
@@ -142,7 +144,7 @@ fn every_bound_holds() {
             // Work whose gate is gone goes back to an earlier one, which may make it again.
             let moved = count(|input| matches!(input, Input::Reconfigured(_)));
             prop_assert!(used.reworks <= max_reworks + used.granted, "{used:?}");
-            prop_assert!(used.conflicts <= 10 && used.redeliveries <= 3, "{used:?}");
+            prop_assert!(used.conflicts <= 10, "{used:?}");
             // A landing conflict is no attempt, but the build turn after it is decided as well.
             prop_assert!(used.attempts <= 1 + max_reworks + used.granted + retries + moved, "{used:?}");
             prop_assert!(used.clarifications <= max_rounds + 1 + retries, "{used:?}");

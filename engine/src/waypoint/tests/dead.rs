@@ -135,7 +135,7 @@ fn a_dead_turn_takes_no_answer_and_is_tried_again_under_another_token() {
     assert_eq!(fixture.state("w").acted.unwrap().by.as_str(), ADA);
     assert!(again.record.cause.unwrap().stream.ends_with("OPERATOR"), "the act is the cause");
     let state = fixture.state("w");
-    assert_eq!((fixture.status("w"), state.counters.redeliveries), (Status::Running, 0));
+    assert_eq!((fixture.status("w"), fixture.open_turn("w").unwrap().redeliveries), (Status::Running, 0));
     assert_eq!(state.history.iter().filter(|visit| visit.exited.is_none()).count(), 1);
     assert_eq!(flight_status(&fixture.flight, &fixture.waypoints), FlightStatus::Running);
     fixture.build_ok("w").turn();

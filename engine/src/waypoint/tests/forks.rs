@@ -304,7 +304,7 @@ fn a_branch_that_nobody_completes_in_time_opens_again_and_the_others_stay() {
     assert_ne!(again.turn, first.turn_id);
     let state = fixture.state("w");
     assert_eq!(state.open_turns().nth(1), Some(&style), "the other one is as it was");
-    assert_eq!(state.fork.unwrap().branches.iter().map(|branch| branch.redeliveries).collect::<Vec<_>>(), [0, 1, 0]);
+    assert_eq!(state.open_turns().map(|open| open.redeliveries).collect::<Vec<_>>(), [1, 0]);
     assert_eq!(fixture.feed("w", Input::DeadlinePassed(Box::new(first))), Fed::Nothing);
     is_sound(&mut fixture);
 }

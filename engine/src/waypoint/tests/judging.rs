@@ -40,7 +40,8 @@ fn all_pass_is_accepted_and_waits_to_land() {
     let cause = decided.record.cause.clone().unwrap();
     assert_eq!(decided.decision.source_refs, [cause.reference()]);
     let state = fixture.state("w");
-    assert_eq!(state.phase, Phase::Accepted { at: fixture.now, report: Some(cause.digest) });
+    assert_eq!(state.phase, Phase::Accepted { at: fixture.now });
+    assert_eq!(state.verified.as_ref().map(|verified| verified.report), Some(cause.digest));
     assert_eq!((state.counters.attempts, state.criteria.len(), state.guards.len()), (1, 1, 1));
     assert_eq!(state.history.last().unwrap().outcome, Some(Outcome::Complete));
     assert_eq!(fixture.status("w"), Status::Running, "it has not landed");

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     ids::{WaypointId, role},
     plan::{Priority, Waypoint},
     reason::ReasonCode,
-    state::{Outcome, Phase, Stacked, Status},
+    state::{Outcome, Phase, Stacked, Status, TurnHolder},
     turn::{CollisionKind, TurnRequest},
 };
 
@@ -435,7 +435,7 @@ fn a_verification_that_a_person_has_taken_over_is_not_given_up() {
     let turn = fixture.open_turn("c").unwrap();
     let mut state = fixture.state("c");
     let Phase::InTurn(open) = &mut state.phase else { panic!("{turn:?}") };
-    open.taken_by = Some(ADA.parse().unwrap());
+    open.holder = TurnHolder::Person { name: ADA.parse().unwrap() };
     fixture.cancel("b").decided();
     fixture.waypoints.insert(id("c"), state);
     assert_eq!(due(&fixture), [], "what comes of it is merged again");

@@ -244,7 +244,7 @@ fn a_turn_that_a_person_took_over_stays_theirs_where_its_gate_stays() {
         fixture.feed("w", take).turn();
         fixture.reload(ADA, &[chained(stood, &[to_people("lead", &[ADA])])]).unwrap();
         assert_eq!(due(&fixture), [], "{stood}");
-        assert_eq!(fixture.open_turn("w").unwrap().taken_by, Some(person(ADA)));
+        assert_eq!(fixture.open_turn("w").unwrap().taken_by(), Some(&person(ADA)));
     }
 }
 

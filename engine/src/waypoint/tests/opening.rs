@@ -189,7 +189,7 @@ fn a_turn_is_opened_anew_after_its_deadline_with_the_same_request_and_another_to
         assert_ne!(anew.turn_id, expired.turn_id);
         assert!(anew.deadline > expired.deadline);
         assert_eq!((&anew.request, &anew.guidance, anew.attempt), (&first.request, &first.guidance, 1));
-        assert_eq!(fixture.state("w").counters.redeliveries, redelivery);
+        assert_eq!(fixture.open_turn("w").unwrap().redeliveries, redelivery);
         assert_eq!(fixture.feed("w", Input::DeadlinePassed(Box::new(expired))), Fed::Nothing, "another's deadline");
     }
     let last = fixture.turn("w");
@@ -208,7 +208,7 @@ fn an_answer_gives_the_next_turn_its_redeliveries_back() {
     fixture.now = expired.deadline;
     fixture.feed("w", Input::DeadlinePassed(Box::new(expired))).turn();
     fixture.build_ok("w").turn();
-    assert_eq!(fixture.state("w").counters.redeliveries, 0);
+    assert_eq!(fixture.open_turn("w").unwrap().redeliveries, 0);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn of_questions(transition: &Transition) -> Option<&'static str> {
 
 /// What became of a call for help that advisors were asked about.
 fn of_advice(transition: &Transition) -> Option<&'static str> {
-    transition.before.advice.as_ref()?;
+    transition.before.advice()?;
     match (&transition.input, &transition.after.phase) {
         (Input::Advised(_), Phase::InTurn(open)) if open.purpose == Purpose::Build => Some("helped by an advisor"),
         (Input::Advised(_), Phase::Waiting(_)) => Some("advisors could not help"),
@@ -114,13 +114,14 @@ fn of_agents(transition: &Transition) -> Option<&'static str> {
 fn of_chains(transition: &Transition) -> Option<&'static str> {
     let Phase::InTurn(before) = &transition.before.phase else { return None };
     match (&transition.input, &transition.after.phase) {
-        (Input::DeadlinePassed(_), Phase::InTurn(open)) if open.link > before.link => match (open.purpose, open.people)
-        {
-            (Purpose::Build, true) => Some("a maker's turn went on to people"),
-            (Purpose::Build, false) => Some("a maker's turn went on to other makers"),
-            (_, true) => Some("a review went on to people"),
-            (_, false) => Some("a review went on to other agents"),
-        },
+        (Input::DeadlinePassed(_), Phase::InTurn(open)) if open.link > before.link => {
+            match (open.purpose, open.is_peoples()) {
+                (Purpose::Build, true) => Some("a maker's turn went on to people"),
+                (Purpose::Build, false) => Some("a maker's turn went on to other makers"),
+                (_, true) => Some("a review went on to people"),
+                (_, false) => Some("a review went on to other agents"),
+            }
+        }
         (Input::DeadlinePassed(_), Phase::Held(_)) if before.link > 0 => Some("held at the end of a chain"),
         (Input::DeadlinePassed(_), Phase::Held(_)) => {
             let gave_up = decision(transition).is_some_and(|d| d.reason_code == ReasonCode::GateTimeout);

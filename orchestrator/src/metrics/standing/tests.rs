@@ -1,6 +1,5 @@
 use holdpoint_engine::waypoint::{self, EngineStep, Fresh, Input, StepContext};
 use holdpoint_protocol::{
-    Digest,
     journal::Entry,
     state::{WaypointState, Work},
 };
@@ -99,8 +98,7 @@ fn work_that_is_accepted_without_a_change_is_over() {
     let mut accepted = opened();
     tracked.take(&flight, Some(&waypoint), &accepted);
     let state = accepted.record_mut().state.as_mut().unwrap();
-    // It was verified as it is: there is a report.
-    state.phase = Phase::Accepted { at: Timestamp::from_millis(2_000), report: Some(Digest::of(b"report")) };
+    state.phase = Phase::Accepted { at: Timestamp::from_millis(2_000) };
     let (commit, base) = ("c".repeat(40).parse().unwrap(), state.base.clone().unwrap());
     let builder = (ids::role::id(ids::role::BUILDER), "b1".parse().unwrap());
     let mut work = Work {

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
     state::{
         Acted, Branch, BranchStanding, Configured, Counters, Delegated, GateEntries, GateVisit, Held, KeptReport,
         LastDecision, OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Queued,
-        Resume, Status, TurnQuestion, Verified, Vote, WaypointState, WinningHandoff, Work,
+        Resume, Status, TurnHolder, TurnQuestion, Verified, Vote, WaypointState, WinningHandoff, Work,
     },
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext},
     version,
@@ -50,7 +50,6 @@ fn state(phase: Phase) -> WaypointState {
             attempts: 2,
             reworks: 1,
             conflicts: 1,
-            redeliveries: 3,
             clarifications: 2,
             granted: 1,
             rollbacks: 1,
@@ -77,15 +76,13 @@ fn state(phase: Phase) -> WaypointState {
             outcome: Some(Outcome::Complete),
             artifact: Some("build-1".parse().unwrap()),
         }],
-        answered: Some(WinningHandoff { turn: turn(), digest: digest("handoff") }),
-        answered_before: Vec::new(),
+        answered: vec![WinningHandoff { turn: turn(), digest: digest("handoff") }],
         fork: None,
         verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
         cleared: true,
         stacked: None,
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
-        advice: None,
         documents: documents(),
         proposal: Some(cause()),
         configured: Configured { began: 1, by: 2 },
@@ -104,18 +101,22 @@ pub(super) fn record(phase: Phase) -> Record {
         cause: Some(cause()),
         state: Some(state(phase)),
         conditions: conditions(),
-        basis: Some(basis()),
+        basis: Some(Basis {
+            read: 7,
+            turn: Some(turn()),
+            what: Happened::Reported { touched: vec!["touches-tests".parse().unwrap()] },
+        }),
         ..Record::at(at(3))
     }
 }
 
 /// As work was integrated behind other work.
-fn basis() -> Basis {
+fn integrated() -> Basis {
     let commit = BundledCommit { commit: oid('b'), tree: oid('c'), bundle: bundle('b') };
     let merge = MergeResult::Clean { commit, violations: violations(), same_diff: true };
     let behind = Behind { waypoints: vec!["parse-headers".parse().unwrap()], commit: oid('a'), tree: oid('d') };
     let merged = Merged { work: oid('b'), head: oid('a'), behind: Some(behind), merge };
-    Basis { read: 7, what: Happened::Integrated(Box::new(merged)) }
+    Basis { read: 7, turn: None, what: Happened::Integrated(Box::new(merged)) }
 }
 
 fn flight_record() -> Record {
@@ -158,12 +159,12 @@ pub(super) fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
         gate: if people { "approve" } else { "build" }.parse().unwrap(),
         purpose,
         link: 0,
-        people,
-        taken_by: None,
+        holder: if people { TurnHolder::People } else { TurnHolder::Agents },
         judged: Vec::new(),
         listed_by: None,
         opened_at: at(3),
         deadline: at(1800),
+        redeliveries: 1,
         questions: Vec::new(),
         allowance: None,
     }
@@ -217,14 +218,13 @@ pub(super) fn waiting(kind: QuestionKind) -> Phase {
 fn decisions() -> Kinds {
     let verify = Purpose::Verify(VerificationPurpose::Handoff);
     let gate = Resume::Gate { gate: "verify".parse().unwrap(), purpose: verify };
-    let landing = Resume::Landing { at: at(4), report: Some(digest("report")) };
+    let landing = Resume::Landing { at: at(4) };
     let failed = Decided { feedback: Some(Box::new(feedback())), ..decided(held(Status::Failed, gate)) };
     let mut all = vec![
-        published("decided", decided(Phase::Accepted { at: at(4), report: Some(digest("report")) })),
+        published("decided", decided(Phase::Accepted { at: at(4) })),
         another("decided_failed", "decided", failed),
     ];
     let phases = [
-        ("decided_unverified", Phase::Accepted { at: at(4), report: None }),
         ("decided_asking", asking()),
         ("decided_waiting", waiting(QuestionKind::Clarification)),
         ("decided_waiting_for_help", waiting(QuestionKind::Help)),
@@ -234,13 +234,18 @@ fn decisions() -> Kinds {
         ("decided_delegated", Phase::Delegated(Box::new(delegated()))),
     ];
     all.extend(phases.map(|(name, phase)| another(name, "decided", decided(phase))));
+    let mut unverified = decided(Phase::Accepted { at: at(4) });
+    if let Some(state) = &mut unverified.record.state {
+        (state.verified, state.work) = (None, None);
+    }
+    all.push(another("decided_unverified", "decided", unverified));
     all.push(another("decided_forked", "decided", forked()));
     all
 }
 
 /// A fork with a branch of each standing.
 fn forked() -> Decided {
-    let branch = |gate: &str, standing, redeliveries| Branch { gate: gate.parse().unwrap(), standing, redeliveries };
+    let branch = |gate: &str, standing| Branch { gate: gate.parse().unwrap(), standing };
     let vote = Vote {
         outcome: Outcome::NeedsReview,
         by: "reviewer-1".parse().unwrap(),
@@ -249,14 +254,14 @@ fn forked() -> Decided {
         cause: digest("vote"),
     };
     let branches = vec![
-        branch("verify", BranchStanding::Due, 0),
-        branch("docs", BranchStanding::Skipped, 0),
-        branch("security", BranchStanding::Open(asking()), 1),
-        branch("style", BranchStanding::Voted(vote), 0),
+        branch("verify", BranchStanding::Due),
+        branch("docs", BranchStanding::Skipped),
+        branch("security", BranchStanding::Open(asking())),
+        branch("style", BranchStanding::Voted(vote)),
     ];
     let mut decided = decided(Phase::Forked);
     if let Some(state) = &mut decided.record.state {
-        state.answered_before = vec![WinningHandoff { turn: turn(), digest: digest("earlier") }];
+        state.answered.insert(0, WinningHandoff { turn: turn(), digest: digest("earlier") });
         state.fork = Some(OpenFork { fork: "reviews".parse().unwrap(), since: at(3), branches });
     }
     decided
@@ -273,7 +278,8 @@ fn queued() -> journal::Enqueued {
     let kept = Some(Box::new(KeptReport { turn, report: cause() }));
     let purpose = Purpose::Verify(VerificationPurpose::Handoff);
     let queued = Queued { gate: "verify".parse().unwrap(), purpose, since: at(4), kept };
-    journal::Enqueued { schema_version: version::CURRENT, record: record(Phase::Queued(Box::new(queued))) }
+    let record = Record { basis: Some(integrated()), ..record(Phase::Queued(Box::new(queued))) };
+    journal::Enqueued { schema_version: version::CURRENT, record }
 }
 
 fn steered() -> Steered {

@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     artifact::{Confidence, VerificationPurpose},
     budget::{Allowance, Amounts, Spent, Unmetered},
     ids::role,
-    state::{Alone, OpenAdvice, Outcome, Phase, Purpose, QuestionKind, Stacked, Work},
+    state::{Alone, OpenAdvice, Outcome, Phase, Purpose, QuestionKind, Stacked, TurnHolder, Work},
     subjects,
     turn::{Advice, AdviceRequest, BuildRequest, CompletionRequest, DependencyOutcome, Turn, TurnRequest},
     version,
@@ -24,8 +24,7 @@ pub(super) fn taken_turn() -> Turn {
     let mut turn = Turn { decision: None, ..build_turn() };
     let state = turn.record.state.as_mut().expect("a turn has the state after it");
     if let Phase::InTurn(open) = &mut state.phase {
-        (open.people, open.link) = (true, 1);
-        open.taken_by = Some("human-ada".parse().unwrap());
+        (open.holder, open.link) = (TurnHolder::Person { name: "human-ada".parse().unwrap() }, 1);
         open.listed_by = Some(2);
     }
     turn
@@ -148,7 +147,7 @@ pub(super) fn agents_complete_turn() -> Turn {
     };
     let mut turn = a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)));
     if let Some(Phase::InTurn(open)) = turn.record.state.as_mut().map(|state| &mut state.phase) {
-        open.people = false;
+        open.holder = TurnHolder::Agents;
     }
     turn
 }
@@ -185,8 +184,10 @@ pub(super) fn advise_turn() -> Turn {
     };
     let request = CompletionRequest { advice: Some(Box::new(advice)), ..*request };
     let mut turn = a_turn(role::ADVISOR, Purpose::Advise, TurnRequest::Complete(Box::new(request)));
-    if let (Some(state), Phase::Waiting(question)) = (turn.record.state.as_mut(), waiting(QuestionKind::Help)) {
-        state.advice = Some(Box::new(OpenAdvice { question, round: 2, asked: 1, helped: 0 }));
+    if let Some(Phase::InTurn(open)) = turn.record.state.as_mut().map(|state| &mut state.phase)
+        && let Phase::Waiting(question) = waiting(QuestionKind::Help)
+    {
+        open.holder = TurnHolder::Advisor(Box::new(OpenAdvice { question, round: 2, asked: 1, helped: 0 }));
     }
     turn
 }

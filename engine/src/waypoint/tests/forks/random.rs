@@ -106,16 +106,16 @@ impl Course {
                 }
                 fixture.reported("w", report)
             }
-            (Event::Vote(outcome), Some(open)) if open.people => fixture.completion("w", ADA, outcome),
+            (Event::Vote(outcome), Some(open)) if open.is_peoples() => fixture.completion("w", ADA, outcome),
             (Event::Vote(outcome), Some(open)) if open.purpose == Purpose::Complete => {
                 fixture.fulfilment("w", |completion| says(completion, at, outcome))
             }
-            (Event::Die, Some(open)) if !open.people => {
+            (Event::Die, Some(open)) if !open.is_peoples() => {
                 let (turn, cause) = (open.turn.clone(), fixture.cause(&open.role));
                 let death = |delivery| holdpoint_protocol::journal::Death { delivery, agent: "a".parse().unwrap() };
                 Input::Died(Died { turn, cause, deaths: (1..=5).map(death).collect() })
             }
-            (Event::Ask, Some(open)) if !open.people && open.asking().is_none() => {
+            (Event::Ask, Some(open)) if !open.is_peoples() && open.asking().is_none() => {
                 let kind = holdpoint_protocol::state::QuestionKind::Clarification;
                 fixture.question("w", kind, "which one?", None)
             }
@@ -131,8 +131,8 @@ impl Course {
         let voters: Vec<_> = state.fork.iter().flat_map(|fork| fork.votes()).map(|(_, vote)| &vote.by).collect();
         assert_eq!(voters.iter().collect::<BTreeSet<_>>().len(), voters.len(), "one agent votes once");
         assert_eq!(state.fork.is_some(), matches!(state.phase, Phase::Forked) || is_held_in_fork(&state));
-        if let Phase::Accepted { report, .. } = state.phase {
-            assert!(report.is_some() && state.verified.is_some(), "its verifier passed it");
+        if let Phase::Accepted { .. } = state.phase {
+            assert!(state.verified.is_some(), "its verifier passed it");
         }
         let open: BTreeSet<_> = state.open_turns().map(|open| &open.gate).collect();
         let visited: BTreeSet<_> = state.history.iter().filter(|v| v.exited.is_none()).map(|v| &v.gate).collect();

@@ -43,7 +43,7 @@ fn waiting_for_approval() -> Fixture {
 fn verified_work_waits_for_a_person_and_lands_once_one_approves() {
     let mut fixture = waiting_for_approval();
     let open = fixture.open_turn("w").unwrap();
-    assert_eq!((open.gate.as_str(), open.people), ("approve", true));
+    assert_eq!((open.gate.as_str(), open.is_peoples()), ("approve", true));
     assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Waiting, ReasonCode::ApprovalOpen));
     let Turn { decision, request, guidance, .. } = fixture.turn("w");
     assert!(guidance.constraints.contains(&"change nothing".to_owned()), "a builder's words: {guidance:?}");

@@ -166,12 +166,12 @@ fn rounds_in_a_turn_have_the_bound_of_all_questions_and_past_it_none_waits() {
     let mut fixture = Fixture::opened(|_, _| {});
     let most = fixture.flight.submitted.plan.policy.max_clarifications;
     for round in 0..most {
-        assert_eq!(questions_left(&fixture.state("w"), most), most - round);
+        assert_eq!(questions_left(&fixture.state("w"), &fixture.turn("w").turn_id, most), most - round);
         let asked = fixture.waiting_question("w", &format!("question {round}?"));
         fixture.feed("w", asked).decided();
         fixture.answer("w").answered();
     }
-    assert_eq!(questions_left(&fixture.state("w"), most), 0);
+    assert_eq!(questions_left(&fixture.state("w"), &fixture.turn("w").turn_id, most), 0);
     let over = fixture.waiting_question("w", "one more?");
     let refused = fixture.feed("w", over).refusal();
     assert!(refused.to_string().contains("as the turn's result"), "{refused}");
