@@ -153,6 +153,8 @@ pub struct Auditor {
     state: Option<FlightState>,
     /// The entries of its own journal: an orchestrator may have decided by fewer of them than there are.
     own: Vec<Entry>,
+    /// The flight by some of them.
+    earlier: Option<FlightState>,
     journals: BTreeMap<Option<WaypointId>, Journal>,
     handoffs: BTreeMap<(String, Sequence), Known>,
     turns: BTreeMap<TurnId, Opened>,
@@ -175,6 +177,7 @@ impl Auditor {
             flight,
             state: None,
             own: Vec::new(),
+            earlier: None,
             journals: BTreeMap::new(),
             handoffs: BTreeMap::new(),
             turns: BTreeMap::new(),

@@ -4,8 +4,6 @@
 //! The input is made where the orchestrator makes it ([`Input`]). Here is looked for its parts: in handoffs, in journals, and in what
 //! the entry records because nothing else shows it.
 
-use std::borrow::Cow;
-
 use holdpoint_protocol::{
     artifact::{self, Handed},
     facts::{BundleRef, Oid},
@@ -28,6 +26,9 @@ impl Auditor {
     /// Takes the decision of an entry again.
     pub(super) fn redecide(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &Journal) {
         self.counts.decisions += 1;
+        if let Some(basis) = &entry.record().basis {
+            self.read_again(basis.read);
+        }
         if let Err((expected, found)) = self.difference(entry, waypoint, before) {
             self.broken(BrokenLink::Decision, line.reference(), Some(waypoint.clone()), expected, found);
         }
@@ -44,29 +45,31 @@ impl Auditor {
         let Some(basis) = &entry.record().basis else {
             return Err(("an entry that says what it was decided on".to_owned(), "it does not".to_owned()));
         };
-        let flight = self.as_read(newest, basis.read)?;
+        let mut as_read = [Some(newest), self.earlier.as_ref()].into_iter().flatten();
+        let flight = as_read.find(|flight| flight.read() == basis.read).ok_or_else(|| {
+            let found = format!("by {} entries: there are {}", basis.read, newest.read());
+            ("to be decided by what the flight's journal says before it".to_owned(), found)
+        })?;
         let input = match &entry.record().cause {
             Some(cause) => self.answered(entry, cause, before)?,
             None => unprompted(basis, before)?,
         };
-        self.due(&flight, waypoint, &input)?;
-        compare(entry, input, &before.folded.state, &flight, planned)
+        self.due(flight, waypoint, &input)?;
+        compare(entry, input, &before.folded.state, flight, planned)
     }
 
-    /// The flight as the orchestrator knew it that decided: it may not have read what stands right before the entry.
-    fn as_read<'a>(&'a self, newest: &'a FlightState, read: u32) -> Result<Cow<'a, FlightState>, Difference> {
-        if read == newest.read() {
-            return Ok(Cow::Borrowed(newest));
+    /// Has the flight as an orchestrator knew it that had read so many entries of its journal: not always what stands right before the
+    /// entry. Decisions go by ever more of them, so that is folded further each time.
+    fn read_again(&mut self, read: u32) {
+        if self.state.as_ref().is_some_and(|newest| newest.read() == read) {
+            return;
         }
-        let mut earlier = None;
-        for entry in &self.own {
+        let mut earlier = self.earlier.take().filter(|flight| flight.read() <= read);
+        let known = earlier.as_ref().map_or(0, FlightState::read);
+        for entry in self.own.iter().take(read as usize).skip(known as usize) {
             FlightState::fold(&mut earlier, entry);
-            if let Some(earlier) = earlier.take_if(|flight| flight.read() == read) {
-                return Ok(Cow::Owned(earlier));
-            }
         }
-        let found = format!("by {read} entries: there are {}", newest.read());
-        Err(("to be decided by what the flight's journal says before it".to_owned(), found))
+        self.earlier = earlier;
     }
 
     /// The handoff that an entry answers, as the engine took it.
