@@ -83,7 +83,7 @@ impl ChangeVerdict {
         let reason_code = reason(plan, waypoint, on_work, on_base);
         let named: Vec<String> = on_work.suspects.iter().map(suspects::in_words).collect();
         let doubts = on_work.doubts.iter().map(|doubt| &doubt.text).filter(|text| !named.contains(text));
-        let mut warnings: Vec<String> = doubts.cloned().collect();
+        let mut warnings: Vec<String> = on_base.into_iter().flat_map(of_base).chain(doubts.cloned()).collect();
         if let Some(asks) = &on_work.asks {
             warnings.push(format!("the judge of criterion {} asks a question instead of judging", asks.criterion));
         }
@@ -149,6 +149,19 @@ fn reason(plan: &Plan, waypoint: &Waypoint, on_work: &Findings, on_base: Option<
         budget_left: true,
     });
     ruling.reason
+}
+
+/// What the base says against a change on it.
+fn of_base(base: &Findings) -> Vec<String> {
+    let passes = |report: &&CriterionReport| report.result.verdict == Verdict::Pass;
+    let green = base.criteria.iter().filter(passes).map(|criterion| {
+        format!("criterion {} is green on the base as well: it shows nothing of the change", criterion.result.id)
+    });
+    let red =
+        base.guards.iter().filter(|guard| !passes(guard)).map(|guard| {
+            format!("guard {} is red on the base as well: it says nothing of the change", guard.result.id)
+        });
+    green.chain(red).collect()
 }
 
 /// Whether the base has to be looked at: what has to be red first there, and guards that are red with the work.

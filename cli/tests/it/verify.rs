@@ -126,6 +126,8 @@ fn a_plan_says_what_its_waypoint_has_to_show_and_what_it_may_touch() {
     git(&lab.path("repo"), &["commit", "--quiet", "-am", "more"]);
     let again = verdict(&verify(&lab, &["plan.yaml", "--work", "HEAD~1..HEAD", "--json"]), false);
     assert_eq!(again["reason_code"], "not_red");
+    let warned = again["warnings"].to_string();
+    assert!(warned.contains("criterion unit is green on the base as well"), "{warned}");
     verify(&lab, &["plan.yaml", "--waypoint", "none"]).refuses(2, &["no waypoint none", "add"]);
 }
 
