@@ -26,7 +26,7 @@ const CASES: [Case; 14] = [
     ("a turn opened twice", |a| again(a, |l| matches!(l.entry, Ok(Entry::Turn(_)))), "opened it already"),
     ("a second landing", |a| again(a, is_landing), "has landed 2 times and not 1"),
     ("a lost landing", |a| drop(remove_last(a, is_landing)), "has landed 0 times and not 1"),
-    ("landings in another order", swap_landings, "stands on"),
+    ("landings in another order", swap_landings, "it is not due"),
     ("a lost report", |a| a.handoffs.clear(), "no such handoff"),
     (
         "a report on another commit",
