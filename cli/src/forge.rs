@@ -1,14 +1,11 @@
 //! The user's forge: pushing branches with their git, and opening requests with the forge's own program.
 
-use std::{
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_account::pull_request::PullRequest;
+use holdpoint_sandbox::{Tool, ToolError};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 
 /// A program that opens requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,23 +61,13 @@ impl ForgeProgram {
     }
 
     /// Opens a request from a repository; `None`: the program is not there. Gives what it says, which is the request's address.
-    pub(crate) fn open(self, repo: &Path, opening: &Opening<'_>) -> Result<Option<String>, Failure> {
-        let mut command = Command::new(self.name());
-        command.args(self.args(opening)).current_dir(repo).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.failed(&error.to_string())),
-            Ok(child) => child,
-        };
-        if let Some(mut input) = child.stdin.take() {
-            // One that does not read it says by its exit code why.
-            let _ = input.write_all(opening.request.body.as_bytes());
+    pub(crate) async fn open(self, repo: &Path, opening: &Opening<'_>) -> Result<Option<String>, Failure> {
+        let tool = of_user(self.name(), repo).args(self.args(opening)).stdin(opening.request.body.as_bytes());
+        match tool.run_ok().await {
+            Ok(output) => Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())),
+            Err(ToolError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed(&chain(&error))),
         }
-        let output = child.wait_with_output().map_err(|error| self.failed(&error.to_string()))?;
-        if !output.status.success() {
-            return Err(self.failed(&output.status.to_string()));
-        }
-        Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
     }
 
     fn failed(self, why: &str) -> Failure {
@@ -92,16 +79,16 @@ impl ForgeProgram {
     }
 }
 
-/// The user's own git in a repository: with their configuration, credentials and hooks.
+/// The user's own git in a repository.
 #[derive(Debug)]
 pub(crate) struct UserGit(pub(crate) PathBuf);
 
 impl UserGit {
     /// The address of a remote.
-    pub(crate) fn address(&self, remote: &str) -> Result<String, Failure> {
-        let output = self.command(&["remote", "get-url", "--push", "--", remote]).output();
-        let output = output.map_err(|error| unpushed(remote, &error.to_string()))?;
-        if !output.status.success() {
+    pub(crate) async fn address(&self, remote: &str) -> Result<String, Failure> {
+        let output = of_user("git", &self.0).args(["remote", "get-url", "--push", "--", remote]).run().await;
+        let output = output.map_err(|error| unpushed(remote, &error))?;
+        if !output.success() {
             let message = format!("the repository has no remote {remote}");
             return Err(Failure::usage("no_remote", message, "name one with --remote; `git remote -v` lists them"));
         }
@@ -109,26 +96,23 @@ impl UserGit {
     }
 
     /// Pushes a commit as a branch.
-    pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<(), Failure> {
+    pub(crate) async fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<(), Failure> {
         let refspec = format!("{commit}:refs/heads/{branch}");
-        let status = self.command(&["push", "--quiet", "--", remote, &refspec]).stdout(Stdio::null()).status();
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(unpushed(remote, &status.to_string())),
-            Err(error) => Err(unpushed(remote, &error.to_string())),
-        }
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command.args(args).current_dir(&self.0).stdin(Stdio::null());
-        command
+        // It has no terminal to ask at.
+        let git = of_user("git", &self.0).env("GIT_TERMINAL_PROMPT", "0");
+        let pushed = git.args(["push", "--quiet", "--", remote, &refspec]).run_ok().await;
+        pushed.map(drop).map_err(|error| unpushed(remote, &error))
     }
 }
 
-fn unpushed(remote: &str, why: &str) -> Failure {
-    let hint = "git says why above; what landed is in the branch here, and the command can be run again";
-    Failure::environment("push", format!("git could not push to {remote}: {why}"), hint)
+/// A program as the user would call it: with their configuration, credentials and hooks.
+fn of_user(program: &str, repo: &Path) -> Tool {
+    std::env::vars_os().fold(Tool::new(program).dir(repo), |tool, (name, value)| tool.env(name, value))
+}
+
+fn unpushed(remote: &str, why: &ToolError) -> Failure {
+    let hint = "what landed is in the branch here, and the command can be run again; `git push` shows whether git knows your credentials";
+    Failure::environment("push", format!("git could not push to {remote}: {}", chain(why)), hint)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) async fn pr(args: PrArgs) -> Result<Exit, Failure> {
     let repo = ground::find(&args.place.repo).await?;
     let git = UserGit(repo.dir().to_owned());
     // A wrong remote is said before anything is read.
-    let program = if args.dry_run { None } else { Some(ForgeProgram::of(&git.address(&args.remote)?)) };
+    let program = if args.dry_run { None } else { Some(ForgeProgram::of(&git.address(&args.remote).await?)) };
     let target = Target::existing(&args.place).await?;
     let (view, mut requests) = target
         .serve(async |client| {
@@ -67,18 +67,18 @@ pub(super) async fn pr(args: PrArgs) -> Result<Exit, Failure> {
     }
     if let Some(program) = program {
         for request in &mut requests {
-            open(&git, program, &args, request)?;
+            open(&git, program, &args, request).await?;
         }
     }
     say(&args, program, &requests);
     Ok(Exit::Success)
 }
 
-fn open(git: &UserGit, program: ForgeProgram, args: &PrArgs, request: &mut Request) -> Result<(), Failure> {
-    git.push(&args.remote, request.commit.as_str(), &request.branch)?;
+async fn open(git: &UserGit, program: ForgeProgram, args: &PrArgs, request: &mut Request) -> Result<(), Failure> {
+    git.push(&args.remote, request.commit.as_str(), &request.branch).await?;
     let text = PullRequest { title: request.title.clone(), body: request.body.clone() };
     let opening = Opening { request: &text, branch: &request.branch, into: request.into.as_deref(), draft: args.draft };
-    request.opened = program.open(&git.0, &opening)?;
+    request.opened = program.open(&git.0, &opening).await?;
     Ok(())
 }
 
