@@ -38,7 +38,9 @@ const NESTING_MAX: usize = 64;
 /// - `path` and `not-path` are regular expressions on the file's path.
 /// - `not-in` names regions, with blanks between them. A pattern with `region` instead of `rule` makes one of its `@region`;
 ///   code in the region `test` counts as test code.
+/// - `without` names regions none of which may lie in the pattern's `@body`.
 /// - `named` names a set of names to which `@name` has to belong. A pattern with `names` instead of `rule` adds its `@name`.
+///   A region with `named` is one only then.
 ///   The sets and the regions that the shipped rules make hold for rules of a project too.
 /// - A later pattern of the same rule takes over the settings that it does not make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,8 +28,8 @@ pub(super) enum Whereabouts {
 pub(super) enum Meaning {
     /// A rule names the place.
     Rule(Rule),
-    /// `@region` is a region of this name.
-    Region(String),
+    /// `@region` is a region of this name, where `@name` belongs to a set if one is named.
+    Region { region: String, named: Option<String> },
     /// `@name` belongs to the set of this name.
     Name(String),
 }
@@ -39,6 +39,8 @@ pub(super) struct Rule {
     pub(super) info: RuleInfo,
     pub(super) whereabouts: Whereabouts,
     pub(super) not_in: Vec<String>,
+    /// Regions that `@body` has none of.
+    pub(super) without: Vec<String>,
     pub(super) named: Option<String>,
 }
 
@@ -64,6 +66,8 @@ pub(super) struct CompiledFile {
     pub(super) patterns: Vec<Pattern>,
     /// The capture `@name`.
     pub(super) name: Option<u32>,
+    /// The capture `@body`.
+    pub(super) body: Option<u32>,
 }
 
 impl CompiledFile {
@@ -76,8 +80,8 @@ impl CompiledFile {
             let pattern = pattern(&query, index, &patterns).map_err(|why| RuleFileError::new(file, line, why))?;
             patterns.push(pattern);
         }
-        let name = query.capture_index_for_name("name");
-        Ok(Self { query, patterns, name })
+        let (name, body) = (query.capture_index_for_name("name"), query.capture_index_for_name("body"));
+        Ok(Self { query, patterns, name, body })
     }
 }
 
@@ -102,8 +106,8 @@ fn problem(error: &QueryError) -> String {
 /// The settings of one pattern, each of which is made once.
 struct Settings<'a>(&'a [QueryProperty]);
 
-const KEYS: [&str; 10] =
-    ["rule", "group", "sentence", "where", "path", "not-path", "not-in", "named", "region", "names"];
+const KEYS: [&str; 11] =
+    ["rule", "group", "sentence", "where", "path", "not-path", "not-in", "without", "named", "region", "names"];
 
 impl Settings<'_> {
     fn check(&self) -> Result<(), String> {
@@ -142,15 +146,19 @@ fn pattern(query: &Query, index: usize, earlier: &[Pattern]) -> Result<Pattern, 
     }
     let settings = Settings(query.property_settings(index));
     settings.check()?;
-    let (meaning, capture) = if let Some(name) = settings.get("region") {
-        (Meaning::Region(name.to_owned()), "region")
+    let named = settings.get("named").map(str::to_owned);
+    let (meaning, capture) = if let Some(region) = settings.get("region") {
+        (Meaning::Region { region: region.to_owned(), named: named.clone() }, "region")
     } else if let Some(name) = settings.get("names") {
         (Meaning::Name(name.to_owned()), "name")
     } else {
         (Meaning::Rule(rule(&settings, earlier)?), "at")
     };
-    if matches!(&meaning, Meaning::Rule(Rule { named: Some(_), .. })) {
+    if named.is_some() {
         captured(query, index, "name")?;
+    }
+    if matches!(&meaning, Meaning::Rule(rule) if !rule.without.is_empty()) {
+        captured(query, index, "body")?;
     }
     let capture = captured(query, index, capture)?;
     Ok(Pattern { meaning, capture, path: settings.regex("path")?, not_path: settings.regex("not-path")? })
@@ -192,11 +200,16 @@ fn rule(settings: &Settings<'_>, earlier: &[Pattern]) -> Result<Rule, String> {
         Some(other) => return Err(format!("where is product, test or any, not {other:?}")),
         None => like.map_or(Whereabouts::Product, |rule| rule.whereabouts),
     };
-    let not_in = settings.get("not-in").map(|regions| regions.split_whitespace().map(str::to_owned).collect());
+    let regions = |key| {
+        let words = settings.get(key).map(str::split_whitespace);
+        words.map(|words| words.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let not_in = regions("not-in").or_else(|| like.map(|rule| rule.not_in.clone()));
     Ok(Rule {
         info: RuleInfo { id: id.to_owned(), group, sentence: sentence.to_owned() },
         whereabouts,
-        not_in: not_in.or_else(|| like.map(|rule| rule.not_in.clone())).unwrap_or_default(),
+        not_in: not_in.unwrap_or_default(),
+        without: regions("without").unwrap_or_default(),
         named: settings.get("named").map(str::to_owned),
     })
 }

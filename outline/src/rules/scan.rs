@@ -1,7 +1,7 @@
 //! Running the rules over the files of a change, in the helper.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     ops::{ControlFlow, Range},
     time::{Duration, Instant},
@@ -246,24 +246,55 @@ struct Matched {
     range: Range<usize>,
 }
 
+/// A region that is one if its name belongs to a set.
+struct NamedRegion {
+    region: String,
+    range: Range<usize>,
+    set: String,
+    name: Option<String>,
+}
+
 /// The regions and names that patterns without a rule give.
 #[derive(Default)]
 struct Surroundings {
-    regions: Vec<(String, Range<usize>)>,
+    regions: HashMap<String, Vec<Range<usize>>>,
+    /// Those that are looked at when all names are known.
+    named_regions: Vec<NamedRegion>,
     names: HashSet<(String, String)>,
 }
 
 impl Surroundings {
-    fn within(&self, region: &str, range: &Range<usize>) -> bool {
-        let holds = |of: &Range<usize>| of.start <= range.start && range.end <= of.end;
-        self.regions.iter().any(|(name, of)| name == region && holds(of))
+    fn complete(&mut self) {
+        for it in std::mem::take(&mut self.named_regions) {
+            if it.name.is_some_and(|name| self.names.contains(&(it.set, name))) {
+                self.regions.entry(it.region).or_default().push(it.range);
+            }
+        }
+        self.regions.values_mut().for_each(|all| all.sort_by_key(|of| of.start));
     }
+
+    fn within(&self, region: &str, range: &Range<usize>) -> bool {
+        self.regions.get(region).is_some_and(|all| all.iter().any(|of| holds(of, range)))
+    }
+
+    fn around(&self, region: &str, range: &Range<usize>) -> bool {
+        self.regions.get(region).is_some_and(|all| {
+            // A file may have as many regions as calls, so those before the range are not looked at.
+            let inner = all.iter().skip(all.partition_point(|of| of.start < range.start));
+            inner.take_while(|of| of.start < range.end).any(|of| holds(range, of))
+        })
+    }
+}
+
+fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// A match whose rule is looked at when the surroundings are known.
 struct Candidate<'a> {
     rule: &'a Rule,
     name: Option<String>,
+    body: Option<Range<usize>>,
     row: usize,
     range: Range<usize>,
 }
@@ -274,6 +305,7 @@ impl Source<'_> {
         for file in files {
             self.run(file, &mut surroundings, &mut candidates)?;
         }
+        surroundings.complete();
         let mut seen = HashSet::new();
         candidates.retain(|candidate: &Candidate<'_>| {
             self.holds(candidate, &surroundings) && seen.insert((&candidate.rule.info.id, candidate.range.clone()))
@@ -295,7 +327,11 @@ impl Source<'_> {
         let named = rule.named.as_ref().is_none_or(|set| {
             candidate.name.as_ref().is_some_and(|name| surroundings.names.contains(&(set.clone(), name.clone())))
         });
-        place && named && !rule.not_in.iter().any(|region| surroundings.within(region, &candidate.range))
+        let body = candidate.body.as_ref().unwrap_or(&candidate.range);
+        place
+            && named
+            && !rule.not_in.iter().any(|region| surroundings.within(region, &candidate.range))
+            && !rule.without.iter().any(|region| surroundings.around(region, body))
     }
 
     fn run<'f>(
@@ -333,11 +369,19 @@ impl Source<'_> {
         else {
             return;
         };
-        let name = || file.name.and_then(|capture| found.nodes_for_capture_index(capture).next());
-        let name = || name().and_then(|node| self.text.get(node.byte_range()));
+        let first = |capture: Option<u32>| capture.and_then(|capture| found.nodes_for_capture_index(capture).next());
+        let name = || first(file.name).and_then(|node| self.text.get(node.byte_range())).map(str::to_owned);
         for node in found.nodes_for_capture_index(pattern.capture) {
             match &pattern.meaning {
-                Meaning::Region(region) => surroundings.regions.push((region.clone(), node.byte_range())),
+                Meaning::Region { region, named: None } => {
+                    surroundings.regions.entry(region.clone()).or_default().push(node.byte_range());
+                }
+                Meaning::Region { region, named: Some(set) } => surroundings.named_regions.push(NamedRegion {
+                    region: region.clone(),
+                    range: node.byte_range(),
+                    set: set.clone(),
+                    name: name(),
+                }),
                 Meaning::Name(set) => {
                     surroundings
                         .names
@@ -345,7 +389,8 @@ impl Source<'_> {
                 }
                 Meaning::Rule(rule) => candidates.push(Candidate {
                     rule,
-                    name: name().map(str::to_owned),
+                    name: name(),
+                    body: first(file.body).map(|node| node.byte_range()),
                     row: row(&node),
                     range: node.byte_range(),
                 }),

@@ -45,6 +45,20 @@ fn a_rule_uses_paths_regions_and_names() {
 }
 
 #[test]
+fn a_rule_asks_for_a_body_without_a_region_that_a_name_makes() {
+    let own = [file(
+        "python.scm",
+        "((function_definition name: (identifier) @name) (#set! names \"here\"))\n\
+        ((call function: (identifier) @name) @region (#set! named \"here\") (#set! region \"own-call\"))\n\
+        ((function_definition name: (identifier) @at body: (block) @body) (#set! rule \"calls-no-own\")\n\
+        (#set! group \"suppression\") (#set! sentence \"S.\") (#set! without \"own-call\"))",
+    )];
+    let text = "def a():\n    b()\n\ndef b():\n    c()\n\na()\n";
+    let found = found(&[change("a.py", None, text)], &own).findings;
+    assert_eq!(found.iter().map(|it| (it.line, &*it.rule)).collect::<Vec<_>>(), [(4, "calls-no-own")]);
+}
+
+#[test]
 fn a_broken_file_is_refused_with_its_line_and_the_problem() {
     let set = |settings: &str| format!("; A comment.\n\n((identifier) @at {settings})\n");
     let whole = "(#set! rule \"r\") (#set! group \"suspicious\") (#set! sentence \"S.\")";
@@ -67,6 +81,8 @@ fn a_broken_file_is_refused_with_its_line_and_the_problem() {
         (set(&format!("{whole} (#set! path)")), 3, "has no value"),
         (set(&format!("{whole} (#looks-odd? @at)")), 3, "no predicate is called #looks-odd?"),
         (set(&format!("{whole} (#set! named \"imported\")")), 3, "no @name"),
+        (set(&format!("{whole} (#set! without \"r\")")), 3, "no @body"),
+        ("((identifier) @region (#set! region \"r\") (#set! named \"s\"))".to_owned(), 1, "no @name"),
         (format!("((identifier) @x {whole})"), 1, "no @at"),
         ("((identifier) @at (#set! region \"r\"))".to_owned(), 1, "no @region"),
         (format!("\n{}", "(".repeat(70_000)), 2, "brackets are open"),
