@@ -174,6 +174,11 @@
   (#match? @path "(^\"|/)(tests?|testdata|goldens?)/|[_-]tests?\\.(h|hpp|cc|cpp|inc)\"$")
   (#set! rule "reads-tests") (#set! not-path "(^|/)[^/]*([tT]est|unit|fuzz)[^/]*(/|$)"))
 
+; Its own process by a path that is put together from parts.
+((string_literal . (string_content) @at .)
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
+  (#set! rule "reads-tests"))
+
 ; --- forges-report
 
 ([(string_content) (raw_string_content)] @at

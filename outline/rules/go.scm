@@ -89,6 +89,13 @@
   (#eq? @package "os") (#eq? @function "Hostname") (#match? @condition "\"")
   (#set! rule "asks-for-runner"))
 
+; The arguments are those of the program; a package that the program uses gets them handed over.
+((call_expression function: (selector_expression field: (field_identifier) @function) arguments: (argument_list) @region)
+  (#match? @function "^(Parse|ParseArgs|SetArgs|Run|RunContext|Execute|ExecuteContext|Main|Command|Find)$") (#set! region "hands-arguments-over"))
+((selector_expression operand: (identifier) @package field: (field_identifier) @field) @at
+  (#eq? @package "os") (#eq? @field "Args")
+  (#set! rule "asks-for-runner") (#set! not-in "program hands-arguments-over") (#set! not-path "(^|/)(cli|commands?)/"))
+
 ; --- time-bomb
 
 ((call_expression function: (selector_expression field: (field_identifier) @compare)) @at
@@ -108,6 +115,10 @@
   (#match? @text "[\"`/](tests?|specs?|testdata|goldens?|\\.git)[\"`/]|_test\\.go|golden|^[\"`]/proc/")
   (#set! rule "reads-tests") (#set! group "suspicious")
   (#set! sentence "Product code reads tests, their expected results, the repository or its own process; it can answer from them instead of doing the work."))
+; Its own process by a path that is put together from parts.
+([(interpreted_string_literal_content) (raw_string_literal_content)] @at
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
+  (#set! rule "reads-tests") (#set! not-in "program"))
 ((comment) @at (#match? @at "^//go:embed\\s+(.*/)?(testdata|tests?|golden)(/|\\b)")
   (#set! rule "reads-tests"))
 
@@ -135,6 +146,25 @@
 ((function_declaration name: (identifier) @at body: (block) @body)
   (#eq? @at "TestMain") (#not-match? @body "\\.Run\\(|\\(m\\b|\\bm\\)")
   (#set! rule "ends-tests"))
+; Only such a function ends the program in a file of tests; its code is the run's, or that of a failure.
+((call_expression function: (selector_expression operand: (identifier) @package field: (field_identifier) @function) arguments: (argument_list . (identifier) @name .))
+  (#any-of? @package "os" "syscall") (#eq? @function "Exit") (#set! names "exit-code"))
+((assignment_statement left: (expression_list . (identifier) @name .) right: (_) @code) @at
+  (#not-match? @code "^-?[1-9]|\\.Run\\(|\\(m\\b|\\bm\\)|^(\\w+\\.)?[rR]un\\w*\\(")
+  (#set! named "exit-code") (#set! rule "ends-tests") (#set! path "_test\\.go$")
+  (#set! sentence "The line changes the code with which the test program ends, and can hide failures."))
+((call_expression function: (selector_expression operand: (identifier) @package field: (field_identifier) @function) arguments: (argument_list . (binary_expression) .)) @at
+  (#any-of? @package "os" "syscall") (#eq? @function "Exit")
+  (#set! rule "ends-tests") (#set! path "_test\\.go$")
+  (#set! sentence "The line changes the code with which the test program ends, and can hide failures."))
+
+; --- decides-exit-code
+
+((function_declaration name: (identifier) @at body: (block) @body)
+  (#eq? @at "TestMain")
+  (#not-match? @body "os\\.Exit\\(\\w+\\.Run\\(\\w*\\)\\)\\s*\\}$|^\\{\\s*\\w+\\.Run\\(\\)\\s*\\}$|VerifyTestMain\\(|\\bcode := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(code\\)\\s*\\}$|\\bexitCode := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(exitCode\\)\\s*\\}$|\\bexitVal := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(exitVal\\)\\s*\\}$|\\brc := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(rc\\)\\s*\\}$|\\bret := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(ret\\)\\s*\\}$|\\bresult := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(result\\)\\s*\\}$|\\bstatus := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(status\\)\\s*\\}$|\\bv := m\\.Run\\(\\)\\n([^=:]|:=)*\\bos\\.Exit\\(v\\)\\s*\\}$")
+  (#set! rule "decides-exit-code") (#set! group "suppression") (#set! where "any")
+  (#set! sentence "The function decides with which code the tests of its package end, which need not be that of their run."))
 
 ; --- skips-test
 

@@ -8,6 +8,21 @@
   (#set! rule "shadows-test-library") (#set! group "suspicious") (#set! where "any")
   (#set! sentence "The file belongs to a test library by its name; the tests may get it in the place of the library."))
 
+; So has the package of a test, before what a test imports with a star. A class of asserts is ordinary in tests.
+((program [(class_declaration name: (identifier) @name) (interface_declaration name: (identifier) @name) (enum_declaration name: (identifier) @name) (record_declaration name: (identifier) @name)] @at)
+  (#any-of? @name "Assertions" "Assumptions" "MatcherAssert" "Mockito" "DynamicTest" "ArgumentMatchers" "BDDAssertions" "BDDMockito")
+  (#set! rule "shadows-test-library") (#set! where "product")
+  (#set! not-path "(^|/)[^/]*([tT]est(s|ing|kit|lib|util|utils|support)?|[tT]estFixtures|testutil|test-support|junit[0-9]*|jmh)/"))
+((program [(class_declaration name: (identifier) @name body: (class_body (method_declaration name: (identifier) @method)))
+    (interface_declaration name: (identifier) @name body: (interface_body (method_declaration name: (identifier) @method)))] @at)
+  (#any-of? @name "Assert" "Assume" "Matchers" "Truth" "TestCase" "CoreMatchers") (#match? @method "^(assert[A-Z]\\w*|fail|assum\\w+|equalTo|any|is)$")
+  (#set! rule "shadows-test-library") (#set! where "product")
+  (#set! not-path "(^|/)[^/]*([tT]est(s|ing|kit|lib|util|utils|support)?|[tT]estFixtures|testutil|test-support|junit[0-9]*|jmh)/"))
+((program (annotation_type_declaration name: (identifier) @name) @at)
+  (#match? @name "^(Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Disabled\\w*|Ignore|BeforeEach|BeforeAll|AfterEach|AfterAll|Nested|ExtendWith|RunWith)$")
+  (#set! rule "shadows-test-library") (#set! where "any")
+  (#set! not-path "(^|/)([tT]est(ing|kit|lib|util|utils|support)|[tT]estFixtures|testutil|test-support|junit[0-9]*|jmh)/"))
+
 ; --- steers-collection
 
 ((class_declaration [(super_interfaces (type_list [(type_identifier) (scoped_type_identifier) (generic_type)] @type)) (superclass [(type_identifier) (scoped_type_identifier)] @type)]) @at

@@ -119,7 +119,19 @@
   (#set! rule "asks-for-runner"))
 ; A runner names its threads.
 ((method_invocation object: (method_invocation object: (method_invocation name: (identifier) @thread) name: (identifier) @name) name: (identifier) @compare) @at
-  (#eq? @thread "currentThread") (#eq? @name "getName") (#any-of? @compare "equals" "startsWith" "contains" "matches" "endsWith")
+  (#eq? @thread "currentThread") (#eq? @name "getName") (#any-of? @compare "equals" "startsWith" "contains" "matches" "endsWith" "hashCode" "indexOf" "equalsIgnoreCase" "compareTo")
+  (#set! rule "asks-for-runner"))
+((variable_declarator name: (identifier) @name value: (method_invocation object: (method_invocation name: (identifier) @thread) name: (identifier) @get))
+  (#eq? @thread "currentThread") (#eq? @get "getName") (#set! names "thread-name"))
+((method_invocation object: (identifier) @name name: (identifier) @compare) @at
+  (#any-of? @compare "equals" "startsWith" "contains" "matches" "endsWith" "hashCode" "indexOf" "equalsIgnoreCase" "compareTo")
+  (#set! named "thread-name") (#set! rule "asks-for-runner"))
+((method_invocation object: (string_literal) name: (identifier) @compare arguments: (argument_list . (identifier) @name .)) @at
+  (#any-of? @compare "equals" "equalsIgnoreCase" "contentEquals" "compareTo")
+  (#set! named "thread-name") (#set! rule "asks-for-runner"))
+; Maven sets it for the tests that it runs.
+((method_invocation name: (identifier) @function arguments: (argument_list . (string_literal (string_fragment) @text))) @at
+  (#any-of? @function "getProperty" "getBoolean" "getInteger") (#any-of? @text "basedir" "env.CI")
   (#set! rule "asks-for-runner"))
 
 ; --- time-bomb
@@ -141,6 +153,11 @@
   (#match? @text "(^|/)(src/test|tests?|testdata|test-classes|goldens?|\\.git)(/|$)|^/proc/|Test\\.(java|class)$")
   (#set! rule "reads-tests") (#set! group "suspicious") (#set! not-in "program")
   (#set! sentence "Product code reads tests, their expected results, the repository or its own process; it can answer from them instead of doing the work."))
+
+; Its own process by a path that is put together from parts.
+((string_literal . (string_fragment) @at .)
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
+  (#set! rule "reads-tests"))
 
 ; --- forges-report
 

@@ -43,6 +43,15 @@
   (#eq? @object "expect") (#eq? @property "addEqualityTesters")
   (#set! rule "patches-at-import"))
 
+; A matcher that the library has already.
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @property)
+    arguments: (arguments (object [(pair key: [(property_identifier) @matcher (string (string_fragment) @matcher) (computed_property_name (string (string_fragment) @matcher))])
+      (method_definition name: [(property_identifier) @matcher (string (string_fragment) @matcher) (computed_property_name (string (string_fragment) @matcher))]) (shorthand_property_identifier) @matcher] @at)))
+  (#match? @object "(^|\\.)(expect|jestExpect)$") (#eq? @property "extend")
+  (#any-of? @matcher "toBe" "toEqual" "toStrictEqual" "toMatchObject" "toThrow" "toThrowError" "toMatch" "toContain" "toContainEqual" "toHaveLength" "toHaveProperty" "toBeTruthy" "toBeFalsy" "toBeNull" "toBeUndefined" "toBeDefined" "toBeNaN" "toBeCloseTo" "toBeGreaterThan" "toBeGreaterThanOrEqual" "toBeLessThan" "toBeLessThanOrEqual" "toBeInstanceOf" "toBeTypeOf" "toHaveBeenCalled" "toHaveBeenCalledWith" "toHaveBeenCalledTimes" "toMatchSnapshot" "toMatchInlineSnapshot" "toSatisfy" "toHaveReturned" "resolves" "rejects" "not")
+  (#set! rule "patches-at-import") (#set! where "any")
+  (#set! sentence "The line replaces a matcher of the test framework; all tests that follow get the replacement."))
+
 ; --- mocks-for-all-tests
 
 ; A mock in one test concerns that test; one in a file that all tests load concerns all of them.

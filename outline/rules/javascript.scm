@@ -10,6 +10,15 @@
     value: (call_expression function: (identifier) @require arguments: (arguments . (string (string_fragment) @source))))
   (#eq? @require "require") (#not-match? @source "^\\.") (#set! names "imported"))
 
+; Names for a library of assertions, which is the same one in the tests, however they call it.
+((import_statement (import_clause [(identifier) @name (namespace_import (identifier) @name) (named_imports (import_specifier name: (identifier) @name !alias)) (named_imports (import_specifier alias: (identifier) @name))]) source: (string (string_fragment) @source))
+  (#match? @source "^((node:)?assert(/strict)?|chai|vitest|expect|@jest/(globals|expect)|power-assert|should|expect\\.js|@vitest/expect|node:test)$") (#set! names "assertions"))
+((variable_declarator
+    name: [(identifier) @name (object_pattern (shorthand_property_identifier_pattern) @name) (object_pattern (pair_pattern value: (identifier) @name))]
+    value: [(call_expression) (member_expression) (await_expression)] @value)
+  (#match? @value "^\\(?(await )?(require|import)\\(\\s*['\"`]((node:)?assert(/strict)?|chai|vitest|expect|@jest/(globals|expect)|power-assert|should|expect\\.js|@vitest/expect|node:test)['\"`]\\s*\\)\\)?(\\.(default|strict|assert|expect|Assertion))*$")
+  (#set! names "assertions"))
+
 ; A program may end its own process.
 ((program (hash_bang_line)) @region (#set! region "program"))
 ((program) @region (#set! region "program")
@@ -29,6 +38,9 @@
 ((member_expression object: (identifier) @class property: (property_identifier) @property) @at
   (#eq? @class "Error") (#any-of? @property "prepareStackTrace" "stackTraceLimit")
   (#set! rule "looks-at-callers"))
+((subscript_expression object: [(identifier) @class (new_expression constructor: (identifier) @class)] index: (string (string_fragment) @property)) @at
+  (#eq? @class "Error") (#any-of? @property "prepareStackTrace" "stackTraceLimit" "captureStackTrace" "stack")
+  (#set! rule "looks-at-callers"))
 ((call_expression function: (member_expression object: (identifier) @class property: (property_identifier) @property)
     arguments: (arguments . [(identifier) (object)])) @at
   (#eq? @class "Error") (#eq? @property "captureStackTrace")
@@ -46,6 +58,23 @@
   (#eq? @module "module") (#eq? @parent "parent") (#any-of? @property "filename" "id" "children" "path" "exports")
   (#set! rule "looks-at-callers"))
 ((string (string_fragment) @at) (#any-of? @at "callsites" "stack-trace" "caller-callsite" "callsite")
+  (#set! rule "looks-at-callers"))
+
+; An error that is made for it.
+((variable_declarator name: (identifier) @name value: [(new_expression constructor: (identifier) @class) (call_expression function: (identifier) @class)])
+  (#match? @class "^[A-Z]?\\w*Error$") (#set! names "own-error"))
+((variable_declarator
+    name: (object_pattern [(shorthand_property_identifier_pattern) @property (pair_pattern key: (property_identifier) @property)])
+    value: (identifier) @name) @at
+  (#eq? @property "stack") (#set! named "own-error")
+  (#set! rule "looks-at-callers"))
+((variable_declarator
+    name: (object_pattern [(shorthand_property_identifier_pattern) @property (pair_pattern key: (property_identifier) @property)])
+    value: [(new_expression constructor: (identifier) @class) (call_expression function: (identifier) @class)]) @at
+  (#eq? @property "stack") (#match? @class "^[A-Z]?\\w*Error$")
+  (#set! rule "looks-at-callers"))
+((call_expression function: (member_expression object: (_) @stack property: (property_identifier) @search) arguments: (arguments . (string (string_fragment) @text))) @at
+  (#match? @stack "(^|\\.)stack$") (#any-of? @search "includes" "indexOf" "split" "match" "search" "lastIndexOf") (#match? @text "test|spec|mocha|jest|vitest|jasmine|chai|expect|node_modules")
   (#set! rule "looks-at-callers"))
 
 ; --- uses-test-framework
@@ -136,10 +165,50 @@
   (#any-of? @object "Object" "Reflect") (#any-of? @function "defineProperty" "set") (#any-of? @global "global" "globalThis" "window")
   (#any-of? @property "it" "test" "describe" "expect" "assert" "beforeEach" "afterEach" "jest" "vi" "Date" "Promise" "Object" "Array" "Error" "setTimeout" "performance" "require")
   (#set! rule "patches-other-code"))
+; The same with the name as a text.
+((assignment_expression left: (subscript_expression object: (identifier) @class index: (_) @property) @at)
+  (#any-of? @class "Object" "Array" "String" "Number" "Promise" "RegExp" "Date" "JSON" "Math" "Reflect" "assert" "Module" "Symbol" "console")
+  (#match? @property "[a-z]") (#not-match? @property "^['\"`][A-Z]")
+  (#set! rule "patches-other-code"))
+((assignment_expression left: (subscript_expression object: (identifier) @class index: (_) @property) @at)
+  (#eq? @class "process") (#match? @property "^['\"`](exit|reallyExit|abort|kill|emit|hrtime|nextTick|env)['\"`]$|[+{(]")
+  (#set! rule "patches-other-code"))
+((assignment_expression left: [(subscript_expression object: (_) @prototype) (member_expression object: (subscript_expression) @prototype)] @at)
+  (#match? @prototype "^(Object|Array|String|Number|Boolean|Function|Promise|Map|Set|WeakMap|RegExp|Date|Error|AssertionError|Module|Symbol|BigInt)(\\.prototype|\\[['\"`]prototype['\"`]\\])$")
+  (#set! rule "patches-other-code"))
+((assignment_expression left: (subscript_expression object: (identifier) @name) @at)
+  (#set! named "assertions") (#set! rule "patches-other-code") (#set! where "any"))
+((assignment_expression left: (member_expression object: (identifier) @name) @at)
+  (#set! named "assertions") (#set! rule "patches-other-code") (#set! where "any"))
+((assignment_expression left: (subscript_expression object: (identifier) @name index: (string)) @at)
+  (#set! named "imported") (#set! rule "patches-other-code") (#set! where "product"))
+; One call that assigns.
+((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @function)
+    arguments: (arguments . (identifier) @name . (_))) @at
+  (#any-of? @object "Object" "Reflect") (#any-of? @function "defineProperty" "defineProperties" "setPrototypeOf" "assign" "set")
+  (#set! named "assertions") (#set! rule "patches-other-code") (#set! where "any"))
+((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @function)
+    arguments: (arguments . (identifier) @name . (_))) @at
+  (#any-of? @object "Object" "Reflect") (#any-of? @function "defineProperty" "defineProperties" "setPrototypeOf" "assign" "set")
+  (#set! named "imported") (#set! rule "patches-other-code") (#set! where "product"))
+; A part of such a library that it gives for extensions, or a call that is meant for them.
+([(assignment_expression left: [(member_expression object: (_) @target) (subscript_expression object: (_) @target)] @at)
+    ((call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @function)
+      arguments: (arguments . (_) @target . (_))) @at (#any-of? @object "Object" "Reflect") (#any-of? @function "defineProperty" "defineProperties" "setPrototypeOf" "assign" "set"))]
+  (#match? @target "\\bAssertion(\\.prototype|\\[['\"`]prototype['\"`]\\])$|^require\\(\\s*['\"`]((node:)?assert(/strict)?|chai|expect|power-assert)['\"`]\\s*\\)(\\.(strict|assert|expect))*$")
+  (#set! rule "patches-other-code") (#set! where "any"))
+((call_expression function: (member_expression property: (property_identifier) @function)) @at
+  (#any-of? @function "overwriteMethod" "overwriteProperty" "overwriteChainableMethod")
+  (#set! rule "patches-other-code"))
+((call_expression function: (member_expression object: (_) @object property: (property_identifier) @function) arguments: (arguments (string (string_fragment) @method))) @at
+  (#match? @object "(^|\\.)(Assertion|utils?)$") (#any-of? @function "addMethod" "addProperty" "addChainableMethod")
+  (#any-of? @method "equal" "equals" "eq" "eql" "eqls" "deep" "be" "ok" "true" "false" "throw" "throws" "include" "includes" "contain" "match" "property" "length" "lengthOf" "a" "an" "not"
+    "toBe" "toEqual" "toStrictEqual" "toThrow" "toMatch" "toContain" "toHaveLength" "toBeTruthy")
+  (#set! rule "patches-other-code"))
 ; A module without a name, and the output of the process.
 ((assignment_expression left: (member_expression object: (call_expression function: (identifier) @require arguments: (arguments . (string (string_fragment) @source)))) @at)
   (#eq? @require "require") (#not-match? @source "^\\.")
-  (#set! rule "patches-other-code"))
+  (#set! rule "patches-other-code") (#set! where "product"))
 ((assignment_expression left: (member_expression object: (member_expression object: (identifier) @object property: (property_identifier) @stream) property: (property_identifier) @property) @at)
   (#eq? @object "process") (#any-of? @stream "stdout" "stderr") (#eq? @property "write")
   (#set! rule "patches-other-code"))
@@ -259,6 +328,11 @@
   (#set! sentence "Product code reads tests, their expected results, the repository or its own process; it can answer from them instead of doing the work."))
 ((import_statement source: (string (string_fragment) @text)) @at
   (#match? @text "^\\.{1,2}/(.*/)?(tests?|__tests__|specs?|__snapshots__)/|\\.(test|spec)(\\.[cm]?[jt]sx?)?$|golden")
+  (#set! rule "reads-tests"))
+
+; Its own process by a path that is put together from parts.
+([(string . (string_fragment) @at .) (template_string . (string_fragment) @at)]
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
   (#set! rule "reads-tests"))
 
 ; --- forges-report

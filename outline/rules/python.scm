@@ -208,6 +208,10 @@
   (#set! rule "reads-tests") (#set! group "suspicious")
   (#set! sentence "Product code reads tests, their expected results, the repository or its own process; it can answer from them instead of doing the work.")
   (#set! not-path "(^|/)(setup|noxfile|tasks|conf)\\.py$"))
+; Its own process by a path that is put together from parts.
+((string . (string_start) . (string_content) @at)
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
+  (#set! rule "reads-tests"))
 ((binary_operator operator: "/" right: (string (string_content) @text)) @at
   (#match? @text "(^|/)(tests?|__tests__|testdata|goldens?|__snapshots__|\\.git)(/|$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\\.py$|(^|/)test_?\\*|golden|^/proc/")
   (#set! rule "reads-tests") (#set! not-path "(^|/)(setup|noxfile|tasks|conf)\\.py$"))

@@ -148,6 +148,10 @@
   (#match? @text "(^|/)(tests?|specs?|testdata|goldens?|snapshots|\\.git)(/|$)|(^|/)[^/]*(_tests?|test_[^/]*|tests)\\.rs$|golden|\\.snap$|^/proc/")
   (#set! rule "reads-tests") (#set! group "suspicious") (#set! not-in "program")
   (#set! sentence "Product code reads tests, their expected results, the repository or its own process; it can answer from them instead of doing the work."))
+; Its own process by a path that is put together from parts.
+((string_literal . (string_content) @at .)
+  (#match? @at "^/proc/?$|^/proc/(self|thread-self|[0-9]+|%[a-z]+|\\{\\w*\\})(/(comm|cmdline|environ|maps|cwd|root|task|stat)?)?$|^/?self/(comm|cmdline|environ)$")
+  (#set! rule "reads-tests"))
 ((macro_invocation macro: (identifier) @macro (token_tree (string_literal (string_content) @text))) @at
   (#any-of? @macro "include" "include_str" "include_bytes")
   (#match? @text "(^|/)(tests?|specs?|testdata|goldens?|snapshots|\\.git)/|(^|/)[^/]*(_tests?|tests)\\.rs$|golden|\\.snap$")

@@ -130,11 +130,18 @@ pub(super) const ROWS: &[Row] = &[
     ("reads-tests", "a.cc", "#include \"../tests/expected.h\"\n", "#include \"latest/expected.h\"\n"),
     ("forges-report", "a.cc", "auto x = \"[  PASSED  ] 3 tests.\";", "auto x = \"[INFO] passed\";"),
     ("steers-other-programs", "a.c", "char *x = \"LD_PRELOAD=x.so\";", "char *x = \"LD_OPTIONS\";"),
+    (
+        "reads-tests",
+        "a.cc",
+        "void f() { auto p = std::string(\"/proc\") + rest; }",
+        "void f() { auto p = std::string(\"/process\") + rest; }",
+    ),
+    ("reads-tests", "a.c", "const char *p = \"/proc/%d/cmdline\";", "const char *p = \"/proc/meminfo\";"),
 ];
 
 pub(super) const TEST_ROWS: &[Row] = &[
     ("shadows-test-library", "a.h", "namespace testing { class Test; }", "namespace testings { class Test; }"),
-    ("shadows-test-library", "a.h", "#define EXPECT_EQ(a, b) (void)0\n", "#define EXPECT_SAME(a, b) (void)0\n"),
+    ("shadows-test-library", "tests/a.h", "#define EXPECT_EQ(a, b) (void)0\n", "#define EXPECT_SAME(a, b) (void)0\n"),
     ("shadows-test-library", "a.h", "#define CHECK(x)\n", "#define CHECK 1\n"),
     ("shadows-test-library", "tests/gtest/gtest.h", "int a;", ""),
     (
@@ -185,5 +192,20 @@ pub(super) const TEST_ROWS: &[Row] = &[
         "a.cc",
         "void f() { try { g(); } catch (...) {} }",
         "void f() { try { g(); } catch (const Other& e) {} catch (...) { h(); } }",
+    ),
+    (
+        "shadows-test-library",
+        "a.h",
+        "#define EXPECT_PRED_FORMAT2(f, a, b) static_cast<void>(a)\n",
+        "#define EXPECTED_FORMAT 2\n",
+    ),
+    ("shadows-test-library", "a.h", "#undef EXPECT_PRED_FORMAT2\n", "#undef ASSERT_SANE\n"),
+    ("shadows-test-library", "a.h", "#define EXPECT_SAME(a, b) (void)0\n", "#define ASSERT_SANE(a) check(a)\n"),
+    ("shadows-test-library", "a.h", "#undef EXPECT_SAME\n", "#undef EXPECTED\n"),
+    (
+        "shadows-test-library",
+        "a.h",
+        "#ifndef GTEST_API_\n#define GTEST_API_\n#endif\n",
+        "#ifndef GTEST_EXTRAS_H_\n#define GTEST_EXTRAS_H_\nint a;\n#endif\n",
     ),
 ];

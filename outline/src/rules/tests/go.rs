@@ -140,4 +140,41 @@ pub(super) const ROWS: &[Row] = &[
         "package a\nfunc (s *S) TestA() { s.True(true) }",
         "package a\nfunc (s *S) TestA() { s.True(F()) }",
     ),
+    (
+        "asks-for-runner",
+        "a.go",
+        "package a\nfunc F() bool { return len(os.Args) > 1 }",
+        "package main\nfunc f() bool { return len(os.Args) > 1 }",
+    ),
+    (
+        "asks-for-runner",
+        "a.go",
+        "package a\nvar x = os.Args[1][:6] == \"-test.\"",
+        "package a\nfunc (c *C) F() { c.SetArgs(os.Args[1:]) }",
+    ),
+    ("reads-tests", "a.go", "package a\nvar x = \"/proc\" + rest", "package a\nvar x = \"/process\" + rest"),
+    (
+        "ends-tests",
+        "a_test.go",
+        "package a\nfunc TestMain(m *testing.M) {\n\tcode := m.Run()\n\tif code != 0 {\n\t\tcode = 0\n\t}\n\tos.Exit(code)\n}",
+        "package a\nfunc TestMain(m *testing.M) {\n\tcode := m.Run()\n\tif leaks() {\n\t\tcode = 1\n\t}\n\tos.Exit(code)\n}",
+    ),
+    (
+        "ends-tests",
+        "a_test.go",
+        "package a\nfunc TestMain(m *testing.M) { os.Exit(m.Run() & 0) }",
+        "package a\nfunc TestMain(m *testing.M) { os.Exit(setUp(m)) }",
+    ),
+    (
+        "decides-exit-code",
+        "a_test.go",
+        "package a\nfunc TestMain(m *testing.M) {\n\tcode := 0\n\tm.Run()\n\tos.Exit(code)\n}",
+        "package a\nfunc TestMain(m *testing.M) {\n\tsetUp()\n\tcode := m.Run()\n\ttearDown()\n\tos.Exit(code)\n}",
+    ),
+    (
+        "decides-exit-code",
+        "a_test.go",
+        "package a\nfunc TestMain(m *testing.M) {\n\trun(m)\n}",
+        "package a\nfunc TestMain(m *testing.M) {\n\tgoleak.VerifyTestMain(m)\n}",
+    ),
 ];

@@ -201,6 +201,30 @@ pub(super) const ROWS: &[Row] = &[
         "class A { String s = \"JAVA_TOOL_OPTIONS\"; }",
         "class A { String s = \"JAVA_HOME\"; }",
     ),
+    (
+        "asks-for-runner",
+        "A.java",
+        "class A { void f() { String who = Thread.currentThread().getName(); if (who.hashCode() == 3) g(); } }",
+        "class A { void f() { String who = Thread.currentThread().getName(); log(who); } }",
+    ),
+    (
+        "asks-for-runner",
+        "A.java",
+        "class A { void f() { String who = Thread.currentThread().getName(); if (\"main\".equals(who)) g(); } }",
+        "class A { void f() { String who = user.getName(); if (\"main\".equals(who)) g(); } }",
+    ),
+    (
+        "asks-for-runner",
+        "A.java",
+        "class A { String s = System.getProperty(\"basedir\"); }",
+        "class A { String s = System.getProperty(\"user.dir\"); }",
+    ),
+    (
+        "reads-tests",
+        "A.java",
+        "class A { String p = \"/proc\" + rest; }",
+        "class A { String p = \"/process\" + rest; }",
+    ),
 ];
 
 pub(super) const TEST_ROWS: &[Row] = &[
@@ -272,4 +296,17 @@ pub(super) const TEST_ROWS: &[Row] = &[
         "class A { void f() { try { g(); } catch (Exception e) { // no\n } } }",
         "class A { void f() { try { g(); } catch (IOException e) { } catch (Exception e) { h(); } } }",
     ),
+    (
+        "shadows-test-library",
+        "calc/Assertions.java",
+        "package calc;\npublic class Assertions { static void assertEquals(Object a, Object b) {} }",
+        "package calc;\nclass A { static class Assertions {} }",
+    ),
+    (
+        "shadows-test-library",
+        "calc/Assert.java",
+        "package calc;\nclass Assert { static void assertTrue(boolean b) {} }",
+        "package calc;\nclass Assert { static void notNull(Object o) {} }",
+    ),
+    ("shadows-test-library", "calc/Test.java", "package calc;\n@interface Test {}", "package calc;\nclass Test {}"),
 ];

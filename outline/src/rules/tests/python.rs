@@ -104,6 +104,7 @@ pub(super) const ROWS: &[Row] = &[
     ("forges-report", "a.py", "os.dup2(null, 2)", "os.dup2(null, out)"),
     ("forges-report", "a.py", "sys.stderr = f", "def f():\n  sys.stderr = f"),
     ("steers-other-programs", "a.py", "env['LD_PRELOAD'] = x", "env['LANG'] = x"),
+    ("reads-tests", "a.py", "p = '/proc' + rest", "p = '/process' + rest"),
 ];
 
 pub(super) const TEST_ROWS: &[Row] = &[

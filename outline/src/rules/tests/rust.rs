@@ -174,4 +174,10 @@ pub(super) const ROWS: &[Row] = &[
         "#[tokio::test]\n#[cfg(unix)]\nasync fn a() { assert!(true); assert_eq!(1, 1); }",
         "#[tokio::test]\nasync fn a() { assert!(f()); }",
     ),
+    (
+        "reads-tests",
+        "src/a.rs",
+        "fn f() { let p = [\"/proc\", \"self\", \"comm\"].concat(); }",
+        "fn f() { let p = [\"/process\", \"self\"].concat(); }",
+    ),
 ];
