@@ -102,6 +102,35 @@
   (#match? @body "^\\{(\\s|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return;|SUCCEED\\([^()]*\\);|(REQUIRE|CHECK)\\(\\s*true\\s*\\);|(REQUIRE|CHECK)_FALSE\\(\\s*false\\s*\\);|(REQUIRE|CHECK)\\(\\s*([\\d.]+|\"[^\"]*\")\\s*==\\s*([\\d.]+|\"[^\"]*\")\\s*\\);)*\\}$")
   (#set! rule "asserts-nothing") (#set! where "any"))
 
+; Names that may assert something, wherever they stand: macros with types or blocks in them are no calls to the grammar.
+([(identifier) (type_identifier)] @region
+  (#match? @region "^(EXPECT|ASSERT|CHECK|REQUIRE|GTEST|BOOST|STATIC|ADD_F|CAPTURE|WARN|VERIFY|TEST)|^(FAIL|SUCCEED|BENCHMARK)$") (#set! region "asserting"))
+((call_expression function: [(identifier) @function (field_expression field: (field_identifier) @function) (qualified_identifier) @function
+    (template_function name: (identifier) @function)]) @region
+  (#match? @function "(?i)assert|expect|should|verif|check|requir|must|throw|fail|match|ensure|valid|equal|compare|test|^run$") (#set! region "asserting"))
+([(throw_statement) (static_assert_declaration) (ERROR)] @region (#set! region "asserting"))
+((function_definition declarator: (function_declarator declarator: [(identifier) (field_identifier)] @name)) (#set! names "defined-here"))
+([(preproc_def name: (identifier) @name) (preproc_function_def name: (identifier) @name)] (#set! names "defined-here"))
+((call_expression function: [(identifier) @name (template_function name: (identifier) @name)]) @region (#set! named "defined-here") (#set! region "asserting"))
+((function_definition declarator: (function_declarator declarator: (identifier) @macro parameters: (parameter_list) @at) body: (compound_statement) @body)
+  (#match? @macro "^(TEST(_F|_P)?|TYPED_TEST(_P)?)$") (#match? @body "\\w\\(")
+  (#set! rule "asserts-nothing") (#set! where "any") (#set! without "asserting")
+  (#set! sentence "The test runs the product and asserts nothing of what comes out."))
+((expression_statement (call_expression function: (identifier) @macro arguments: (argument_list . (string_literal))) @at) . (compound_statement) @body
+  (#any-of? @macro "TEST_CASE" "SCENARIO") (#match? @body "\\w\\(")
+  (#set! rule "asserts-nothing") (#set! where "any") (#set! without "asserting")
+  (#set! sentence "The test runs the product and asserts nothing of what comes out."))
+
+; --- compares-with-itself
+
+((call_expression function: (identifier) @macro arguments: (argument_list . (_) @left . (_) @right)) @at
+  (#match? @macro "^((EXPECT|ASSERT)_(EQ|STREQ|STRCASEEQ|FLOAT_EQ|DOUBLE_EQ|NEAR)|CHECK_EQ|REQUIRE_EQ|BOOST_(CHECK|REQUIRE)_EQUAL)$") (#eq? @left @right)
+  (#set! rule "compares-with-itself") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The assertion compares an expression with itself; it passes whatever the product does."))
+((call_expression function: (identifier) @macro arguments: (argument_list . (binary_expression left: (_) @left operator: "==" right: (_) @right) .)) @at
+  (#any-of? @macro "CHECK" "REQUIRE" "EXPECT_TRUE" "ASSERT_TRUE" "BOOST_TEST" "assert") (#eq? @left @right)
+  (#set! rule "compares-with-itself"))
+
 ; --- silences-tool
 
 ((comment) @at (#match? @at "\\bNOLINT(NEXTLINE|BEGIN)?\\b|cppcheck-suppress|coverity\\[")

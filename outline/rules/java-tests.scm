@@ -69,6 +69,33 @@
   (#match? @at "^test([A-Z_0-9]|$)") (#match? @body "^\\{(\\s|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return;|assertTrue\\(true\\);)*\\}$")
   (#set! rule "asserts-nothing") (#set! where "test"))
 
+; Calls that may assert something: by their name, or since they are the class's own.
+((method_invocation name: (identifier) @function) @region
+  (#match? @function "(?i)assert|expect|should|verif|check|requir|must|throw|reject|fail|raise|snapshot|match|ensure|valid|equal|test|compare|await|until|^(then|statusCode|body|run)$")
+  (#set! region "asserting"))
+((method_invocation !object) @region (#set! region "asserting"))
+((method_invocation object: [(this) (super)]) @region (#set! region "asserting"))
+((method_invocation object: (identifier) @object) @region
+  (#match? @object "(?i)assert|test|check|verif|harness|fixture|robot|rule") (#set! region "asserting"))
+((object_creation_expression type: (_) @type) @region
+  (#match? @type "(?i)assert|expect|verif|test|check") (#set! region "asserting"))
+([(throw_statement) (assert_statement) (ERROR)] @region (#set! region "asserting"))
+((method_declaration (modifiers [(marker_annotation name: (_) @test) (annotation name: (_) @test)]) @modifiers name: (identifier) @at body: (block) @body)
+  (#match? @test "^([\\w.]+\\.)?(Test|ParameterizedTest|RepeatedTest|Property)$") (#not-match? @modifiers "expected|Expect|Disabled|Ignore|Timeout|timeout")
+  (#match? @body "\\w\\(")
+  (#set! rule "asserts-nothing") (#set! where "any") (#set! without "asserting")
+  (#set! sentence "The test runs the product and asserts nothing of what comes out."))
+
+; --- compares-with-itself
+
+((method_invocation name: (identifier) @function arguments: (argument_list (_) @left . (_) @right)) @at
+  (#match? @function "^assert(Array|Iterable|Lines|Json|Object)?(Equals|Same|Match)$") (#eq? @left @right)
+  (#set! rule "compares-with-itself") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The assertion compares an expression with itself; it passes whatever the product does."))
+((method_invocation object: (method_invocation name: (identifier) @that arguments: (argument_list . (_) @left .)) name: (identifier) @function arguments: (argument_list . (_) @right .)) @at
+  (#any-of? @that "assertThat" "then" "expectThat") (#any-of? @function "isEqualTo" "isSameAs" "containsExactlyElementsOf" "hasSameElementsAs" "isSameInstanceAs") (#eq? @left @right)
+  (#set! rule "compares-with-itself"))
+
 ; --- silences-tool
 
 ([(marker_annotation name: (_) @name) (annotation name: (_) @name)] @at
@@ -89,3 +116,8 @@
   (#match? @type "^([\\w.]+\\.)?(Exception|Throwable|RuntimeException|Error|AssertionError)$|\\b(Error|Throwable)\\b") (#match? @body "^\\{(\\s|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/)*\\}$")
   (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The handler drops every error."))
+((catch_clause (catch_formal_parameter (catch_type) @type) body: (block) @body) @at
+  (#match? @type "\\b(Throwable|Error|AssertionError|AssertionFailedError|ComparisonFailure|MultipleFailuresError)\\b")
+  (#not-match? @body "throw|fail|assert|[vV]erify|[^=!<>]=[^=]|\\.(add|set|offer|put|complete\\w*|onError|onFailure|accept|addSuppressed|countDown|compareAndSet)\\(|return|continue|break|\\+\\+") (#not-match? @body "^\\{\\s*\\}$")
+  (#set! rule "swallows-errors") (#set! where "test")
+  (#set! sentence "The handler takes the failure of an assertion, and the test goes on."))

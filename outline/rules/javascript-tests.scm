@@ -91,6 +91,11 @@
   (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The handler drops every error."))
 
+((try_statement body: (_) @tried handler: (catch_clause body: (statement_block) @at))
+  (#match? @tried "\\b(expect|assert)\\b[.\\w]*\\(") (#not-match? @at "throw|expect|assert|[fF]ail|done|next|reject|exit|[^=!]=[^=>]|\\bt\\.|\\.(push|add|set)\\(|\\+\\+|return") (#not-match? @at "^\\{\\s*\\}$")
+  (#set! rule "swallows-errors") (#set! where "test")
+  (#set! sentence "The handler takes the failure of an assertion, and the test goes on."))
+
 ; --- asserts-nothing
 
 ((call_expression function: [(identifier) (member_expression)] @function
@@ -99,3 +104,56 @@
   (#match? @body "^(undefined|null|true|\\{?(\\s|;|//[^\\n]*|/\\*([^*]|\\*+[^*/])*\\*+/|return\\b|expect\\((true|[\\d.]+|\"[^\"]*\"|'[^']*')\\)\\.(toBe(Truthy|Defined)?|toEqual|toStrictEqual|eql?|equal|to\\.(equal|eql?|be\\.true|be\\.ok|be))(\\((true|[\\d.]+|\"[^\"]*\"|'[^']*')?\\))?|expect\\(false\\)\\.to(Be\\(false|BeFalsy\\()\\)|assert(\\.ok)?\\(\\s*true\\s*\\)|assert\\.(strictEqual|equal|deepStrictEqual)\\(\\s*(true|[\\d.]+|\"[^\"]*\"|'[^']*')\\s*,\\s*(true|[\\d.]+|\"[^\"]*\"|'[^']*')\\s*\\)|(t\\.)?(pass|done)\\(\\s*\\))*\\}?)$")
   (#set! rule "asserts-nothing") (#set! group "suppression") (#set! where "test")
   (#set! sentence "The test asserts nothing; it passes whatever the product does."))
+; Calls that may assert something: by their name, or since the file itself says what they do.
+((call_expression function: [(identifier) @function (member_expression property: (property_identifier) @function)]) @region
+  (#match? @function "(?i)assert|expect|should|verif|check|requir|must|throw|reject|fail|raise|snapshot|match|ensure|valid|equal|test|wait|contain|compare|^(ok|is|eq|eql|run|end|pass|plan|same|(get|find|query)(All)?By\\w+)$")
+  (#set! region "asserting"))
+((member_expression property: (property_identifier) @property) @region (#eq? @property "should") (#set! region "asserting"))
+([(throw_statement) (ERROR)] @region (#set! region "asserting"))
+((identifier) @region (#any-of? @region "t" "done" "tb" "cy" "page" "browser" "screen" "fc" "next") (#set! region "asserting"))
+((function_declaration name: (identifier) @name) (#set! names "defined-here"))
+((variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) (#set! names "defined-here"))
+((variable_declarator name: (identifier) @name value: (call_expression function: (_) @maker)) (#not-any-of? @maker "require" "import")
+  (#set! names "defined-here"))
+((call_expression function: (identifier) @name) @region (#set! named "defined-here") (#set! region "asserting"))
+((call_expression function: [(identifier) (member_expression)] @function
+    arguments: (arguments . [(string) (template_string)] @at [(arrow_function body: (_) @body) (function_expression body: (_) @body)]))
+  (#match? @function "^(it|test|specify|Deno\\.test)(\\.concurrent|\\.only|\\.sequential)?$")
+  (#match? @body "\\w\\s*\\(")
+  (#set! rule "asserts-nothing") (#set! where "test") (#set! without "asserting")
+  (#set! sentence "The test runs the product and asserts nothing of what comes out."))
+((call_expression function: (member_expression object: (member_expression object: (call_expression function: (identifier) @expect) property: (property_identifier) @not) property: (property_identifier) @matcher)
+    arguments: (arguments . [(identifier) (object) (array) (arrow_function)] @value .)) @at
+  (#eq? @expect "expect") (#eq? @not "not") (#eq? @matcher "toBe") (#match? @value "^NaN$|^[\\[{(]")
+  (#set! rule "asserts-nothing") (#set! where "test")
+  (#set! sentence "The assertion excludes a value that hardly anything can be; it passes nearly whatever the product does."))
+
+; --- compares-with-itself
+
+((call_expression function: (member_expression object: [
+      (call_expression function: (identifier) @expect arguments: (arguments . (_) @left .))
+      (member_expression object: (call_expression function: (identifier) @expect arguments: (arguments . (_) @left .)) property: (property_identifier) @chain)
+      (member_expression object: (member_expression object: (call_expression function: (identifier) @expect arguments: (arguments . (_) @left .)) property: (property_identifier) @chain) property: (property_identifier) @outer)]
+    property: (property_identifier) @matcher) arguments: (arguments . (_) @right .)) @at
+  (#eq? @expect "expect") (#any-of? @matcher "toBe" "toEqual" "toStrictEqual" "toMatchObject" "equal" "equals" "eql" "eq") (#not-eq? @chain "not") (#not-eq? @outer "not") (#eq? @left @right)
+  (#set! rule "compares-with-itself") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The assertion compares an expression with itself; it passes whatever the product does."))
+((call_expression function: (member_expression) @function arguments: (arguments . (_) @left . (_) @right)) @at
+  (#match? @function "^((chai\\.)?assert(\\.strict)?|t|test)\\.(equal|strictEqual|deepEqual|deepStrictEqual|is|same|strictSame)$") (#eq? @left @right)
+  (#set! rule "compares-with-itself"))
+((call_expression function: [(identifier) (member_expression)] @function arguments: (arguments . (binary_expression left: (_) @left operator: ["===" "=="] right: (_) @right))) @at
+  (#match? @function "^assert(\\.ok|\\.isTrue)?$") (#eq? @left @right)
+  (#set! rule "compares-with-itself"))
+
+; --- mocks-the-subject
+
+((import_statement source: (string (string_fragment) @name)) (#match? @name "^\\.") (#set! names "imported-files"))
+((call_expression function: [(identifier) (import)] @require arguments: (arguments . (string (string_fragment) @name)))
+  (#any-of? @require "require" "import") (#match? @name "^\\.") (#set! names "imported-files"))
+; A dependency is mocked by functions that a test gives their answers later.
+((program (expression_statement (call_expression function: (member_expression object: (identifier) @object property: (property_identifier) @property)
+    arguments: (arguments . [(string (string_fragment) @name) (call_expression function: (import) arguments: (arguments . (string (string_fragment) @name)))] . (_) @factory)) @at))
+  (#any-of? @object "jest" "vi") (#any-of? @property "mock" "doMock" "setMock")
+  (#not-match? @factory "^(async )?\\(?\\w*\\)? => *(\\(\\s*\\{(\\s*(\\w+:\\s*((vi|jest)\\.fn\\(\\)|true)|\\.\\.\\.[^,{}]*),?)*\\s*\\}\\s*\\)|(vi|jest)\\.fn\\(\\))$|^\\{")
+  (#set! named "imported-files") (#set! rule "mocks-the-subject") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The file replaces a module of the product that it imports itself; its tests may test the replacement."))

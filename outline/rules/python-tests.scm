@@ -73,6 +73,12 @@
   (#set! rule "swallows-errors") (#set! group "suppression") (#set! where "any")
   (#set! sentence "The handler drops every error."))
 
+((try_statement body: (block) @tried (except_clause (block) @body) @at)
+  (#match? @at "^except(\\s+\\(?[^:]*\\b(AssertionError|Exception|BaseException)\\b[^:]*)?\\s*:") (#match? @tried "\\bassert|\\.fail\\(|\\.raises\\(")
+  (#not-match? @body "raise|fail|assert|[^=!<>]=[^=]|\\.(append|add|put|set)\\(|return|skip|exit|break|continue")
+  (#set! rule "swallows-errors") (#set! where "test")
+  (#set! sentence "The handler takes the failure of an assertion, and the test goes on."))
+
 ; --- asserts-nothing
 
 ; Its decorators may assert something.
@@ -83,3 +89,26 @@
   (#match? @body "^(\\s|;|#[^\\n]*|pass\\b|\\.\\.\\.|return\\b( None\\b)?|[rR]?\"\"\"([^\"]|\"[^\"]|\"\"[^\"])*\"\"\"|[rR]?'''([^']|'[^']|''[^'])*'''|\"[^\"\\n]*\"|'[^'\\n]*'|assert (not False|True|1|([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*')\\s*(==|is)\\s*([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'))(,\\s*\"[^\"\\n]*\")?\\s*(\\n|$)|self\\.(assertTrue\\(True|assertFalse\\(False|assertIsNone\\(None|assertEqual\\(([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'),\\s*([\\d.]+|True|False|None|\"[^\"\\n]*\"|'[^'\\n]*'))\\))*$")
   (#set! rule "asserts-nothing") (#set! group "suppression") (#set! where "test") (#set! not-in "decorated")
   (#set! sentence "The test asserts nothing; it passes whatever the product does."))
+; Calls and statements that may assert something.
+((call function: [(identifier) @function (attribute attribute: (identifier) @function)]) @region
+  (#match? @function "(?i)assert|expect|should|verif|check|requir|must|throw|reject|fail|raise|warn|snapshot|match|ensure|valid|equal|test|skip|exit|compare|benchmark|^(run|eq_|ok_)$")
+  (#set! region "asserting"))
+((call function: (attribute object: (identifier) @object)) @region (#any-of? @object "self" "cls") (#set! region "asserting"))
+([(assert_statement) (raise_statement) (ERROR)] @region (#set! region "asserting"))
+((function_definition name: (identifier) @name) (#set! names "defined-here"))
+((call function: (identifier) @name) @region (#set! named "defined-here") (#set! region "asserting"))
+((function_definition name: (identifier) @at parameters: (parameters) @parameters body: (block) @body)
+  (#match? @at "^test(_|$)") (#not-match? @parameters "benchmark|snapshot|regression|mock|assert|check|tester|verif")
+  (#match? @body "\\w\\(")
+  (#set! rule "asserts-nothing") (#set! where "test") (#set! not-in "decorated") (#set! without "asserting")
+  (#set! sentence "The test runs the product and asserts nothing of what comes out."))
+
+; --- compares-with-itself
+
+((assert_statement . (comparison_operator . (_) @left operators: ["==" "is"] (_) @right .)) @at
+  (#eq? @left @right)
+  (#set! rule "compares-with-itself") (#set! group "suppression") (#set! where "test")
+  (#set! sentence "The assertion compares an expression with itself; it passes whatever the product does."))
+((call function: (attribute attribute: (identifier) @function) arguments: (argument_list . (_) @left . (_) @right)) @at
+  (#match? @function "^assert(Is|(Almost|List|Dict|Set|Tuple|Sequence|Count|MultiLine|XML)?Equals?|_\\w*(equal|allclose))$") (#eq? @left @right)
+  (#set! rule "compares-with-itself"))

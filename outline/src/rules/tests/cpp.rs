@@ -208,4 +208,34 @@ pub(super) const TEST_ROWS: &[Row] = &[
         "#ifndef GTEST_API_\n#define GTEST_API_\n#endif\n",
         "#ifndef GTEST_EXTRAS_H_\n#define GTEST_EXTRAS_H_\nint a;\n#endif\n",
     ),
+    (
+        "asserts-nothing",
+        "tests/a.cc",
+        "TEST(A, B) { clamp(2, 0, 3); }",
+        "TEST(A, B) { EXPECT_THROW(clamp(2, 0, 3), std::exception); }",
+    ),
+    (
+        "asserts-nothing",
+        "tests/a.cc",
+        "TEST(A, B) { clamp(2, 0, 3); }",
+        "void runs(int a) { EXPECT_EQ(a, 2); }\nTEST(A, B) { runs(clamp(2, 0, 3)); }",
+    ),
+    (
+        "asserts-nothing",
+        "tests/a.cc",
+        "TEST_CASE(\"a\") { clamp(2, 0, 3); }",
+        "TEST_CASE(\"a\") { CHECK(clamp(2, 0, 3) == 2); }",
+    ),
+    (
+        "compares-with-itself",
+        "tests/a.cc",
+        "TEST(A, B) { auto x = f(); EXPECT_EQ(x, x); }",
+        "TEST(A, B) { EXPECT_EQ(f(), 2); }",
+    ),
+    (
+        "compares-with-itself",
+        "tests/a.cc",
+        "TEST_CASE(\"a\") { CHECK(f(1) == f(1)); }",
+        "TEST_CASE(\"a\") { CHECK(f(1) == f(2)); }",
+    ),
 ];

@@ -177,4 +177,34 @@ pub(super) const ROWS: &[Row] = &[
         "package a\nfunc TestMain(m *testing.M) {\n\trun(m)\n}",
         "package a\nfunc TestMain(m *testing.M) {\n\tgoleak.VerifyTestMain(m)\n}",
     ),
+    (
+        "asserts-nothing",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) {\n\tgot := F(5)\n\tt.Logf(\"got %d\", got)\n}",
+        "package a\nfunc TestA(t *testing.T) {\n\tif got := F(5); got != 3 {\n\t\tt.Fatalf(\"got %d\", got)\n\t}\n}",
+    ),
+    (
+        "asserts-nothing",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { F(5) }",
+        "package a\nfunc same(a, b int) {}\nfunc TestA(t *testing.T) { same(F(5), 3) }",
+    ),
+    (
+        "compares-with-itself",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { assert.Equal(t, x, x) }",
+        "package a\nfunc TestA(t *testing.T) { assert.Equal(t, x, 3) }",
+    ),
+    (
+        "compares-with-itself",
+        "a_test.go",
+        "package a\nfunc (s *S) TestA() { s.Equal(F(1), F(1)) }",
+        "package a\nfunc (s *S) TestA() { s.Equal(F(1), F(2)) }",
+    ),
+    (
+        "compares-with-itself",
+        "a_test.go",
+        "package a\nfunc TestA(t *testing.T) { if got != got { t.Fail() } }",
+        "package a\nfunc TestA(t *testing.T) { if got != want { t.Fail() } }",
+    ),
 ];

@@ -309,4 +309,46 @@ pub(super) const TEST_ROWS: &[Row] = &[
         "package calc;\nclass Assert { static void notNull(Object o) {} }",
     ),
     ("shadows-test-library", "calc/Test.java", "package calc;\n@interface Test {}", "package calc;\nclass Test {}"),
+    (
+        "asserts-nothing",
+        "tests/ATest.java",
+        "class ATest { @Test void adds() { Calc.add(1, 2); } }",
+        "class ATest { @Test void adds() { checkAdd(Calc.add(1, 2)); } }",
+    ),
+    (
+        "asserts-nothing",
+        "tests/ATest.java",
+        "class ATest { @Test void adds() { new Calc().add(1, 2); } }",
+        "class ATest { @Test(expected = X.class) void adds() { new Calc().add(1, 2); } }",
+    ),
+    (
+        "asserts-nothing",
+        "tests/ATest.java",
+        "class ATest { @Test void adds() { Calc.add(1, 2); } }",
+        "class ATest { @Test void adds() { assertThat(Calc.add(1, 2)).isEqualTo(3); } }",
+    ),
+    (
+        "compares-with-itself",
+        "tests/ATest.java",
+        "class ATest { @Test void adds() { assertEquals(x, x); } }",
+        "class ATest { @Test void adds() { assertEquals(3, x); } }",
+    ),
+    (
+        "compares-with-itself",
+        "tests/ATest.java",
+        "class ATest { @Test void adds() { assertThat(f(1)).isEqualTo(f(1)); } }",
+        "class ATest { @Test void adds() { assertThat(f(1)).isEqualTo(1); } }",
+    ),
+    (
+        "swallows-errors",
+        "tests/ATest.java",
+        "class ATest { void f() { try { g(); } catch (AssertionError e) { System.out.println(e.getMessage()); } } }",
+        "class ATest { void f() { try { g(); } catch (AssertionError e) { assertEquals(\"no\", e.getMessage()); } } }",
+    ),
+    (
+        "swallows-errors",
+        "tests/ATest.java",
+        "class ATest { void f() { try { g(); } catch (Throwable e) { log(e); } } }",
+        "class ATest { void f() { try { g(); } catch (Throwable e) { errors.add(e); } } }",
+    ),
 ];

@@ -155,4 +155,40 @@ pub(super) const TEST_ROWS: &[Row] = &[
         "class A:\n    def test_a(self):\n        self.assertTrue(True)\n        assert 1 == 1\n",
         "class A:\n    @patch(\"a\")\n    def test_a(self):\n        pass\n",
     ),
+    (
+        "asserts-nothing",
+        "tests/a.py",
+        "def test_a(client):\n    client.get('/')\n",
+        "def test_a(client):\n    assert client.get('/').ok\n",
+    ),
+    (
+        "asserts-nothing",
+        "tests/a.py",
+        "def test_a():\n    add(1, 2)\n",
+        "def same(a, b):\n    assert a == b\ndef test_a():\n    same(add(1, 2), 3)\n",
+    ),
+    (
+        "asserts-nothing",
+        "tests/a.py",
+        "def test_a():\n    add(1, 2)\n",
+        "def test_a():\n    with pytest.raises(ValueError):\n        add(1, 2)\n",
+    ),
+    (
+        "compares-with-itself",
+        "tests/a.py",
+        "def test_a():\n    assert result == result\n",
+        "def test_a():\n    assert result == 2\n    assert nan != nan\n",
+    ),
+    (
+        "compares-with-itself",
+        "tests/a.py",
+        "class A:\n    def test_a(self):\n        self.assertEqual(x, x)\n",
+        "class A:\n    def test_a(self):\n        self.assertEqual(x, 2)\n",
+    ),
+    (
+        "swallows-errors",
+        "tests/a.py",
+        "def test_a():\n    try:\n        assert f()\n    except AssertionError:\n        print('no')\n",
+        "def test_a():\n    try:\n        assert f()\n    except AssertionError as e:\n        raise ValueError from e\n",
+    ),
 ];

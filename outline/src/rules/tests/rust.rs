@@ -180,4 +180,16 @@ pub(super) const ROWS: &[Row] = &[
         "fn f() { let p = [\"/proc\", \"self\", \"comm\"].concat(); }",
         "fn f() { let p = [\"/process\", \"self\"].concat(); }",
     ),
+    (
+        "compares-with-itself",
+        "src/a.rs",
+        "#[test]\nfn a() { assert_eq!(x, x); }",
+        "#[test]\nfn a() { assert_eq!(x, y); }",
+    ),
+    (
+        "compares-with-itself",
+        "tests/a.rs",
+        "#[test]\nfn a() { assert_eq!(add(1, 2), add(1, 2)); }",
+        "#[test]\nfn a() { assert_eq!(add(1, 2), add(2, 1)); }",
+    ),
 ];
