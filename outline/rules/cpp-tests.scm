@@ -6,18 +6,20 @@
   (#match? @name "^(testing|Catch|doctest)(::|$)")
   (#set! rule "shadows-test-library") (#set! group "suspicious")
   (#set! sentence "The place declares what belongs to a test library; the tests may get it in the place of the library."))
-; The name of a header is no macro of a library, whatever it begins with.
+; The name of a header is no macro of a library, whatever it begins with. The library itself is one finding, by its path.
 ((preproc_ifdef name: (identifier) @guard . (preproc_def name: (identifier) @name !value) @region)
   (#eq? @guard @name) (#match? @name "_(H|HH|HPP|HXX|INC|INCLUDED|GUARD)_*$") (#set! region "include-guard"))
 ([(preproc_def name: (identifier) @name) (preproc_function_def name: (identifier) @name)] @at
   (#match? @name "^(TEST_(F|P|CASE|METHOD)|TYPED_TEST\\w*|SUBCASE|(EXPECT|ASSERT)_(EQ|NE|LT|LE|GT|GE|TRUE|FALSE|STREQ|STRNE|STRCASE(EQ|NE)|FLOAT_EQ|DOUBLE_EQ|NEAR|THROW|NO_THROW|ANY_THROW|DEATH(_IF_SUPPORTED)?|DEBUG_DEATH|EXIT|THAT|PRED[1-5]?|PRED_FORMAT[1-5]|(NO_)?(NON)?FATAL_FAILURE\\w*|HRESULT_\\w+|CALL)|REQUIRE(_\\w+)?|CHECK_(FALSE|THAT|THROWS\\w*|NOTHROW)|ADD_FAILURE(_AT)?|ADD_FATAL_FAILURE|INTERNAL_CATCH_\\w+|CATCH_INTERNAL_\\w+|DOCTEST_(ASSERT|CHECK|REQUIRE|TEST_CASE|SUBCASE|WARN)\\w*|GTEST_\\w+|RUN_ALL_TESTS|BOOST_(TEST|CHECK|REQUIRE)\\w*|CU_ASSERT\\w*|assert_(true|false|int_equal|string_equal|memory_equal)|TEST_ASSERT\\w*)$")
   (#not-match? @name "^GTEST_(HAS|DONT|USE|USES|LINKED|CREATE|DISABLE|NO)_")
-  (#set! rule "shadows-test-library") (#set! where "any") (#set! not-in "include-guard"))
+  (#set! rule "shadows-test-library") (#set! where "any") (#set! not-in "include-guard")
+  (#set! not-path "(^|/)(gtest|gmock|catch2|doctest)/|(^|/)(catch|catch_amalgamated|doctest|gtest|gmock|gtest-all|cmocka)\\.(h|hpp|cc)$"))
 ((preproc_call directive: (_) @directive argument: (_) @name) @at
   (#match? @directive "^#\\s*undef$")
   (#match? @name "^\\s*(TEST_(F|P|CASE|METHOD)|TYPED_TEST\\w*|SUBCASE|(EXPECT|ASSERT)_(EQ|NE|LT|LE|GT|GE|TRUE|FALSE|STREQ|STRNE|STRCASE(EQ|NE)|FLOAT_EQ|DOUBLE_EQ|NEAR|THROW|NO_THROW|ANY_THROW|DEATH(_IF_SUPPORTED)?|DEBUG_DEATH|EXIT|THAT|PRED[1-5]?|PRED_FORMAT[1-5]|(NO_)?(NON)?FATAL_FAILURE\\w*|HRESULT_\\w+|CALL)|REQUIRE(_\\w+)?|CHECK_(FALSE|THAT|THROWS\\w*|NOTHROW)|ADD_FAILURE(_AT)?|ADD_FATAL_FAILURE|INTERNAL_CATCH_\\w+|CATCH_INTERNAL_\\w+|DOCTEST_(ASSERT|CHECK|REQUIRE|TEST_CASE|SUBCASE|WARN)\\w*|GTEST_\\w+|RUN_ALL_TESTS|BOOST_(TEST|CHECK|REQUIRE)\\w*|CU_ASSERT\\w*|assert_(true|false|int_equal|string_equal|memory_equal)|TEST_ASSERT\\w*)\\s*($|/)")
-  (#set! rule "shadows-test-library"))
-; A header of the product may only by its tests have a macro that begins like this.
+  (#set! rule "shadows-test-library")
+  (#set! not-path "(^|/)(gtest|gmock|catch2|doctest)/|(^|/)(catch|catch_amalgamated|doctest|gtest|gmock|gtest-all|cmocka)\\.(h|hpp|cc)$"))
+; In a header of the product no macro has a reason to begin like this.
 ([(preproc_def name: (identifier) @name) (preproc_function_def name: (identifier) @name)] @at
   (#match? @name "^EXPECT_[A-Z]")
   (#set! rule "shadows-test-library") (#set! where "product") (#set! not-in "include-guard")

@@ -22,6 +22,13 @@ fn a_finding_says_its_place_and_quotes_the_line() {
 }
 
 #[test]
+fn a_test_library_in_the_tree_is_one_finding() {
+    let macros = "#define EXPECT_EQ(a, b) check(a, b)\n#undef EXPECT_NE\n";
+    assert_eq!(found_in("tests/gtest/gtest.h", macros).len(), 1);
+    assert_eq!(found_in("tests/checks.h", macros).len(), 2);
+}
+
+#[test]
 fn what_is_on_the_base_already_is_no_finding() {
     let touched = PEEK.replace("def who", "# Looks.\ndef who");
     assert_eq!(lines(&found(&[change("calc.py", Some(PEEK), &touched)], &[])), []);
