@@ -83,9 +83,13 @@ impl Reviewed<'_> {
     fn request(&self, title: &str, sections: &str) -> PullRequest {
         let FlightView { flight, base, .. } = self.view;
         let cost = self.cost.map(|cost| format!(" The flight used up {}.", markdown(cost))).unwrap_or_default();
+        let judged = if self.landed().iter().any(|waypoint| waypoint.self_checked) {
+            ""
+        } else {
+            ", and an independent verifier judged it by evidence"
+        };
         let body = format!(
-            "Agents made this in the flight `{flight}` on `{}`, and an independent verifier judged it by evidence; \
-             `holdpoint audit {flight}` checks the account.{cost}\n\n{sections}",
+            "Agents made this in the flight `{flight}` on `{}`{judged}; `holdpoint audit {flight}` checks the account.{cost}\n\n{sections}",
             base.short()
         );
         PullRequest { title: shown::line(title).chars().take(TITLE_CHARS_MAX).collect(), body: cut(body) }
@@ -198,6 +202,11 @@ mod tests {
             assert!(body.contains(says), "{says}\n{body}");
         }
         assert_eq!(reviewed.of(&"w".parse().unwrap()).unwrap().title, title);
+        assert!(body.contains("an independent verifier judged it"), "{body}");
+        let mut alone = view.clone();
+        alone.waypoints[0].self_checked = true;
+        let PullRequest { body, .. } = Reviewed { view: &alone, ..reviewed }.whole();
+        assert!(!body.contains("independent") && body.contains("nobody but its maker verified it"), "{body}");
         assert_eq!(reviewed.of(&"other".parse().unwrap()), None, "nothing of it landed");
     }
 

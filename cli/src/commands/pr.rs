@@ -54,7 +54,9 @@ pub(super) async fn pr(args: PrArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             let view = find::known(client, &args.flight).await?;
             let requests = requests(client, &view, &args).await?;
-            if !requests.is_empty() {
+            // The branch may be checked out, by somebody who reads it: what is here already needs no writing.
+            let is_here = repo.resolve(view.head.as_str()).await.is_ok();
+            if !requests.is_empty() && !args.dry_run && !is_here {
                 branch::write(client, &repo, &view).await?;
             }
             Ok((view, requests))

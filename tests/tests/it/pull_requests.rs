@@ -79,6 +79,10 @@ fn without_the_program_title_and_text_are_printed_and_without_a_remote_nothing_i
     let dry = pr(&world, &["--dry-run"]);
     assert!(dry.expect(0).stdout.starts_with("p: 2 of 2 waypoints\n\n"), "{dry}");
     assert_eq!(world.git(&["ls-remote", "origin"]), "", "nothing was pushed");
+    // Somebody reads the branch meanwhile.
+    let branch = world.git(&["branch", "--list", "--format=%(refname:short)", "holdpoint/*"]);
+    world.git(&["checkout", "--quiet", branch.trim()]);
+    pr(&world, &["--dry-run"]).expect(0);
     // A PATH with git alone.
     let git = Command::new("sh").args(["-c", "command -v git"]).output().unwrap();
     std::os::unix::fs::symlink(String::from_utf8(git.stdout).unwrap().trim(), world.path("plan/git")).unwrap();
