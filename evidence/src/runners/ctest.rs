@@ -44,18 +44,18 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
 /// run one test and began none was ended before it.
 pub(super) fn read_google(logs: &[String]) -> Option<Tally> {
     let lines: Vec<&str> = logs.iter().flat_map(|log| log.lines()).collect();
-    let (mut unbegun, mut waits, mut any) = (0_u64, false, false);
+    let (mut unbegun, mut waits) = (0_u64, false);
     for line in &lines {
         if let Some(command) = line.strip_prefix("Command: ") {
             unbegun += u64::from(waits);
             waits = command.contains(ONE_TEST);
-            any |= waits;
-        } else if gtest::begins(line) {
+        } else if line.starts_with(gtest::FRAME) {
+            // A brief run has an end alone.
             waits = false;
         }
     }
     unbegun += u64::from(waits);
-    let read = gtest::read(&lines).or_else(|| any.then(Tally::default))?;
+    let read = gtest::read(&lines).or_else(|| (unbegun > 0).then(Tally::default))?;
     Some(Tally { unended: read.unended.saturating_add(unbegun), ..read })
 }
 

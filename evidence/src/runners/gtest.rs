@@ -5,6 +5,9 @@ use super::{
     lines::{Seen, without_time},
 };
 
+/// How the lines begin that stand around a program's tests.
+pub(super) const FRAME: &str = "[==========] ";
+
 /// Reads all programs. A disabled test is not counted in their frames, and is named or counted behind them.
 pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
@@ -13,8 +16,8 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     // Failed and skipped tests are listed once more behind the frame.
     let mut inside = false;
     for line in lines {
-        if let Some(frame) = line.strip_prefix("[==========] ") {
-            inside = begins(line);
+        if let Some(frame) = line.strip_prefix(FRAME) {
+            inside = frame.starts_with("Running ");
             begun += u64::from(inside);
             ended += u64::from(frame.contains(" ran."));
         } else if let Some(name) = line.strip_prefix("[       OK ] ") {
@@ -35,11 +38,6 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     tally.run = tally.passed.saturating_add(tally.failed);
     tally.unended = begun.saturating_sub(ended);
     (begun > 0).then(|| seen.complete(tally))
-}
-
-/// `[==========] Running 3 tests from 1 test suite.`
-pub(super) fn begins(line: &str) -> bool {
-    line.starts_with("[==========] Running ")
 }
 
 /// `  YOU HAVE 3 DISABLED TESTS`.

@@ -201,6 +201,9 @@ fn the_log_of_ctest_says_which_programs_of_googletest_did_not_end() {
     let (asked, _) = begun.rsplit_once("[==========] Running").unwrap();
     assert!(ended_early(None, &read(asked)), "something ended the program before its test");
     assert!(ended_early(None, &read(asked.split_once("[==========]").unwrap().0)), "of no program a test was begun");
+    let brief = log.lines().filter(|line| !line.contains("Running") && !line.contains("OK ]"));
+    let brief = brief.collect::<Vec<_>>().join("\n");
+    assert_eq!(read(&brief), counts("ctest", recorded!("ctest_ok")).unwrap(), "GTEST_BRIEF has an end and no begin");
     let other = "Command: \"/tree/build/check\"\nOutput:\nfine\n";
     assert_eq!(read(other), counts("ctest", recorded!("ctest_ok")).unwrap(), "another program says nothing");
 }
