@@ -102,7 +102,7 @@ fn a_flight_is_watched_and_moved_on_by_clicks_and_keys_in_a_real_browser() {
     let Some(browser) = Browser::start(&world) else { return };
     let builder = world.program("builder.sh", BUILDER);
     let mut up = world.start(&["up", "--builder", &builder]);
-    up.until("the fleet", || world.broker());
+    up.until_said("serves");
     let console = world.start(&["console", "--as", "human-ann"]);
     browser.open(&soon("the console's address", || address_in(&console.printed())));
     browser.until("No flights yet");
@@ -264,7 +264,7 @@ fn five_thousand_waypoints_are_scrolled_through_and_stay_where_they_are_when_the
     let Some(browser) = Browser::start(&world) else { return };
     let asks = r#"echo '{"type":"ClarificationRequest","question":"Go on?","options":["yes","no"]}'"#;
     let mut up = world.start(&["up", "--builder", &world.program("asks.sh", asks)]);
-    up.until("the fleet", || world.broker());
+    up.until_said("serves");
     let console = world.start(&["console"]);
     let flight = world.holdpoint(&["submit", "../plan/plan.yaml"]).expect(0).stdout.trim().to_owned();
     browser.open(&soon("the console's address", || address_in(&console.printed())));

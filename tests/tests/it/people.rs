@@ -202,11 +202,9 @@ fn an_answer_is_taken_after_everything_was_killed() {
         command.env("HOLDPOINT__NOTIFY__COMMAND", format!("{tell},{}", world.path("told").display()));
         world.start_with(command)
     };
-    let fleet = up();
-    let submitted = eventually("a fleet to submit to", || {
-        Some(world.holdpoint(&["submit", "../plan/plan.yaml", "--json"])).filter(|submitted| submitted.code == 0)
-    });
-    let flight = flight_of(&submitted);
+    let mut fleet = up();
+    fleet.until_said("serves");
+    let flight = flight_of(world.holdpoint(&["submit", "../plan/plan.yaml", "--json"]).expect(0));
     let watched = world.holdpoint(&["watch", &flight, "--json"]);
     assert_eq!(watched.expect(1).json()["status"], "waiting");
     eventually("the notification", || heard(&world).contains(&"question".to_owned()).then_some(()));

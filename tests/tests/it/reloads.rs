@@ -197,12 +197,9 @@ fn a_fleet_that_runs_watches_the_files_and_takes_no_guard_away_by_itself() {
     let mut command = world.command(&["up", "--builder", "true"]);
     command.env("HOLDPOINT__METRICS__LISTEN", address.to_string());
     let mut up = world.start_with(command);
-    up.until("the fleet", || world.broker());
-    let submitted = eventually("the submission", || {
-        let submitted = world.holdpoint(&["submit", "../plan/plan.yaml"]);
-        (submitted.code == 0).then_some(submitted)
-    });
-    let flight = submitted.stdout.trim().to_owned();
+    up.until_said("serves");
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml"]);
+    let flight = submitted.expect(0).stdout.trim().to_owned();
     eventually("the first gate", || {
         let status = world.holdpoint(&["status", &flight, "--json"]);
         (status.code == 0 && status.waypoint("w")["gate"] == "read").then_some(())

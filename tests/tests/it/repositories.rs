@@ -247,12 +247,10 @@ fn a_plan_of_two_thousand_waypoints_is_taken_and_shown() {
     }
     world.plan(&plan);
     let builder = world.program("builder.sh", "sleep 600");
-    let fleet = world.start(&["up", "--builder", &builder]);
-    let submitted = eventually("an orchestrator", || {
-        let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--json"]);
-        (submitted.code == 0).then_some(submitted)
-    });
-    let flight = submitted.json()["flight"].as_str().unwrap().to_owned();
+    let mut fleet = world.start(&["up", "--builder", &builder]);
+    fleet.until_said("serves");
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--json"]);
+    let flight = submitted.expect(0).json()["flight"].as_str().unwrap().to_owned();
     let status = world.holdpoint(&["status", &flight, "--json"]);
     status.expect(0);
     assert_eq!(status.json()["waypoints"].as_array().unwrap().len(), 2000);

@@ -22,15 +22,10 @@ fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
     let world = World::new(&[("a", "1\n")]);
     world.plan("plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b', red_first: true}]}\n");
     let builder = world.program("builder.sh", "touch b");
-    let fleet = world.start(&["up", "--builder", &builder]);
-    let flights: Vec<String> = (0..2)
-        .map(|_| {
-            eventually("the fleet to take a flight", || {
-                let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
-                (submitted.code == 0).then(|| submitted.stdout.trim().to_owned())
-            })
-        })
-        .collect();
+    let mut fleet = world.start(&["up", "--builder", &builder]);
+    fleet.until_said("serves");
+    let submit = || world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]).expect(0).stdout.trim().to_owned();
+    let flights = [submit(), submit()];
     for flight in &flights {
         world.holdpoint(&["watch", flight]).expect(0);
         let status = world.holdpoint(&["status", flight, "--json"]);
@@ -77,11 +72,10 @@ fn a_fleet_that_comes_up_after_other_flights_begins_none_of_their_turns_again() 
         assert_eq!(world.fly(&builder, &[]).expect(0).json()["status"], "accepted");
     }
     let before = began(&world.path("state"));
-    let fleet = world.start(&["up", "--builder", &builder]);
-    let flight = eventually("the fleet to take a flight", || {
-        let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
-        (submitted.code == 0).then(|| submitted.stdout.trim().to_owned())
-    });
+    let mut fleet = world.start(&["up", "--builder", &builder]);
+    fleet.until_said("serves");
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
+    let flight = submitted.expect(0).stdout.trim().to_owned();
     world.holdpoint(&["watch", &flight]).expect(0);
     let new: Vec<PathBuf> = began(&world.path("state")).difference(&before).cloned().collect();
     assert_eq!(new.len(), 1, "the program runs for the turn that is open: {new:?}");
