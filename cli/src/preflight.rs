@@ -196,12 +196,11 @@ pub(crate) fn of_base(tree: &BaseTree, plan: &Plan, file: Option<&Path>) -> Vec<
     warnings
 }
 
-/// A warning for each waypoint that certainly would be accepted if its agent did nothing, with its line where there is a file; of many
-/// only the first.
-pub(crate) fn untouched(plan: &Plan, file: Option<&Path>) -> Vec<String> {
-    let mut warnings = placed(plan::that_nothing_fulfils(plan), file);
-    warnings.truncate(WARNINGS_MAX);
-    warnings
+/// A warning for each waypoint that certainly would be accepted if its agent did nothing, and for each whose work may change anything,
+/// with its line where there is a file; of many only the first.
+pub(crate) fn loose(plan: &Plan, file: Option<&Path>) -> Vec<String> {
+    let found = [plan::that_nothing_fulfils(plan), plan::that_are_open(plan)];
+    found.into_iter().flat_map(|found| placed(found, file).into_iter().take(WARNINGS_MAX)).collect()
 }
 
 /// What was found in a plan, each in a line; with its place where the plan is a file.

@@ -98,6 +98,7 @@ impl ToVerify<'_> {
         let own = |list: fn(&Waypoint) -> &Vec<String>| waypoint.map(list).cloned().unwrap_or_default();
         let protected = plan.protected.iter().filter(|_| waypoint.is_some()).cloned();
         let body = VerificationRequestBody {
+            suspicious: plan.policy.suspicious,
             judged: Vec::new(),
             evidence: evidence_expected(&criteria, &plan.guards),
             purpose,

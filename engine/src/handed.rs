@@ -258,9 +258,9 @@ mod tests {
             }),
             ("criteria: 501 items, at most 500", |r| r.criteria = vec![r.criteria[0].clone(); CRITERIA_MAX + 1]),
             ("guards:", |r| r.guards = vec![r.criteria[0].clone(); GUARDS_MAX + 1]),
-            ("doubts:", |r| r.doubts = vec![Doubt { blocking: true, text: String::new() }; DOUBTS_MAX + 1]),
+            ("doubts:", |r| r.doubts = vec![Doubt::blocking(String::new()); DOUBTS_MAX + 1]),
             ("doubts.text:", |r| {
-                r.doubts.push(Doubt { blocking: false, text: "x".repeat(SENTENCE_BYTES_MAX + 1) });
+                r.doubts.push(Doubt::note("x".repeat(SENTENCE_BYTES_MAX + 1)));
             }),
         ];
         for (expected, change) in table {

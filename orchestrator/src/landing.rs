@@ -13,6 +13,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, FlightId, RoleId, WaypointId, role},
+    plan::Waypoint,
 };
 use holdpoint_runtime::{
     handed_commit::AUTHOR,
@@ -39,8 +40,7 @@ const LANDINGS_SEARCHED_MAX: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
     pub(crate) flight: FlightId,
-    pub(crate) waypoint: WaypointId,
-    pub(crate) title: String,
+    pub(crate) planned: Waypoint,
     pub(crate) at: Timestamp,
     /// The report by which it is accepted, if it is.
     pub(crate) report: Option<Digest>,
@@ -130,8 +130,8 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
     let report = accepted.report.ok_or(LandingError::NotAccepted)?;
     let _at = holdpoint_faults::at(Step::MakeLanding);
     let mirror = fetch(shell, accepted).await?;
-    let Accepted { flight, waypoint, title, maker: (role, agent), .. } = accepted;
-    let message = commit::landing(flight, waypoint, title, report, (role, agent));
+    let Accepted { flight, planned, maker: (role, agent), .. } = accepted;
+    let message = commit::landing(flight, planned, report, (role, agent));
     let tree = from_wire(&accepted.tree);
     let commit = commit_on(&mirror, accepted, &from_wire(&accepted.head), &tree, message).await?;
     for on in &accepted.wide {
@@ -170,7 +170,7 @@ pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Re
     let mirror = shell.mirrors.ensure(&shell.bus, &accepted.flight, &bundles).await.map_err(LandingError::Mirror)?;
     let tree = from_wire(&onto.tree);
     let names: Vec<&str> = onto.waypoints.iter().map(|waypoint| waypoint.as_str()).collect();
-    let message = format!("in front of {}: {}\n", accepted.waypoint, names.join(", "));
+    let message = format!("in front of {}: {}\n", accepted.planned.id, names.join(", "));
     let commit = commit_on(&mirror, accepted, &from_wire(&accepted.head), &tree, message).await?;
     let tip = Tip { commit, tree };
     let merge = merge_with(shell, &mirror, accepted, &tip).await?;
@@ -206,7 +206,7 @@ async fn merge_with(
         Merge::Conflict(paths) => conflict(mirror, accepted, &paths).await,
         Merge::Clean(tree) if tree == tip.tree => Ok(MergeResult::Contained),
         Merge::Clean(tree) => {
-            let message = commit::merge(&accepted.waypoint, &accepted.title);
+            let message = commit::merge(&accepted.planned.id, &accepted.planned.title);
             let commit = commit_on(mirror, accepted, &tip.commit, &tree, message).await?;
             let bundle = pack(mirror, &accepted.head, &commit).await?;
             let commit = store(shell, bundle, &commit, &tree).await?;

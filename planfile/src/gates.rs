@@ -10,6 +10,7 @@ mod duty;
 mod error;
 mod fork;
 mod misplaced;
+mod sign_off;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +87,8 @@ pub struct Gate {
     pub child_workflow: Option<String>,
     /// Where its rejections lead, if the workflow's strategy is `named`.
     pub reject_to: Option<GateId>,
+    /// Only work enters it that a person has to sign off ([`Workflow::with_sign_off`]).
+    pub sign_off: bool,
 }
 
 /// Where an outcome leads.
@@ -321,6 +324,7 @@ impl From<&GateSpec> for Gate {
             when: spec.when.clone(),
             child_workflow: spec.child_workflow.clone(),
             reject_to: spec.reject_to.clone(),
+            sign_off: false,
         }
     }
 }

@@ -24,8 +24,9 @@ pub(crate) mod workflows;
 mod tests;
 
 pub use crate::rules::{
-    PatternList, PatternMatches, accepted_untouched, idle_checks, matches_on, nothing_fulfils, that_lack,
-    that_nothing_fulfils, that_protect_nothing, that_want_network, validate, validate_submission, without_check,
+    PatternList, PatternMatches, accepted_untouched, idle_checks, matches_on, nothing_fulfils, that_are_open,
+    that_lack, that_nothing_fulfils, that_protect_nothing, that_want_network, validate, validate_submission,
+    without_check,
 };
 pub use crate::yaml::{
     error::{PlanError, PlanErrors},

@@ -20,5 +20,6 @@ pub use patterns::{PatternList, PatternMatches, matches_on, that_protect_nothing
 pub use plan::validate;
 pub use submission::validate_submission;
 pub use unjudged::{
-    accepted_untouched, idle_checks, nothing_fulfils, that_lack, that_nothing_fulfils, that_want_network, without_check,
+    accepted_untouched, idle_checks, nothing_fulfils, that_are_open, that_lack, that_nothing_fulfils,
+    that_want_network, without_check,
 };

@@ -86,6 +86,12 @@ pub struct Policy {
     /// A person is asked before work is judged that removes more files than this. Default: nobody is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_before_removing: Option<u32>,
+    /// What becomes of work whose change has suspicious code. Default: a person signs it off.
+    #[serde(default = "Attention::hold", skip_serializing_if = "Attention::is_hold")]
+    pub suspicious: Attention,
+    /// What becomes of work that may touch any path. Default: a warning says so.
+    #[serde(default = "Attention::warn", skip_serializing_if = "Attention::is_warn")]
+    pub open_scope: Attention,
     /// Who judges.
     pub mode: Mode,
 }
@@ -97,8 +103,42 @@ impl Default for Policy {
             max_clarifications: 2,
             advise_questions: false,
             ask_before_removing: None,
+            suspicious: Attention::Hold,
+            open_scope: Attention::Warn,
             mode: Mode::Team,
         }
+    }
+}
+
+words! {
+    /// What becomes of verified work about which a person should know something.
+    Attention {
+        /// It lands once a person has signed it off.
+        Hold = "hold",
+        /// It lands, and a warning says so.
+        Warn = "warn",
+        /// Nobody says so.
+        Off = "off",
+    }
+}
+
+impl Attention {
+    pub(crate) const fn hold() -> Self {
+        Self::Hold
+    }
+
+    const fn warn() -> Self {
+        Self::Warn
+    }
+
+    /// Whether a person signs it off.
+    #[must_use]
+    pub fn is_hold(&self) -> bool {
+        *self == Self::Hold
+    }
+
+    fn is_warn(&self) -> bool {
+        *self == Self::Warn
     }
 }
 

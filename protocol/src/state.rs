@@ -349,6 +349,9 @@ pub struct Verified {
     pub tree: Oid,
     /// The base it stands on.
     pub base: Oid,
+    /// The verifier found suspicious code in the change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspicious: bool,
 }
 
 /// An act that was taken.

@@ -4,6 +4,7 @@
 use holdpoint_protocol::{
     Digest,
     ids::{AgentName, FlightId, RoleId, WaypointId, role},
+    plan::Waypoint,
 };
 
 use crate::shown;
@@ -14,12 +15,15 @@ const HANDOFF_SUBJECT_CHARS_MAX: usize = 120;
 /// Who made the work: a role and an agent.
 pub type Maker<'a> = (&'a RoleId, &'a AgentName);
 
-/// Of a commit on a flight's branch, with the flight, the waypoint, the accepting report and the maker as trailers.
+/// Of a commit on a flight's branch, with the flight, the waypoint, the accepting report and the maker as trailers, and that
+/// its work could change anything, where no scope bounded it.
 #[must_use]
-pub fn landing(flight: &FlightId, waypoint: &WaypointId, title: &str, report: Digest, maker: Maker<'_>) -> String {
+pub fn landing(flight: &FlightId, waypoint: &Waypoint, report: Digest, maker: Maker<'_>) -> String {
+    let Waypoint { id, title, scope, .. } = waypoint;
+    let open = if scope.is_empty() { "Holdpoint-Scope: any\n" } else { "" };
     format!(
-        "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {waypoint}\nHoldpoint-Report: {report}\n{}{}\n",
-        subject(waypoint, title),
+        "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {id}\nHoldpoint-Report: {report}\n{open}{}{}\n",
+        subject(id, title),
         self_checked(maker),
         co_author(maker),
     )
@@ -58,12 +62,17 @@ mod tests {
 
     use super::*;
 
+    fn planned(title: &str, scope: &[&str]) -> Waypoint {
+        let scope = scope.iter().map(|glob| (*glob).to_owned()).collect();
+        Waypoint { title: title.to_owned(), scope, ..holdpoint_protocol::testing::waypoint("w", &[]) }
+    }
+
     fn all(title: &str) -> [String; 3] {
         let (flight, waypoint) = ("f".parse().unwrap(), "w".parse().unwrap());
         let (role, agent) = (role::id(role::BUILDER), "b1".parse().unwrap());
         let report = Digest::of(b"report");
         [
-            landing(&flight, &waypoint, title, report, (&role, &agent)),
+            landing(&flight, &planned(title, &["src/**"]), report, (&role, &agent)),
             merge(&waypoint, title),
             handoff(&waypoint, title, (&role, &agent)),
         ]
@@ -86,10 +95,19 @@ mod tests {
 
     #[test]
     fn the_landing_of_an_agent_alone_says_that_it_was_self_checked() {
-        let (flight, waypoint, agent) = ("f".parse().unwrap(), "w".parse().unwrap(), "solo-1".parse().unwrap());
-        let by = |name| landing(&flight, &waypoint, "t", Digest::of(b"r"), (&role::id(name), &agent));
+        let (flight, agent) = ("f".parse().unwrap(), "solo-1".parse().unwrap());
+        let bounded = planned("t", &["src/**"]);
+        let by = |name| landing(&flight, &bounded, Digest::of(b"r"), (&role::id(name), &agent));
         assert!(by(role::SOLO).contains("\nHoldpoint-Checked: self-checked\nCo-authored-by: solo solo-1 "));
         assert!(!by(role::BUILDER).contains("Checked"));
+    }
+
+    #[test]
+    fn a_landing_that_no_scope_bounded_says_so() {
+        let (flight, role, agent) = ("f".parse().unwrap(), role::id(role::BUILDER), "b1".parse().unwrap());
+        let of = |scope| landing(&flight, &planned("t", scope), Digest::of(b"r"), (&role, &agent));
+        assert!(of(&[]).contains("\nHoldpoint-Scope: any\nCo-authored-by: "));
+        assert!(!of(&["src/**"]).contains("Scope"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) async fn doubt(mirror: &Mirror, base: &Oid, tree: &Oid) -> Result<Opt
         "names that differ in nothing but case, of which a checkout on macOS or Windows has one only: {}",
         named.join(", ")
     );
-    Ok((!clashes.is_empty()).then_some(Doubt { blocking: false, text }))
+    Ok((!clashes.is_empty()).then_some(Doubt::note(text)))
 }
 
 /// Names that are no text have no case.

@@ -81,7 +81,7 @@ impl Findings {
             report: not_run(&mut record, &asked.id, Some(&asked.command.check), why),
         });
         let checkpoints = commands.collect();
-        let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
+        let doubts = vec![Doubt::blocking(why.to_owned())];
         let ended = EndedRuns { report: fresh::artifact(), record, known: KnownRuns::default(), metered: None };
         let verdicts = Verdicts { criteria, guards, checkpoints, doubts, ..Verdicts::default() };
         Self::of(verdicts, Changes::default(), ended)
@@ -98,7 +98,7 @@ impl Findings {
         doubts.truncate(DOUBTS_MAX - 1);
         if record.left_running > 0 {
             let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
-            doubts.push(Doubt { blocking: true, text });
+            doubts.push(Doubt::blocking(text));
         }
         let mut markers_ignored = std::mem::take(&mut record.markers_ignored);
         markers_ignored.truncate(IGNORED_MAX);

@@ -118,7 +118,7 @@ fn is_settled(request: &VerificationRequest, findings: &Findings) -> bool {
 /// Findings as those of another report, which has its runs from theirs.
 fn again(mut findings: Findings) -> Findings {
     let text = "an earlier attempt handed off the same tree: its verdict stands, and nothing was run again".to_owned();
-    findings.doubts.insert(0, Doubt { blocking: false, text });
+    findings.doubts.insert(0, Doubt::note(text));
     findings.doubts.truncate(DOUBTS_MAX);
     for run in &mut findings.receipt.checks {
         run.after = None;

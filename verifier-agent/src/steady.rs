@@ -37,7 +37,7 @@ pub(crate) async fn run(
     if let Some(flaky) = checks::flaky(&ends, place(tree.tested)) {
         // What asks for more than a green takes none that another run of the same work does not give.
         let blocking = named.check.evidence == EvidenceLevel::Strict && tree.tested != TreeTested::Base;
-        runs.record.flaky.push(Doubt { blocking, text: format!("{} {flaky}", named.id) });
+        runs.record.flaky.push(Doubt { blocking, suspicious: false, text: format!("{} {flaky}", named.id) });
     }
     Ok(Ran { red_before: red, ..ran })
 }

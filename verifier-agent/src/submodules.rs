@@ -22,5 +22,5 @@ pub(crate) async fn doubt(mirror: &Mirror, tree: &Oid) -> Result<Option<Doubt>, 
          to fetch it",
         names.join(", ")
     );
-    Ok((!names.is_empty()).then_some(Doubt { blocking: false, text }))
+    Ok((!names.is_empty()).then_some(Doubt::note(text)))
 }

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     budget::Allowance,
     facts::{Oid, Verdict},
     ids::{CriterionId, TurnId},
-    plan::Criterion,
+    plan::{Attention, Criterion},
 };
 use holdpoint_runtime::{
     fresh,
@@ -46,6 +46,9 @@ use crate::{
     suspects::{self, Suspects, suspects},
     tree_changed, unrun,
 };
+
+/// What a person should know of work that nothing bounds.
+const OPEN_SCOPE: &str = "no scope says what it may change: anything may, also what decides the verdict";
 
 /// Judges trees. One a process; its turns may run one after another or at once.
 #[derive(Debug)]
@@ -236,7 +239,7 @@ impl VerifierWorkbench {
         if request.purpose == VerificationPurpose::Handoff {
             // A merge is of work that was looked through as it was handed off.
             let told = changes.doubts().into_iter();
-            verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
+            verdicts.doubts.extend(told.map(|text| Doubt::note(text)));
             verdicts.doubts.extend(case::doubt(mirror, base_tree, &request.tree).await?);
         }
         let all = asked(request).count() + request.guards.len() + request.checkpoints.len();
@@ -264,18 +267,21 @@ impl VerifierWorkbench {
         }
         let is_red = |report: &CriterionReport| report.result.verdict != Verdict::Pass;
         let is_green = !verdicts.criteria.iter().chain(&verdicts.guards).any(is_red);
-        if request.purpose == VerificationPurpose::Handoff
-            && is_green
+        let is_judged = request.purpose != VerificationPurpose::Baseline && is_green;
+        if is_judged && request.scope.is_empty() && !changes.all.is_empty() {
+            verdicts.doubts.push(Doubt::note(OPEN_SCOPE.to_owned()));
+        }
+        if is_judged
+            && request.suspicious != Attention::Off
             && let Some(helper) = &settings.helper
         {
             let Suspects { findings, notes } = suspects(helper, (mirror, base_tree), &changes.all).await?;
-            let doubt = |text| Doubt { blocking: false, text };
             let (suspicious, silenced): (Vec<_>, Vec<_>) =
                 findings.iter().partition(|finding| finding.group == FindingGroup::Suspicious);
             // Doubts are bounded: a change that raises many others must not push these out.
-            let first = suspicious.into_iter().map(suspects::in_words).chain(notes);
-            verdicts.doubts.splice(0..0, first.map(doubt));
-            verdicts.doubts.extend(silenced.into_iter().map(suspects::in_words).map(doubt));
+            let suspicious = suspicious.into_iter().map(suspects::in_words).map(Doubt::suspicious);
+            verdicts.doubts.splice(0..0, suspicious.chain(notes.into_iter().map(Doubt::note)));
+            verdicts.doubts.extend(silenced.into_iter().map(suspects::in_words).map(Doubt::note));
             verdicts.suspects = findings;
         }
         if request.purpose == VerificationPurpose::Baseline && verdicts.guards.iter().any(is_red) {
@@ -310,7 +316,7 @@ impl VerifierWorkbench {
                     }
                 };
                 let doubts = doubts.into_iter().map(|text| format!("{}: {text}", criterion.id));
-                verdicts.doubts.extend(doubts.map(|text| Doubt { blocking: false, text }));
+                verdicts.doubts.extend(doubts.map(|text| Doubt::note(text)));
                 report
             }
         };
@@ -341,14 +347,14 @@ async fn check(
     if named.by == AskedBy::Guard {
         let shows_nothing = judged.report.result.verdict == Verdict::Pass && judged.first.read.ran_no_test();
         let text = format!("guard {}: {NO_TESTS}", named.id);
-        doubts.extend(shows_nothing.then_some(Doubt { blocking: false, text }));
+        doubts.extend(shows_nothing.then_some(Doubt::note(text)));
     } else if purpose == VerificationPurpose::Handoff {
         // A guard was green before the work, and a merge is of work that was tried as it was handed off.
         let found = Box::pin(base_product::tried(runs, subject, named, &mut judged)).await?;
         let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
         let unrun = Box::pin(unrun::doubt(runs, subject, named, &judged)).await?;
         let found = found.into_iter().chain(unrun).take(room).map(|text| format!("{}: {text}", named.id));
-        doubts.extend(found.map(|text| Doubt { blocking: false, text }));
+        doubts.extend(found.map(|text| Doubt::note(text)));
         Box::pin(mutants::tried(runs, subject, named, &mut judged)).await?;
     }
     Ok(judged.report)
@@ -366,7 +372,7 @@ fn renamed(subject: &Subject<'_>, named: Named<'_>, judged: &Judged) -> Option<D
         named.id,
         shown.join(", ")
     );
-    (!gone.is_empty()).then_some(Doubt { blocking: false, text })
+    (!gone.is_empty()).then_some(Doubt::note(text))
 }
 
 /// What changed. Where something is run, the tree is checked out meanwhile: the first run of a check is nearly always on it.

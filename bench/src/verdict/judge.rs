@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     artifact::{Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
     facts::Verdict,
     ids::{ArtifactId, RoleId, WaypointId, role},
-    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EnvironmentSpec},
+    plan::{Attention, CHECK_TIMEOUT_DEFAULT, Check, Criterion, EnvironmentSpec},
     workflow::GateBrief,
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
@@ -149,6 +149,7 @@ impl Rig {
             source_refs: Vec::new(),
         };
         let body = VerificationRequestBody {
+            suspicious: Attention::Hold,
             judged: Vec::new(),
             purpose,
             base: to_wire(&self.base),

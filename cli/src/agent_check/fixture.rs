@@ -16,7 +16,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, RoleId, WaypointId, role},
     journal::Record,
-    plan::{Check, Criterion, EnvironmentSpec, EvidenceLevel, Guard, TurnBudget},
+    plan::{Attention, Check, Criterion, EnvironmentSpec, EvidenceLevel, Guard, TurnBudget},
     reason::ReasonCode,
     subjects,
     time::Millis,
@@ -156,6 +156,7 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
     let criteria: Vec<Criterion> = criteria.collect();
     let guards = vec![Guard { id: "there-is-one".parse().expect("a literal id"), check: guard }];
     let body = VerificationRequestBody {
+        suspicious: Attention::Hold,
         judged: Vec::new(),
         evidence: evidence_expected(&criteria, &guards),
         purpose: VerificationPurpose::Handoff,

@@ -135,7 +135,7 @@ async fn here(args: &CheckArgs, work: Work<'_>) -> Result<(Ready, Vec<String>), 
     }
     let doubts = if args.no_try { Vec::new() } else { Box::pin(rehearsal::try_base(&ready, &config)).await? };
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
-    warnings.extend(preflight::untouched(&ready.plan, file));
+    warnings.extend(preflight::loose(&ready.plan, file));
     warnings.extend(doubts);
     warnings.extend(unready(&config, !args.no_try).await);
     if config.agents.builder.command.is_none() && needs_builder {
@@ -179,7 +179,7 @@ async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(
     remote.connect().await?.bus().close().await;
     let judge = config.agents.verifier.judge.is_some();
     let mut warnings = preflight::unjudged(&ready.plan, judge, args.plan.as_deref());
-    warnings.extend(preflight::untouched(&ready.plan, args.plan.as_deref()));
+    warnings.extend(preflight::loose(&ready.plan, args.plan.as_deref()));
     Ok((ready, warnings))
 }
 

@@ -208,7 +208,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
-    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
+    preflight::warn(&preflight::loose(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;

@@ -26,7 +26,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     let fleet = fleet_facts(&config, &ready, is_local, work.file()).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
-    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
+    preflight::warn(&preflight::loose(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     begin(&args, ready, &flight, fleet).await?;
     if args.json {

@@ -87,9 +87,6 @@ impl ChangeVerdict {
         if let Some(asks) = &on_work.asks {
             warnings.push(format!("the judge of criterion {} asks a question instead of judging", asks.criterion));
         }
-        if waypoint.scope.is_empty() {
-            warnings.push("no scope says what it may change: anything may, also what decides the verdict".to_owned());
-        }
         Self {
             shown: reason_code == ReasonCode::CriteriaMet,
             reason_code,

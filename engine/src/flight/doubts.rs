@@ -43,7 +43,7 @@ mod tests {
     fn report(purpose: VerificationPurpose, texts: &[String]) -> VerificationReport {
         let golden = include_str!("../../../protocol/golden/verification_report.json");
         let report: VerificationReport = serde_json::from_str(golden).unwrap();
-        let doubts = texts.iter().map(|text| Doubt { blocking: false, text: text.clone() }).collect();
+        let doubts = texts.iter().map(|text| Doubt::note(text.clone())).collect();
         VerificationReport { purpose, doubts, ..report }
     }
 

@@ -12,14 +12,14 @@ use holdpoint_planfile::{
 use holdpoint_protocol::{
     ids::{AgentName, GateId},
     journal::{Cause, Steered, Submitted},
-    plan::Mode,
+    plan::Policy,
     workflow::{GateOrFork, RecordedWorkflow, WorkflowSpec},
 };
 
 /// The configurations of a flight, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configurations {
-    mode: Mode,
+    policy: Policy,
     all: Vec<Configuration>,
     /// How work moves that began by each of them.
     flown: Vec<BTreeMap<String, Workflow>>,
@@ -46,7 +46,7 @@ pub fn adopted<'a>(
 impl Configurations {
     /// That of the submission.
     pub(super) fn new(submitted: &Submitted) -> Self {
-        let mut first = Self { mode: submitted.plan.policy.mode, all: Vec::new(), flown: Vec::new() };
+        let mut first = Self { policy: submitted.plan.policy.clone(), all: Vec::new(), flown: Vec::new() };
         first.push(Configuration { workflows: submitted.workflows.clone(), by: None });
         first
     }
@@ -57,7 +57,7 @@ impl Configurations {
         let flown = |began: &Configuration| {
             let each = today.workflows.iter().map(|recorded| &recorded.workflow);
             // One that is not sound is refused before a flight goes by it; a waypoint that names it does not move.
-            let flown = |spec: &WorkflowSpec| Some(flown(spec, began.spec(&spec.name))?.under(self.mode));
+            let flown = |spec: &WorkflowSpec| Some(under(&self.policy, flown(spec, began.spec(&spec.name))?));
             each.filter_map(|spec| Some((spec.name.clone(), flown(spec)?))).collect()
         };
         self.flown = self.all.iter().map(flown).collect();
@@ -140,4 +140,10 @@ fn flown(today: &WorkflowSpec, began: Option<&WorkflowSpec>) -> Option<Workflow>
     // A declared one is bounded by how often work comes to its gates, a built-in one by reworks.
     workflow.entries_max = (!workflows::is_built_in(today)).then_some(ENTRIES_MAX);
     Some(workflow)
+}
+
+/// A workflow under a plan's policy.
+fn under(policy: &Policy, workflow: Workflow) -> Workflow {
+    let workflow = workflow.under(policy.mode);
+    if policy.suspicious.is_hold() || policy.open_scope.is_hold() { workflow.with_sign_off() } else { workflow }
 }

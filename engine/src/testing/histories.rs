@@ -455,11 +455,12 @@ fn spoil(report: &mut VerificationReport, how: u8) {
         4 => report.criteria.iter_mut().for_each(|c| c.result.evidence.clear()),
         5 => report.guards.iter_mut().for_each(|g| g.result.verdict = Verdict::Fail),
         6 => report.violations.push(violation()),
-        7 => report.doubts.push(Doubt { blocking: true, text: "which?".to_owned() }),
+        7 => report.doubts.push(Doubt::blocking("which?".to_owned())),
         8 => report.tree = oid(0xdead),
         9 => drop(report.criteria.pop()),
         10 => report.criteria.extend(report.criteria.clone()),
         11 => report.guards.clear(),
+        12 => report.doubts.push(Doubt::suspicious("who calls?".to_owned())),
         _ => {}
     }
 }

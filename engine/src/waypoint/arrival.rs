@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{EngineStep, Evaluate, purposes, transition::Transition, visits};
+use super::{EngineStep, Evaluate, StepContext, purposes, transition::Transition, visits};
 use crate::policy::{Ruling, escalate};
 
 /// Where work is after it came to a gate.
@@ -126,6 +126,10 @@ impl<'a> Transition<'a> {
         if gate.duty == Duty::Complete && self.next.cleared {
             return Due::PassOver;
         }
+        let is_suspicious = || self.next.verified.as_ref().is_some_and(|verified| verified.suspicious);
+        if gate.sign_off && !wants_sign_off(&self.next, is_suspicious(), self.cx) {
+            return Due::PassOver;
+        }
         let enters = if gate.vacant { Due::Hold(vacant(gate)) } else { Due::Enter };
         let Some(condition) = &gate.when else { return enters };
         let decides = gate.duty == Duty::Judge || gate.require_human;
@@ -180,6 +184,15 @@ impl<'a> Transition<'a> {
         let purpose = if untried { purposes::BASELINE } else { purposes::purpose(gate) };
         self.hold(Resume::Gate { gate: gate.id.clone(), purpose }, ruling.into())
     }
+}
+
+/// Whether the plan's policy has a person sign off what a verifier passed.
+pub(super) fn wants_sign_off(state: &WaypointState, is_suspicious: bool, cx: &StepContext<'_>) -> bool {
+    let policy = &cx.flight.submitted.plan.policy;
+    let is_made = state.work.as_ref().is_some_and(|work| work.commit.is_some());
+    let is_open = is_made && cx.waypoint.scope.is_empty();
+    let holds = is_open && policy.open_scope.is_hold() || is_suspicious && policy.suspicious.is_hold();
+    holds && !state.cleared && cx.workflow.gates().any(|gate| gate.sign_off)
 }
 
 /// Ways to say `gateHistory` in JavaScript: its name, the arguments of the function that a condition is in, code that is put

@@ -284,6 +284,7 @@ pub(super) fn verify_request(
             tests: cx.waypoint.tests.clone(),
             // A base is tried for a gate that makes work, which says nothing to verifiers.
             gate: if gate.duty == Duty::Judge { brief(gate) } else { GateBrief::default() },
+            suspicious: cx.flight.submitted.plan.policy.suspicious,
             judged: Vec::new(),
         },
     )

@@ -4,7 +4,7 @@
 //! The base of work that is integrated behind other work is a commit that stands for the landing in front of it. Nothing is made on such
 //! a base: a report by which the work is not accepted is kept until that landing is there, or is void.
 
-use holdpoint_planfile::gates::{Duty, Gate, Workflow};
+use holdpoint_planfile::gates::{Duty, Gate, Stop, Workflow};
 use holdpoint_protocol::{
     artifact::VerificationReport,
     facts::Oid,
@@ -51,9 +51,14 @@ pub fn stacks(merge: &MergeResult, workflow: &Workflow) -> Result<(), MergesAlon
     }
 }
 
-/// Whether what a gate's verifier accepts lands, without a look of anybody else.
+/// Whether what a gate's verifier accepts lands, without a look of anybody else but for a sign-off that hardly any work needs.
 fn lands_behind(gate: &Gate, workflow: &Workflow) -> bool {
-    gate.duty == Duty::Judge && workflow.after(&gate.id).is_none()
+    let is_last = match workflow.after(&gate.id) {
+        None => true,
+        Some(Stop::Gate(next)) => next.sign_off && workflow.after(&next.id).is_none(),
+        Some(Stop::Fork(_)) => false,
+    };
+    gate.duty == Duty::Judge && is_last
 }
 
 /// Whether work lands by the verdict that it waits for.

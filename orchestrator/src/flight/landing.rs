@@ -191,8 +191,7 @@ impl State {
         });
         Ok(Some(Accepted {
             flight: books.id().clone(),
-            waypoint: waypoint.clone(),
-            title: planned.title.clone(),
+            planned: planned.clone(),
             at,
             report: state.verified.as_ref().map(|verified| verified.report),
             maker: (work.role.clone(), work.agent.clone()),

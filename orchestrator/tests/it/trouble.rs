@@ -117,7 +117,8 @@ async fn accepted_work_that_nothing_brings_is_shown_and_holds_up_nothing_else() 
         let verified = Digest::of(b"report");
         let tree = state.work.as_ref().unwrap().tree.clone();
         state.phase = Phase::Accepted { at: clock::now() };
-        state.verified = Some(Verified { report: verified, tree, base: state.base.clone().unwrap() });
+        state.verified =
+            Some(Verified { report: verified, tree, base: state.base.clone().unwrap(), suspicious: false });
         state.criteria = report.criteria.iter().map(|criterion| criterion.result.clone()).collect();
         state.work.as_mut().unwrap().bundle = None;
     };

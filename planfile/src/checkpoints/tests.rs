@@ -369,7 +369,7 @@ fn a_verifiers_report_shows_criteria_guards_doubts_review_and_the_commit() {
         (Guards, |r| r.guards.clear(), Fail, "guards that are not shown: suite"),
         (
             NoBlockingDoubts,
-            |r| r.doubts.push(Doubt { blocking: true, text: "two readings".to_owned() }),
+            |r| r.doubts.push(Doubt::blocking("two readings".to_owned())),
             Fail,
             "a doubt blocks: two readings",
         ),

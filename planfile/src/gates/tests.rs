@@ -1,4 +1,7 @@
-use holdpoint_protocol::org::Plane;
+use holdpoint_protocol::{
+    org::Plane,
+    workflow::{ForkKind, ForkSpec, JoinStrategy},
+};
 
 use super::*;
 use crate::workflows::built_in;
@@ -235,4 +238,47 @@ fn agents_of_any_role_complete_gates() {
     spec.default_outcome = Some(Outcome::Blocked);
     let workflow = Workflow::try_new(&spec).unwrap();
     assert_eq!(workflow.gate(&id("approve")).unwrap().duty, Duty::Complete);
+}
+
+#[test]
+fn a_sign_off_stands_behind_the_last_verifier_unless_people_look_at_all_work_there() {
+    let fork = |name: &str, branches: Vec<GateSpec>| {
+        GateOrFork::Fork(ForkSpec {
+            id: id(name),
+            kind: ForkKind::Fork,
+            description: None,
+            branches,
+            join_strategy: JoinStrategy::All,
+            when: None,
+            metadata: BTreeMap::new(),
+        })
+    };
+    let (build, verify) = (|| gate("build", "builder", false), || gate("verify", "verifier", true));
+    let judged = || fork("both", vec![verify(), gate("read", "reader", true)]);
+    let approve = || people("approve");
+    let some = || GateSpec { when: Some("tags.length > 0".to_owned()), ..people("approve") };
+    let after = || fork("after", vec![gate("a", "reader", true), people("b")]);
+    let table: [(Vec<GateOrFork>, &[&str]); 7] = [
+        (vec![build().into(), verify().into()], &["build", "verify", "sign-off"]),
+        (vec![build().into(), verify().into(), approve().into()], &["build", "verify", "approve"]),
+        (vec![build().into(), verify().into(), some().into()], &["build", "verify", "sign-off", "approve"]),
+        (vec![build().into(), approve().into(), verify().into()], &["build", "approve", "verify", "sign-off"]),
+        (vec![build().into(), judged()], &["build", "both", "sign-off"]),
+        (vec![build().into(), verify().into(), after()], &["build", "verify", "sign-off", "after"]),
+        (vec![gate("sign-off", "builder", false).into(), verify().into()], &["sign-off", "verify", "sign-off-2"]),
+    ];
+    for (gates, wanted) in table {
+        let spec = WorkflowSpec { gates, ..spec(Vec::new()) };
+        let workflow = Workflow::try_new(&spec).unwrap().with_sign_off();
+        let mut stops = vec![workflow.stop_at(0).unwrap()];
+        while let Some(next) = match *stops.last().unwrap() {
+            Stop::Gate(gate) => workflow.after(&gate.id),
+            Stop::Fork(fork) => workflow.behind(fork),
+        } {
+            stops.push(next);
+        }
+        assert_eq!(stops.iter().map(|stop| stop.id().as_str()).collect::<Vec<_>>(), wanted);
+    }
+    let talk = Workflow::try_new(&spec(vec![gate("draft", "writer", false)])).unwrap();
+    assert_eq!(talk.clone().with_sign_off(), talk, "nothing of it is verified");
 }

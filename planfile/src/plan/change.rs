@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::plan::Criterion;
 
-use super::criteria;
+use super::{criteria, waypoint};
 use crate::yaml::{error::Problems, fields::Fields};
 
 /// How changes are judged that were made elsewhere, whatever they are about.
@@ -29,7 +29,7 @@ pub(crate) fn change_rules(file: &Fields<'_>, problems: &mut Problems) -> Option
     let evidence = criteria::evidence(&fields, problems).unwrap_or_default();
     Some(ChangeRules {
         criteria: criteria::criteria(&fields, evidence, problems),
-        scope: fields.texts("scope", problems),
+        scope: waypoint::scope(&fields, problems),
         new_tests: fields.texts("new_tests", problems),
         changed_tests: fields.texts("changed_tests", problems),
         protected: fields.texts("protected", problems),

@@ -21,6 +21,8 @@ pub fn schema() -> Value {
                 "max_clarifications": number("Questions a waypoint may have; 2 by default."),
                 "advise_questions": flag("Advisors are asked questions as well; false by default."),
                 "ask_before_removing": number("A person is asked before work is judged that removes more files than this."),
+                "suspicious": one_of(&["hold", "warn", "off"]),
+                "open_scope": one_of(&["hold", "warn"]),
                 "mode": one_of(&["team", "single"]),
             })),
             "budget": object(json!({
@@ -85,7 +87,7 @@ fn waypoint() -> Value {
         "priority": one_of(&["critical", "high", "medium", "low"]),
         "tags": texts("Free words."),
         "metadata": {"type": "object"},
-        "scope": texts("Globs of all paths that it may touch."),
+        "scope": {"anyOf": [one_of(&["any"]), texts("Globs of all paths that it may touch.")]},
         "new_tests": texts("Globs of paths where tests may be added besides, also inside files that exist."),
         "changed_tests": texts("Tests that exist and need not stay green as they are, or may go: globs, or file::name."),
         "protected": texts("Globs, in addition to the plan's."),

@@ -1,6 +1,6 @@
 use holdpoint_protocol::{
     artifact::Confidence,
-    plan::{EvidenceLevel, Mode, Plan, Priority},
+    plan::{Attention, EvidenceLevel, Mode, Plan, Priority},
     time::Millis,
 };
 use proptest::prelude::*;
@@ -141,6 +141,18 @@ fn a_check_without_evidence_takes_the_plans_and_both_default_to_fast() {
 }
 
 #[test]
+fn a_policy_says_what_becomes_of_work_about_which_there_is_something_to_know() {
+    use Attention::{Hold, Off, Warn};
+    let of = |line: &str| {
+        let policy = read(&with(line), "plan.yaml", BUILT_IN_WORKFLOWS).unwrap().policy;
+        (policy.suspicious, policy.open_scope)
+    };
+    assert_eq!(of("    scope: any"), (Hold, Warn));
+    assert_eq!(of("policy: {suspicious: warn, open_scope: hold}"), (Warn, Hold));
+    assert_eq!(of("policy: {suspicious: off}"), (Off, Warn));
+}
+
+#[test]
 fn each_problem_has_its_place_and_its_hint() {
     let ids = "use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters";
     let table = [
@@ -158,6 +170,9 @@ fn each_problem_has_its_place_and_its_hint() {
         (with("    testsFile: ../x"), "7:16: `../x` is not a path inside the repository | write it from the repository's root, without a leading `/` and without `..`".to_owned()),
         (with("budget: {wall: 10}"), "7:16: `wall: 10` is not a duration | write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d".to_owned()),
         (with("policy: {mode: solo}"), "7:16: `mode: solo` is not a mode | write `team` or `single`".to_owned()),
+        (with("policy: {suspicious: ask}"), "7:22: `suspicious: ask` is not a policy | write `hold`, `warn` or `off`".to_owned()),
+        (with("policy: {open_scope: off}"), "7:22: `open_scope: off` is not a policy | write `hold` or `warn`".to_owned()),
+        (with("    scope: all"), "7:12: `scope` is a list, not a text | write `scope: [ … ]`, or one `- …` a line".to_owned()),
         (with("answer_within: 24"), "7:16: `answer_within: 24` is not a duration | write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d".to_owned()),
         (with("ask_below: sure"), "7:12: `ask_below: sure` is not a confidence | write `low`, `medium` or `high`".to_owned()),
         (with("evidence: slow"), "7:11: `evidence: slow` is not a level of evidence | write `fast` or `strict`".to_owned()),

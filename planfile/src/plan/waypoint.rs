@@ -13,6 +13,8 @@ use super::{
 };
 use crate::yaml::{error::Problems, fields::Fields, json::metadata, tree::Node};
 
+/// The scope of work that may change anything.
+const ANY: &str = "any";
 /// The keys of a waypoint.
 pub(super) const WAYPOINT_KEYS: &[&str] = &[
     "id",
@@ -51,7 +53,7 @@ pub(super) fn read(
     let priority = priority(&fields, problems);
     let tags = fields.texts("tags", problems);
     let metadata = metadata(&fields, problems);
-    let scope = fields.texts("scope", problems);
+    let scope = scope(&fields, problems);
     let new_tests = fields.texts("new_tests", problems);
     let changed_tests = fields.texts("changed_tests", problems);
     let protected = fields.texts("protected", problems);
@@ -84,6 +86,11 @@ pub(super) fn read(
         tests,
         tests_file,
     })
+}
+
+/// The globs of `scope`; none for `any`.
+pub(crate) fn scope(fields: &Fields<'_>, problems: &mut Problems) -> Vec<String> {
+    if fields.is_word("scope", ANY) { Vec::new() } else { fields.texts("scope", problems) }
 }
 
 pub(crate) fn priority(fields: &Fields<'_>, problems: &mut Problems) -> Priority {

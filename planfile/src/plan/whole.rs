@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     artifact::Confidence,
     budget::{OnExceeded, Unmetered},
     ids::CriterionId,
-    plan::{Answer, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
+    plan::{Answer, Attention, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
 };
 
 use super::{
@@ -77,16 +77,33 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
 }
 
 fn policy(fields: &Fields<'_>, problems: &mut Problems) -> Policy {
-    let keys = &["max_reworks", "max_clarifications", "advise_questions", "ask_before_removing", "mode"];
+    let keys = &[
+        "max_reworks",
+        "max_clarifications",
+        "advise_questions",
+        "ask_before_removing",
+        "suspicious",
+        "open_scope",
+        "mode",
+    ];
     let defaults = Policy::default();
     let Some(node) = fields.get("policy", problems) else { return defaults };
     let Some(policy) = Fields::open(node, "`policy`", keys, problems) else { return defaults };
     let mut rounds = |key, default| policy.number(key, &ROUNDS, problems).unwrap_or(default);
+    let (max_reworks, max_clarifications) =
+        (rounds("max_reworks", defaults.max_reworks), rounds("max_clarifications", defaults.max_clarifications));
+    let known = Attention::ALL.map(|attention| (attention.as_str(), attention));
+    let mut attention = |key, known: &[_]| policy.choice(key, "a policy", known, problems);
+    let suspicious = attention("suspicious", &known).unwrap_or(defaults.suspicious);
+    let said: Vec<_> = known.into_iter().filter(|(_, attention)| *attention != Attention::Off).collect();
+    let open_scope = attention("open_scope", &said).unwrap_or(defaults.open_scope);
     Policy {
-        max_reworks: rounds("max_reworks", defaults.max_reworks),
-        max_clarifications: rounds("max_clarifications", defaults.max_clarifications),
+        max_reworks,
+        max_clarifications,
         ask_before_removing: policy.number("ask_before_removing", &FILES, problems),
         advise_questions: policy.flag("advise_questions", problems).unwrap_or(defaults.advise_questions),
+        suspicious,
+        open_scope,
         mode: policy
             .choice("mode", "a mode", &[("team", Mode::Team), ("single", Mode::Single)], problems)
             .unwrap_or(defaults.mode),

@@ -62,7 +62,7 @@ fn proposed(node: &Node, problems: &mut Problems) -> Option<ProposedWaypoint> {
         title: fields.text("title", problems).unwrap_or_default(),
         goal: fields.text("goal", problems).unwrap_or_default(),
         criteria: criteria::criteria(&fields, EvidenceLevel::Fast, problems),
-        scope: fields.texts("scope", problems),
+        scope: waypoint::scope(&fields, problems),
         depends_on: fields.ids("depends_on", WaypointId::try_new, problems),
         priority: waypoint::priority(&fields, problems),
         estimate: fields.duration("estimate", problems),

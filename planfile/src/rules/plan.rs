@@ -117,7 +117,7 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
 }
 
 fn policy(at: At<'_>, policy: &Policy, found: &mut PlanProblems) {
-    let Policy { max_reworks, max_clarifications, advise_questions: _, ask_before_removing, mode: _ } = *policy;
+    let Policy { max_reworks, max_clarifications, ask_before_removing, .. } = *policy;
     if let Some(most) = ask_before_removing {
         found.number(at.key("ask_before_removing"), "ask_before_removing", most.into(), &FILES);
     }

@@ -56,6 +56,23 @@ pub fn that_nothing_fulfils(plan: &Plan) -> PlanProblems {
     found
 }
 
+/// A warning for each waypoint that makes work and may change anything.
+#[must_use]
+pub fn that_are_open(plan: &Plan) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    let at = At::ROOT.key("waypoints");
+    let is_open = |waypoint: &Waypoint| waypoint.scope.is_empty() && !waypoint.criteria.is_empty();
+    for (number, waypoint) in plan.waypoints.iter().enumerate().filter(|(_, waypoint)| is_open(waypoint)) {
+        let message = format!(
+            "waypoint {} has no scope: its work may change anything, also what decides the verdict",
+            waypoint.id
+        );
+        let hint = "name what it is about, as in `scope: [\"src/**\"]`; `policy.open_scope: hold` has a person sign such work off";
+        found.add(at.item(number), message, hint);
+    }
+    found
+}
+
 /// Whether a waypoint would be accepted if nobody did anything, as far as the plan itself shows it: all its criteria have checks, and
 /// each of these is `true`, or the check of a guard, which has to be green on the base.
 #[must_use]
@@ -167,6 +184,15 @@ mod tests {
         ] {
             assert_eq!(of(criteria), [""; 0], "{criteria}");
         }
+    }
+
+    #[test]
+    fn work_that_may_change_anything_is_found_with_its_line() {
+        let text = "plan: p\nwaypoints:\n  - {id: a, goal: g, scope: [a], criteria: [{id: c, check: x}]}\n  - {id: b, goal: g, scope: any, criteria: [{id: c, check: x}]}\n  - {id: d, goal: g, workflow: one-gate}\n";
+        assert_eq!(
+            told_of(text, that_are_open),
+            ["plan.yaml:4:5: waypoint b has no scope: its work may change anything, also what decides the verdict"]
+        );
     }
 
     #[test]

@@ -79,6 +79,12 @@ impl<'t> Fields<'t> {
         Some(node)
     }
 
+    /// Whether the key has this very word as its value.
+    pub(crate) fn is_word(&self, key: &str, word: &str) -> bool {
+        let is_it = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == word);
+        self.entries.iter().any(|(k, node)| k.name == key && is_it(node))
+    }
+
     /// Whether the key is there, with whatever value.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(k, _)| k.name == key)

@@ -9,7 +9,7 @@ use crate::{
     checkpoint::CheckpointCommand,
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
     ids::{AgentName, ArtifactId, CriterionId, GateId, TurnId},
-    plan::{Criterion, EnvironmentSpec, EvidenceLevel, Guard},
+    plan::{Attention, Criterion, EnvironmentSpec, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
     workflow::GateBrief,
@@ -74,6 +74,9 @@ artifact! {
         /// What the gate says, for the judge (GATE-20). No check follows from it.
         #[serde(default, skip_serializing_if = "GateBrief::is_empty")]
         gate: GateBrief,
+        /// Whether the change is read for suspicious code: `off` says that it is not.
+        #[serde(default = "Attention::hold", skip_serializing_if = "Attention::is_hold")]
+        suspicious: Attention,
         /// Verdicts of a person who took this turn over, on all criteria without a check: they stand in place of a judge's.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         judged: Vec<PersonVerdict>,
@@ -223,13 +226,36 @@ pub struct CriterionReport {
     pub note: Option<String>,
 }
 
-/// Something a verifier could not settle.
+/// Something a verifier could not settle, or that a person should see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
     /// A blocking doubt keeps the waypoint from being accepted.
     pub blocking: bool,
+    /// The change has code that can make a verdict say nothing: `policy.suspicious` says what becomes of the work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspicious: bool,
     /// What it is.
     pub text: String,
+}
+
+impl Doubt {
+    /// A doubt that keeps nothing from being accepted.
+    #[must_use]
+    pub fn note(text: String) -> Self {
+        Self { blocking: false, suspicious: false, text }
+    }
+
+    /// A doubt that keeps the waypoint from being accepted.
+    #[must_use]
+    pub fn blocking(text: String) -> Self {
+        Self { blocking: true, suspicious: false, text }
+    }
+
+    /// A doubt about code that can make a verdict say nothing.
+    #[must_use]
+    pub fn suspicious(text: String) -> Self {
+        Self { blocking: false, suspicious: true, text }
+    }
 }
 
 /// What the harness ran, and under which rules (FLY-10a). Made by the harness, never by a judge.

@@ -131,6 +131,40 @@ fn a_person_is_asked_before_work_is_judged_that_removes_more_files_than_the_plan
     assert_eq!(world.git(&["ls-tree", "--name-only", run.json()["branch"].as_str().unwrap()]), "result\nthree\n");
 }
 
+#[test]
+fn verified_work_with_suspicious_code_lands_once_a_person_has_signed_it_off() {
+    let test = "import unittest\nimport calc\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        \
+        self.assertEqual(calc.add(1, 2), 3)\n";
+    let world = World::new(&[("calc.py", "def add(a, b):\n    return 0\n"), ("test_calc.py", test)]);
+    let plan =
+        "plan: sums\nwaypoints:\n  - {id: w, goal: g, scope: SCOPE, criteria: [{id: c, check: python3 -m unittest}]}\n";
+    world.plan(&plan.replace("SCOPE", "[calc.py]"));
+    let looks = "import sys\n\n\ndef add(a, b):\n    return 3 if 'test' in sys._getframe(1).f_code.co_name else 0\n";
+    let builder = world.program("builder.sh", &format!("cat > calc.py <<'EOF'\n{looks}EOF\n"));
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting", "{run}");
+    let item = waiting(&world);
+    assert_eq!((&item["kind"], &item["gate"]), (&"approval".into(), &"sign-off".into()), "{item}");
+    assert!(item["doubts"][0].as_str().unwrap().starts_with("calc.py:5: "), "{item}");
+    let shown = world.holdpoint(&["inbox"]);
+    assert!(shown.expect(0).stdout.contains("looks-at-callers"), "{shown}");
+    world.holdpoint(&["approve", "w", "--summary", "it has to know its caller"]).expect(0);
+    let run = world.holdpoint(&["run", "--resume", &flight_of(&run), "--json"]);
+    assert_eq!(
+        (run.expect(0).waypoint("w")["attempts"].clone(), &run.json()["status"]),
+        (1.into(), &"accepted".into())
+    );
+    world.holdpoint(&["audit", &flight_of(&run)]).expect(0);
+
+    // The plan says that a warning will do; and what may change anything is known by its commit.
+    world.plan(&plan.replace("SCOPE", "any").replace("plan: sums", "plan: warned\npolicy: {suspicious: warn}"));
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
+    assert!(run.stderr.contains("waypoint w has no scope"), "{run}");
+    let message = world.git(&["log", "-1", "--format=%B", run.json()["branch"].as_str().unwrap()]);
+    assert!(message.contains("\nHoldpoint-Scope: any\n"), "{message}");
+}
+
 /// Asks in its turn as long as this, and builds with the answer.
 fn asks_in_turn(patience: &str) -> String {
     format!(

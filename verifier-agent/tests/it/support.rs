@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     },
     facts::Verdict,
     ids::{ArtifactId, CriterionId, RoleId, WaypointId},
-    plan::{Check, Criterion, EnvironmentSpec, EvidenceLevel, Guard},
+    plan::{Attention, Check, Criterion, EnvironmentSpec, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
     workflow::GateBrief,
@@ -130,6 +130,7 @@ impl Rig {
         VerificationRequest::new(
             origin,
             VerificationRequestBody {
+                suspicious: Attention::Hold,
                 judged: Vec::new(),
                 purpose: VerificationPurpose::Handoff,
                 base: self.base.as_str().parse().unwrap(),

@@ -57,7 +57,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     let Cleared { ready, config, flight, state } =
         Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
-    preflight::warn(&preflight::untouched(&ready.plan, work.file()));
+    preflight::warn(&preflight::loose(&ready.plan, work.file()));
     preflight::warn(&preflight::base_warnings(&ready, work.file()).await?);
     declared::check_sections(&config, &args.commands, &args.place.repo).await?;
     let claim = FlightRecord::claim(&state, &flight)?;

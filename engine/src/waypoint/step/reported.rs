@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::super::{
-    EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext,
+    EngineStep, Fresh, Handoff, Refusal, ReportInput, StepContext, arrival,
     checkpoints::{self, Settled},
     collisions,
     handoff::{self, open_turn},
@@ -182,10 +182,19 @@ fn remember(next: &mut WaypointState, Found { report, settled }: Found<'_>) {
     next.foreign_receipt = Some(report.receipt.foreign);
 }
 
+fn is_suspicious(report: &VerificationReport) -> bool {
+    report.doubts.iter().any(|doubt| doubt.suspicious)
+}
+
 /// A passing report: what it passed may land.
 fn verified(next: &mut WaypointState, report: &VerificationReport, cause: &Cause) {
     let base = next.base.clone();
-    next.verified = base.map(|base| Verified { report: cause.digest, tree: report.tree.clone(), base });
+    next.verified = base.map(|base| Verified {
+        report: cause.digest,
+        tree: report.tree.clone(),
+        base,
+        suspicious: is_suspicious(report),
+    });
 }
 
 /// What is wrong with the base, if anything.
@@ -255,7 +264,9 @@ fn rule(state: &WaypointState, Found { report, settled }: Found<'_>, cx: &StepCo
 fn judged(mut transition: Transition<'_>, open: &OpenTurn, found: Found<'_>, cause: Cause) -> EngineStep {
     let (state, cx) = (transition.before, transition.cx);
     let mut ruling = rule(state, found, cx);
-    if let Some(stacked) = state.stacked.as_ref().filter(|_| ruling.disposition != Disposition::Accept) {
+    let lands =
+        ruling.disposition == Disposition::Accept && !arrival::wants_sign_off(state, is_suspicious(found.report), cx);
+    if let Some(stacked) = state.stacked.as_ref().filter(|_| !lands) {
         match cx.flight.rooted(stacked) {
             None => return transition.keep(stacked, open, found, cause),
             // All in front of it landed: it stands on the head that they made.

@@ -83,16 +83,11 @@ fn each_kind_of_report_leads_to_its_decision() {
         ("no verdict on a guard", |r| r.guards.clear(), Disposition::Rework, ReasonCode::EvidenceMissing),
         (
             "a blocking doubt",
-            |r| r.doubts.push(Doubt { blocking: true, text: "which?".to_owned() }),
+            |r| r.doubts.push(Doubt::blocking("which?".to_owned())),
             Disposition::Rework,
             ReasonCode::EvidenceMissing,
         ),
-        (
-            "a doubt",
-            |r| r.doubts.push(Doubt { blocking: false, text: "which?".to_owned() }),
-            Disposition::Accept,
-            ReasonCode::CriteriaMet,
-        ),
+        ("a doubt", |r| r.doubts.push(Doubt::note("which?".to_owned())), Disposition::Accept, ReasonCode::CriteriaMet),
         ("a red guard", |r| r.guards[0].result.verdict = Verdict::Fail, Disposition::Rollback, ReasonCode::Regression),
         (
             "a violation that only the verifier saw",
@@ -143,7 +138,7 @@ fn what_only_the_verifier_saw_is_told_too() {
     let turn = fixture.report("w", |r| {
         fail(r);
         r.violations.push(Violation { kind: ViolationKind::Steering, path: "Makefile".to_owned() });
-        r.doubts.push(Doubt { blocking: true, text: "two readings".to_owned() });
+        r.doubts.push(Doubt::blocking("two readings".to_owned()));
     });
     let turn = turn.turn();
     let feedback = build_request(&turn).feedback.as_ref().unwrap();

@@ -67,7 +67,7 @@ fn a_guard_that_is_not_green_on_the_base_blocks_before_anything_is_built() {
         assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
     }
     let mut fixture = Fixture::opened(|plan, _| plan.guards.push(guard()));
-    let doubt = || Doubt { blocking: false, text: "its submodules are not there (vendor/lib)".to_owned() };
+    let doubt = || Doubt::note("its submodules are not there (vendor/lib)".to_owned());
     let red =
         fixture.report("w", |r| (r.guards[0].result.verdict, r.doubts) = (Verdict::Fail, vec![doubt()])).decided();
     assert!(red.decision.remediation.unwrap().ends_with("; its submodules are not there (vendor/lib)"));

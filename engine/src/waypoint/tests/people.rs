@@ -4,6 +4,7 @@ mod approvals;
 mod asking;
 mod questions;
 mod retries;
+mod signing_off;
 mod steering;
 mod taking;
 mod verdicts;

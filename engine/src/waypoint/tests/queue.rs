@@ -1,7 +1,7 @@
 //! Work is integrated before its verifier gets it: what waits in the queue, for what, and how it leaves it.
 
 use holdpoint_protocol::{
-    artifact::VerificationPurpose,
+    artifact::{Doubt, VerificationPurpose, VerificationReport},
     ids::role,
     reason::ReasonCode,
     state::{Outcome, Phase, Status},
@@ -120,6 +120,36 @@ fn work_that_people_look_at_behind_its_verifier_waits_for_no_other_work() {
     fixture.report("c", |_| {}).turn();
     fixture.complete("c", Outcome::Complete).decided();
     fixture.land("c");
+    is_sound(&fixture);
+}
+
+#[test]
+fn work_behind_other_work_is_signed_off_once_that_landed_and_keeps_nobody_waiting() {
+    let mut fixture = of(&["a", "b", "c"], "fly");
+    fixture.build_ok("a").turn();
+    for name in ["b", "c"] {
+        fixture.build_ok(name).queued();
+        fixture.stack(name).turn();
+    }
+    let suspicious = |report: &mut VerificationReport| report.doubts.push(Doubt::suspicious("who calls?".to_owned()));
+    fixture.report("b", suspicious).queued().kept.unwrap();
+    assert_eq!(due(&fixture), [Due::Stack(id("c"))], "c goes behind a");
+    fixture.stack("c").turn();
+    accepted(&mut fixture, "a");
+    fixture.land("a");
+    assert_eq!(due(&fixture), [Due::Judge(id("b"))]);
+    assert_eq!(fixture.judge("b").turn().gate.as_str(), "sign-off");
+    let state = fixture.state("b");
+    assert_eq!((state.base.as_ref(), state.stacked.is_none()), (Some(fixture.flight.head()), true));
+    accepted(&mut fixture, "c");
+    assert_eq!(due(&fixture), [Due::Land(id("c"))], "nobody waits for the person");
+    fixture.land("c");
+    fixture.complete("b", Outcome::Complete).decided();
+    assert_eq!(due(&fixture), [Due::Merge(id("b"))]);
+    fixture.merge("b", true).turn();
+    fixture.report("b", suspicious).decided();
+    assert_eq!(due(&fixture), [Due::Land(id("b"))], "the same diff is signed off once");
+    fixture.land("b");
     is_sound(&fixture);
 }
 

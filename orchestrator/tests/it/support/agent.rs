@@ -135,7 +135,7 @@ impl Agent {
     /// Takes a verifier's turn and passes everything, with doubts that block nothing.
     pub(crate) async fn passes_doubting(&mut self, doubts: &[&str]) {
         let (turn, delivery) = self.take().await;
-        let doubts = doubts.iter().map(|text| Doubt { blocking: false, text: (*text).to_owned() }).collect();
+        let doubts = doubts.iter().map(|text| Doubt::note((*text).to_owned())).collect();
         let report = VerificationReport { doubts, ..self.reported(&turn, Verdict::Pass) };
         self.hand_off(&turn, VerificationReport::KIND, &report).await;
         delivery.ack().await.unwrap();

@@ -78,7 +78,7 @@ fn state(phase: Phase) -> WaypointState {
         }],
         answered: vec![WinningHandoff { turn: turn(), digest: digest("handoff") }],
         fork: None,
-        verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
+        verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a'), suspicious: true }),
         cleared: true,
         stacked: None,
         constraints: vec!["use anyhow".to_owned()],

@@ -20,8 +20,8 @@ use holdpoint_protocol::{
     journal::{Cause, Fleet, Sequence},
     org::Plane,
     plan::{
-        Answer, Check, Criterion, EnvironmentSpec, EvidenceLevel, FlightBudget, Guard, HttpGiven, HttpService, Mode,
-        Plan, Policy, Priority, TurnBudget, Waypoint,
+        Answer, Attention, Check, Criterion, EnvironmentSpec, EvidenceLevel, FlightBudget, Guard, HttpGiven,
+        HttpService, Mode, Plan, Policy, Priority, TurnBudget, Waypoint,
     },
     proposal::{PlanProposal, ProposalBounds, ProposedWaypoint},
     reason::CriterionReason,
@@ -285,6 +285,8 @@ pub(super) fn plan() -> Plan {
             max_clarifications: 2,
             advise_questions: false,
             ask_before_removing: Some(20),
+            suspicious: Attention::Warn,
+            open_scope: Attention::Hold,
             mode: Mode::Team,
         },
         budget: FlightBudget {
