@@ -50,6 +50,11 @@ impl Grant {
         self.real.as_deref().unwrap_or(&self.path)
     }
 
+    /// Whether other trees can be shown in it: what it has there is not the machine's.
+    fn has_room(&self) -> bool {
+        self.real.is_some() || matches!(self.kind, Kind::Private | Kind::Hidden)
+    }
+
     /// The grant as the program finds it, with the tree `real` shown at `shown`.
     fn shown_at(self, real: &Path, shown: &Path) -> Self {
         match self.path.strip_prefix(real) {
@@ -159,14 +164,18 @@ impl Gathered {
         Ok(())
     }
 
-    /// Shows a tree at another path, at which nothing else may be.
+    /// Shows a tree at another path, at which nothing else may be but an empty folder or another tree that is shown.
     fn show(&mut self, ShownTree { tree, at, over }: &ShownTree) -> Result<(), SandboxError> {
         let bad = |problem| SandboxError::BadPath { path: at.to_owned(), problem };
         let plain = at.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
         if !at.is_absolute() || !plain || at.parent().is_none() || at.to_str().is_none() {
             return Err(bad("is no place to show a tree at"));
         }
-        if self.grants.iter().any(|grant| at.starts_with(&grant.path) || grant.path.starts_with(at)) {
+        if self
+            .grants
+            .iter()
+            .any(|grant| grant.path.starts_with(at) || (at.starts_with(&grant.path) && !grant.has_room()))
+        {
             return Err(bad("is in another tree that the program has, and no place to show one at"));
         }
         let real = self.resolve(tree).ok_or_else(|| bad("is to show a tree that does not exist"))?;
@@ -209,7 +218,7 @@ fn arrange(mut grants: Vec<Grant>) -> Vec<Grant> {
         }
         let above = nearest_above(&kept, &grant.path);
         let hides_nothing = grant.kind == Kind::Hidden && matches!(above, None | Some(Kind::Private));
-        if above != Some(grant.kind) && !hides_nothing {
+        if grant.real.is_some() || (above != Some(grant.kind) && !hides_nothing) {
             kept.push(grant);
         }
     }

@@ -115,7 +115,7 @@ pub struct Profile {
 pub struct ShownTree {
     /// Where it is. It, or a tree above it, is in the profile.
     pub tree: PathBuf,
-    /// Where the program finds it. Absolute, and in no other tree of the profile.
+    /// Where the program finds it. Absolute, and in no other tree of the profile but one that is shown before it.
     pub at: PathBuf,
     /// Trees that show through it, and then have to be there: only namespaces can do that.
     #[serde(default)]

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::{Kind, Layout};
+use super::{Grant, Kind, Layout};
 use crate::error::SandboxError;
 use crate::profile::{Network, Profile, RunLimits, ShownTree};
 
@@ -105,9 +105,21 @@ fn tree_is_shown_at_one_path_and_what_is_denied_in_it_with_it() {
 }
 
 #[test]
+fn tree_is_shown_in_another_one_that_is_shown_and_in_folders_that_are_the_programs_own() {
+    let (_dir, root) = tree();
+    let (a, b) = (root.join("a"), root.join("b"));
+    let profile = profile(&[], &[&a, &b], &[]);
+    let shown = [at(&a, "/tmp/w1"), at(&b, "/tmp/w1/deps")];
+    let layout = Layout::showing(&profile, true, &shown).unwrap();
+    let order: Vec<&Path> = layout.grants.iter().filter(|grant| grant.real.is_some()).map(Grant::real).collect();
+    assert_eq!(order, [&a, &b], "the outer one first");
+    assert!(Layout::showing(&profile, true, &[shown[1].clone(), shown[0].clone()]).is_err(), "not around another one");
+}
+
+#[test]
 fn tree_is_shown_at_no_path_of_another_tree() {
     let (_dir, root) = tree();
-    for shown in ["/usr/hold", "/", "hold/w1", "/hold/../etc", "/tmp/w1"] {
+    for shown in ["/usr/hold", "/", "hold/w1", "/hold/../etc"] {
         let layout = Layout::showing(&profile(&[], &[&root], &[]), true, &[at(&root, shown)]);
         assert!(matches!(layout, Err(SandboxError::BadPath { .. })), "{shown}");
     }
