@@ -20,6 +20,21 @@ impl Signer {
         Self(Arc::new(key))
     }
 
+    /// A new key of a user, with its seed (`SU…`), which is secret.
+    #[must_use]
+    pub fn generate() -> (Self, String) {
+        let key = KeyPair::new_user();
+        let seed = key.seed().expect("a new key has its seed");
+        (Self::new(key), seed)
+    }
+
+    /// The signer of the first seed of a user in a text: a line of its own, as in a file with nothing else and in `.creds`.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let seeds = text.lines().map(str::trim).filter(|line| line.starts_with("SU"));
+        seeds.filter_map(|seed| KeyPair::from_seed(seed).ok()).next().map(Self::new)
+    }
+
     /// The key that verifies what this signs, in the ecosystem's text form (`U…`).
     #[must_use]
     pub fn public_key(&self) -> String {

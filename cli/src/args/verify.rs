@@ -47,6 +47,12 @@ pub(crate) struct VerifyArgs {
     /// Write a summary as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Write the verdict as a signed in-toto statement: a DSSE envelope in one line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attest: Option<PathBuf>,
+    /// The key that signs it: a .creds file, or one with a seed [default: this user's, made on first use]
+    #[arg(long, value_name = "FILE", requires = "attest")]
+    pub(crate) key: Option<PathBuf>,
     /// Write what each run printed, a file for each
     #[arg(long, value_name = "DIR")]
     pub(crate) logs: Option<PathBuf>,

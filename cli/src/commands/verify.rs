@@ -1,14 +1,9 @@
 //! `verify`: judges a change that was made elsewhere. Nothing lands.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::Write as _,
-    path::{Path, PathBuf},
-};
-
+use holdpoint_account::attest::JudgedChange;
 use holdpoint_planfile::plan;
 use holdpoint_protocol::{artifact::VerificationPurpose, plan::Waypoint};
-use holdpoint_runtime::{config::Config, mirror::to_wire};
+use holdpoint_runtime::{clock, config::Config, mirror::to_wire};
 use holdpoint_text::units;
 use holdpoint_verifier_agent::Findings;
 use holdpoint_workspace::{ObjectId, UserRepo};
@@ -21,16 +16,20 @@ use crate::{
     ready::{Planned, Ready},
     temporary,
     verify::{
+        attestation::AttestationKey,
         change::Change,
-        report,
+        delivery,
         verdict::{Asked, ChangeVerdict, asks_base},
     },
     workbench::{LocalWorkbench, ToVerify},
 };
 
-/// What says that this is a job of GitHub Actions, and where its summary goes.
-const GITHUB_JOB: &str = "GITHUB_ACTIONS";
-const GITHUB_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+/// What was found on a change, and on its base where that matters.
+struct Judged {
+    on_work: Findings,
+    on_base: Option<Findings>,
+    tree: ObjectId,
+}
 
 /// Judges a change.
 pub(super) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
@@ -40,25 +39,28 @@ pub(super) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     let mut config = Config::load(args.config.as_deref(), overrides)?;
     preflight::check_sandbox(&config).await?;
     config.agent.environments_dir.get_or_insert(ground::state(&repo).await?.environments());
+    let key = args.attest.as_ref().map(|_| AttestationKey::load(args.key.as_deref())).transpose()?;
+    config.agents.verifier.deny_paths.extend(key.iter().map(|key| key.file.clone()));
     let planned = planned(&args, &repo, &change.base).await?;
     preflight::check_programs(&planned.plan, args.plan.as_deref())?;
     let judge = config.agents.verifier.judge.is_some();
     preflight::warn(&preflight::unjudged(&planned.plan, judge, args.plan.as_deref()));
     let ready = Ready::on(planned, repo, change.base.clone()).await?;
     let waypoint = chosen(&ready, &args)?;
-    let (on_work, on_base) = Box::pin(findings(&ready, waypoint, &change, &config)).await?;
-    let asked = Asked {
-        plan: &ready.plan,
-        waypoint,
-        is_planned: args.plan.is_some(),
-        base: change.base.to_string(),
-        work: change.commit().map(ToString::to_string),
-    };
+    let Judged { on_work, on_base, tree } = Box::pin(judged(&ready, waypoint, &change, &config)).await?;
+    let (plan, base, tree) = (&ready.plan, change.base.to_string(), tree.to_string());
+    let work = change.commit().map(ToString::to_string);
+    let asked = Asked { plan, waypoint, is_planned: args.plan.is_some(), base, work, tree };
     let verdict = ChangeVerdict::of(asked, &on_work, on_base.as_ref());
     if let Some(dir) = &args.logs {
-        logs(dir, [Some(&on_work), on_base.as_ref()].into_iter().flatten())?;
+        delivery::logs(dir, [Some(&on_work), on_base.as_ref()].into_iter().flatten())?;
     }
-    tell(&args, &verdict)?;
+    let attestation = || {
+        let ChangeVerdict { base, work, tree, shown, .. } = &verdict;
+        let judged = JudgedChange { plan, base, commit: work.as_deref(), tree, shown: *shown, at: clock::now() };
+        key.as_ref().map(|key| key.envelope(&judged, &verdict)).unwrap_or_default()
+    };
+    delivery::tell(&args, &verdict, &attestation)?;
     Ok(if verdict.shown { Exit::Success } else { Exit::Incomplete })
 }
 
@@ -102,17 +104,18 @@ fn chosen<'a>(ready: &'a Ready, args: &VerifyArgs) -> Result<&'a Waypoint, Failu
     }
 }
 
-/// What is found on the work and, where it matters, on the base.
-async fn findings(
+/// Judges the work and, where it matters, the base.
+async fn judged(
     ready: &Ready,
     waypoint: &Waypoint,
     change: &Change,
     config: &Config,
-) -> Result<(Findings, Option<Findings>), Failure> {
+) -> Result<Judged, Failure> {
     let folder = temporary::folder()?;
     let bundle = ready.repo.change(&change.base, change.source(), &folder.path().join("change.bundle")).await?;
     let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "verifying").await?;
     let commit = bench.tip.clone();
+    let tree = bench.mirror.tree_of(&commit).await?;
     // A change that changes nothing is its base.
     let base = bench.mirror.parents(&commit).await?.into_iter().next().unwrap_or_else(|| commit.clone());
     let asked = async |purpose, commit: &ObjectId| {
@@ -129,47 +132,8 @@ async fn findings(
     };
     let on_work = bench.verify(&asked(VerificationPurpose::Handoff, &commit).await?).await?;
     if !asks_base(&ready.plan, waypoint, &on_work) {
-        return Ok((on_work, None));
+        return Ok(Judged { on_work, on_base: None, tree });
     }
     let on_base = bench.verify(&asked(VerificationPurpose::Baseline, &base).await?).await?;
-    Ok((on_work, Some(on_base)))
-}
-
-/// Says the verdict in every form that is asked for.
-fn tell(args: &VerifyArgs, verdict: &ChangeVerdict) -> Result<(), Failure> {
-    let write = |file: &Option<PathBuf>, text: &dyn Fn() -> String| {
-        file.as_deref().map_or(Ok(()), |file| fs::write(file, text()).map_err(|error| unwritable(file, &error)))
-    };
-    write(&args.junit, &|| report::junit(verdict))?;
-    write(&args.sarif, &|| report::sarif(verdict).to_string())?;
-    write(&args.markdown, &|| report::markdown(verdict))?;
-    if std::env::var_os(GITHUB_JOB).is_some_and(|value| value == "true") {
-        report::annotations(verdict).lines().for_each(output::err);
-        if let Some(summary) = std::env::var_os(GITHUB_SUMMARY).map(PathBuf::from) {
-            let appended = OpenOptions::new().append(true).create(true).open(&summary);
-            let written = appended.and_then(|mut file| file.write_all(report::markdown(verdict).as_bytes()));
-            written.map_err(|error| unwritable(&summary, &error))?;
-        }
-    }
-    if args.json {
-        output::json(verdict);
-    } else {
-        report::lines(verdict).iter().for_each(|line| output::out(line));
-    }
-    Ok(())
-}
-
-/// Writes what each run printed under the name by which the verdict has it.
-fn logs<'a>(dir: &Path, findings: impl Iterator<Item = &'a Findings>) -> Result<(), Failure> {
-    fs::create_dir_all(dir).map_err(|error| unwritable(dir, &error))?;
-    for evidence in findings.flat_map(|findings| &findings.evidence) {
-        let file = dir.join(format!("{}.log", evidence.digest.to_string().replace(':', "-")));
-        fs::write(&file, &evidence.bytes).map_err(|error| unwritable(&file, &error))?;
-    }
-    Ok(())
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    let message = format!("cannot write {}: {error}", path.display());
-    Failure::usage("unwritable", message, "name a place that can be written")
+    Ok(Judged { on_work, on_base: Some(on_base), tree })
 }

@@ -126,6 +126,7 @@ mod tests {
             waypoint: None,
             base: "b".repeat(40),
             work: Some("a".repeat(40)),
+            tree: "c".repeat(40),
             diff: DiffSummary { files: 2, insertions: 10, deletions: 3 },
             criteria: vec![
                 JudgedOne { lines: Vec::new(), ..one("unit", Verdict::Pass, None, None) },

@@ -28,6 +28,8 @@ pub(crate) struct ChangeVerdict {
     pub(crate) base: String,
     /// The commit that was judged; `None`: a patch.
     pub(crate) work: Option<String>,
+    /// The tree that was judged.
+    pub(crate) tree: String,
     pub(crate) diff: DiffSummary,
     pub(crate) criteria: Vec<JudgedOne>,
     pub(crate) guards: Vec<JudgedOne>,
@@ -70,12 +72,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) is_planned: bool,
     pub(crate) base: String,
     pub(crate) work: Option<String>,
+    pub(crate) tree: String,
 }
 
 impl ChangeVerdict {
     /// The verdict by what was found on the work and, where that was asked, on the base.
     pub(crate) fn of(asked: Asked<'_>, on_work: &Findings, on_base: Option<&Findings>) -> Self {
-        let Asked { plan, waypoint, is_planned, base, work } = asked;
+        let Asked { plan, waypoint, is_planned, base, work, tree } = asked;
         let statement = |id: &CriterionId| {
             waypoint.criteria.iter().find(|criterion| &criterion.id == id).map(|criterion| criterion.statement.clone())
         };
@@ -94,6 +97,7 @@ impl ChangeVerdict {
             waypoint: is_planned.then(|| waypoint.id.clone()),
             base,
             work,
+            tree,
             diff: on_work.diff,
             criteria: on_work.criteria.iter().map(judged).collect(),
             guards: on_work.guards.iter().map(judged).collect(),

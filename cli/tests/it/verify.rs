@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use holdpoint_bus::auth::open_envelope;
+use holdpoint_protocol::attestation::Envelope;
 use serde_json::Value;
 
 use crate::lab::{Answer, Lab, git};
@@ -167,4 +169,35 @@ fn changes_that_cannot_be_found_or_judged_are_refused_with_what_to_do() {
     verify(&lab, &["--work", "base"]).refuses(2, &["nothing says what a change has to show"]);
     lab.run(&["verify", "--repo", "."]).refuses(2, &["git init"]);
     verify(&lab, &["--junit", "none/j.xml", "--base", "base"]).refuses(2, &["cannot write none/j.xml"]);
+}
+
+#[test]
+fn a_verdict_is_attested_by_the_users_key_or_one_that_is_named() {
+    let lab = lab(RIGHT, &[]);
+    let attested = |more: &[&str]| {
+        let answer = verify(&lab, &[&["--base", "base", "--json", "--attest", "a.jsonl"], more].concat());
+        let text = fs::read_to_string(lab.path("a.jsonl")).unwrap();
+        let envelope: Envelope = serde_json::from_str(text.trim_end()).unwrap();
+        (verdict(&answer, true), envelope, answer.stderr)
+    };
+    let (verdict, mut envelope, said) = attested(&[]);
+    let key = envelope.signatures[0].keyid.clone();
+    assert!(said.contains(&format!("which signs as {key}")), "{said}");
+    let statement: Value = serde_json::from_slice(&open_envelope(&envelope, &key).unwrap()).unwrap();
+    assert_eq!(statement["subject"][0]["digest"]["gitCommit"], verdict["work"]);
+    assert_eq!(statement["subject"][1]["digest"]["gitTree"], verdict["tree"]);
+    let predicate = &statement["predicate"];
+    assert_eq!((&predicate["verificationResult"], &predicate["holdpointVerdict"]), (&"PASSED".into(), &verdict));
+    assert!(verdict["criteria"][0]["evidence"][0].as_str().unwrap().starts_with("sha256:"), "{verdict:#}");
+    envelope.payload.replace_range(..4, "AAAA");
+    assert!(open_envelope(&envelope, &key).is_err(), "a changed statement is not signed");
+    let (_, again, said) = attested(&[]);
+    assert!(again.signatures[0].keyid == key && !said.contains("made the key"), "{said}");
+    let own = lab.path("state/verify.key");
+    fs::copy(&own, lab.path("other.key")).unwrap();
+    fs::remove_file(&own).unwrap();
+    assert_eq!(attested(&["--key", "other.key"]).1.signatures[0].keyid, key);
+    assert!(!own.exists(), "a key is made where none is named only");
+    verify(&lab, &["--attest", "b", "--key", "none"]).refuses(2, &["cannot read the key", "none"]);
+    verify(&lab, &["--attest", "b", "--key", "repo/file"]).refuses(2, &["has no seed"]);
 }
