@@ -17,7 +17,7 @@ use crate::{
     progress::evidence,
     ready::Ready,
     temporary,
-    workbench::{LocalWorkbench, ToVerify},
+    workbench::{LocalWorkbench, ToVerify, TreeEnvironment},
 };
 
 /// A criterion that is tried on the base, and the waypoint that has it.
@@ -75,7 +75,9 @@ fn untouched(tried: &[Tried], green: &[&Tried]) -> Vec<String> {
 async fn findings(ready: &Ready, config: &Config, tried: &[Tried]) -> Result<Findings, Failure> {
     let folder = temporary::folder()?;
     let bundle = ready.repo.snapshot(&ready.base, &folder.path().join("snapshot.bundle")).await?;
-    let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "trying on the base").await?;
+    let bench =
+        LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "trying on the base", TreeEnvironment::SetUp)
+            .await?;
     let base = to_wire(&ready.base);
     // A baseline's turn is about what has to be red first; here everything is tried in the same way.
     let mut criteria: Vec<Criterion> = tried.iter().map(|(_, criterion)| criterion.clone()).collect();

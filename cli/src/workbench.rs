@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use holdpoint_engine::waypoint::evidence_expected;
-use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
+use holdpoint_harness::{ask::Nobody, backend::command::own_environment, environment::Here};
 use holdpoint_protocol::{
     artifact::{Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
     facts::Oid,
@@ -20,6 +20,15 @@ use crate::{
     failure::{Failure, chain},
     output,
 };
+
+/// Where the environments of its trees are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeEnvironment {
+    /// They are set up by their plan.
+    SetUp,
+    /// It is what is installed in the working tree and in caches of its user.
+    Here,
+}
 
 /// A workbench with a repository's objects, in a folder that goes with it.
 pub(crate) struct LocalWorkbench {
@@ -39,12 +48,19 @@ impl LocalWorkbench {
         config: &Config,
         (folder, bundle): (TemporaryFolder, &Bundle),
         doing: &'static str,
+        environment: TreeEnvironment,
     ) -> Result<Self, Failure> {
         let dir = folder.path();
         let mirror = Mirror::open_or_create(&dir.join("mirror"), repo.object_format(), InputLimits::default()).await?;
         let tip = mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await?;
         let deny = repo.places().await?;
-        let workbench = workbench(config, dir, deny)?;
+        let mut settings = settings(config, dir, deny)?;
+        if environment == TreeEnvironment::Here {
+            settings.here = Some(here(repo, &settings.home, &dir.join("here")).await?);
+        }
+        let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
+        let workbench = VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds()));
+        let workbench = workbench.map_err(|error| cannot(&error))?;
         Ok(Self { mirror, tip, workbench, doing, _folder: folder })
     }
 
@@ -56,14 +72,29 @@ impl LocalWorkbench {
     }
 }
 
-fn workbench(config: &Config, dir: &Path, deny: Vec<PathBuf>) -> Result<VerifierWorkbench, Failure> {
+fn settings(config: &Config, dir: &Path, deny: Vec<PathBuf>) -> Result<VerifierSettings, Failure> {
     let mut config = config.clone();
     config.agent.state_dir = dir.join("state");
     std::fs::create_dir_all(&config.agent.state_dir).map_err(|error| cannot(&error))?;
     config.agents.verifier.deny_paths.extend(deny);
-    let settings = VerifierSettings::from_config(&config, &own_environment()).map_err(|(_, error)| cannot(&error))?;
-    let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
-    VerifierWorkbench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| cannot(&error))
+    VerifierSettings::from_config(&config, &own_environment()).map_err(|(_, error)| cannot(&error))
+}
+
+/// What is installed in the working tree of a repository and in a home.
+async fn here(repo: &UserRepo, home: &Path, dir: &Path) -> Result<Here, Failure> {
+    let Some(root) = repo.working_tree().await? else {
+        let hint = "name a clone with a working tree, in which the dependencies are installed, or leave --here out";
+        return Err(Failure::usage(
+            "no_working_tree",
+            "--here needs a working tree, and the repository has none",
+            hint,
+        ));
+    };
+    let ignored = repo.ignored_paths().await?;
+    Here::find(&root, &ignored, home, dir).map_err(|error| {
+        let message = format!("cannot take what is installed in {}: {error}", root.display());
+        Failure::environment("not_here", message, "leave --here out, and the plan's environment is set up instead")
+    })
 }
 
 fn cannot(error: &dyn std::error::Error) -> Failure {

@@ -6,7 +6,9 @@
 //! - [`host`]: what a setup has of the machine.
 //! - [`touched`]: what a run left in a tree over a layer.
 //! - [`underlay`]: a layer under an agent's clone.
+//! - [`here`]: what somebody else set up in a checkout, in place of a layer of ours.
 
+pub mod here;
 pub mod host;
 pub mod setup;
 pub mod store;
@@ -18,6 +20,7 @@ use std::path::Path;
 use holdpoint_evidence::environment::WORK;
 use holdpoint_protocol::plan::EnvironmentSpec;
 
+pub use here::Here;
 pub use setup::{CERTIFICATES, EnvironmentError, Environments, NotSetUp, SetUp};
 pub use store::Layer;
 pub use underlay::{Underlay, copy_below};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use holdpoint_evidence::environment::{BUILD, BUILD_CACHE, HOME, WORK};
-use holdpoint_harness::environment::{Layer, TreeMechanism, path_in};
+use holdpoint_harness::environment::{Here, Layer, TreeMechanism, path_in};
 use holdpoint_protocol::plan::EnvironmentSpec;
 use holdpoint_sandbox::{Network, Overlaid, Profile, RunLimits, ShownTree, tidy_variables, toolchain_paths};
 
@@ -32,6 +32,8 @@ pub(crate) struct Place {
     pub(crate) build: PathBuf,
     /// What it depends on.
     pub(crate) layer: Option<Layer>,
+    /// The checkout that the layer is of, if it is one's.
+    pub(crate) here: Option<Here>,
     /// It has compiled modules of Python, which need not be what their sources say.
     pub(crate) compiled: bool,
 }
@@ -40,7 +42,7 @@ impl Place {
     /// The folders of the tree called `name` in a turn's folder.
     pub(crate) fn in_folder(folder: &Path, name: &str) -> Self {
         let of = |kind: &str| folder.join(kind).join(name);
-        Self { tree: of("trees"), build: of("builds"), layer: None, compiled: false }
+        Self { tree: of("trees"), build: of("builds"), layer: None, here: None, compiled: false }
     }
 }
 
@@ -74,6 +76,8 @@ pub(crate) struct Stand {
     pub(crate) shown: Vec<ShownTree>,
     /// Empty folders that overlays need.
     pub(crate) work: Vec<PathBuf>,
+    /// What takes the changes to folders of a checkout.
+    laid: Vec<PathBuf>,
     /// It reads the checkout itself, and writes nothing there: a judge.
     pub(crate) looks: bool,
     mechanism: TreeMechanism,
@@ -90,9 +94,19 @@ impl Stand {
             build: place.build.clone(),
         };
         if mechanism == TreeMechanism::Copy {
-            return Self { seen: real.clone(), real, shown: Vec::new(), work: Vec::new(), looks, mechanism };
+            return Self {
+                seen: real.clone(),
+                real,
+                shown: Vec::new(),
+                work: Vec::new(),
+                laid: Vec::new(),
+                looks,
+                mechanism,
+            };
         }
-        let [dir, home, tmp, build] = [WORK, HOME, TMP, BUILD].map(PathBuf::from);
+        let here = place.here.as_ref().filter(|_| !looks);
+        let dir = here.map_or_else(|| WORK.into(), |here| here.root.clone());
+        let [home, tmp, build] = [HOME, TMP, BUILD].map(PathBuf::from);
         let seen = RunFolders { dir, home, tmp, build };
         let layers: Vec<PathBuf> =
             std::iter::once(place.tree.clone()).chain(place.layer.iter().map(Layer::work)).collect();
@@ -109,8 +123,27 @@ impl Stand {
         };
         let overs = [over("tree.work", layers), over("home.work", homes), None, over("build.work", builds)];
         let pairs = real.each().into_iter().zip(seen.each()).zip(overs);
-        let shown = pairs.map(|((tree, at), over)| ShownTree { tree: tree.clone(), at: at.clone(), over }).collect();
-        Self { real, seen, shown, work, looks, mechanism }
+        let mut shown: Vec<ShownTree> =
+            pairs.map(|((tree, at), over)| ShownTree { tree: tree.clone(), at: at.clone(), over }).collect();
+        let mut laid = Vec::new();
+        let mut lay = |tree: PathBuf, at: PathBuf, trees: Vec<PathBuf>, under: PathBuf| {
+            work.extend([tree.clone(), under.clone()]);
+            laid.push(tree.clone());
+            shown.push(ShownTree { tree, at, over: Some(Overlaid { trees, work: under }) });
+        };
+        let folders = here.map(|here| here.laid(&seen.dir, &seen.home)).unwrap_or_default();
+        for (number, (folder, at)) in folders.into_iter().enumerate() {
+            let [tree, under] = ["laid", "laid.work"].map(|name| scratch.join(name).join(number.to_string()));
+            // What the tree tracks there wins.
+            let own = at.strip_prefix(&seen.dir).ok().map(|rest| place.tree.join(rest)).filter(|own| own.is_dir());
+            lay(tree, at, own.into_iter().chain([folder]).collect(), under);
+        }
+        if let Some(cache) = here.and_then(|here| here.go_cache.clone()) {
+            // Kept for the next run on the tree, as its build output is.
+            let tree = place.build.with_extension(BUILD_CACHE.1);
+            lay(tree, seen.build.join(BUILD_CACHE.1), vec![cache], scratch.join("go.work"));
+        }
+        Self { real, seen, shown, work, laid, looks, mechanism }
     }
 }
 
@@ -163,8 +196,10 @@ pub(crate) fn profile(
     if stand.mechanism == TreeMechanism::Copy {
         // Programs of the environment name each other by where they were set up.
         read.extend(place.layer.iter().flat_map(|layer| [layer.work(), layer.home()]));
+        let folders = place.here.iter().flat_map(|here| here.laid(&stand.seen.dir, &stand.seen.home));
+        read.extend(folders.map(|(folder, _)| folder));
     }
-    let mut write: Vec<PathBuf> = stand.real.each().map(Clone::clone).into();
+    let mut write: Vec<PathBuf> = stand.real.each().into_iter().chain(&stand.laid).cloned().collect();
     if stand.looks {
         write.retain(|folder| *folder != stand.real.dir);
         read.push(stand.real.dir.clone());
@@ -172,6 +207,12 @@ pub(crate) fn profile(
     let mut deny = toolchains.deny;
     deny.extend(settings.deny_paths.iter().cloned());
     deny.push(settings.state_dir.clone());
+    if stand.mechanism == TreeMechanism::Overlay {
+        // Where the tree stands nothing of the checkout is seen but what is laid there.
+        let apart = |path: &PathBuf| !path.starts_with(&stand.seen.dir);
+        read.retain(apart);
+        deny.retain(apart);
+    }
     let network = network(allowed.network);
     let limits = RunLimits { wall: allowed.wall, output_bytes: CHECK_OUTPUT_BYTES_MAX, ..RunLimits::default() };
     Profile { read, write, deny, network, limits }
@@ -224,6 +265,7 @@ mod tests {
 
     fn settings() -> VerifierSettings {
         VerifierSettings {
+            here: None,
             state_dir: "/state".into(),
             environments: Environments::new("/state/environments".into(), &BTreeMap::new()),
             path: "/home/v/.cargo/bin:/usr/bin".to_owned(),

@@ -272,6 +272,7 @@ impl<'a> Runs<'a> {
         };
         let (layer, not_set_up) = self.set_up(tree).await?;
         place.layer = layer;
+        place.here.clone_from(&self.settings.here);
         place.compiled = self.has_compiled_modules(tree.oid, &place).await?;
         self.begin_build(&place).await?;
         let ready = Ready { place, not_set_up: not_set_up.map(Box::new) };

@@ -12,7 +12,7 @@ use holdpoint_harness::{
         installed::readable_of,
         program::{program_files, readable},
     },
-    environment::Environments,
+    environment::{Environments, Here},
 };
 use holdpoint_outline::OutlineHelper;
 use holdpoint_runtime::config::{ByteSize, Config, Dialect, PROMPT_DEFAULT, VerifierConfig};
@@ -29,6 +29,8 @@ pub struct VerifierSettings {
     pub state_dir: PathBuf,
     /// The environments of this machine. Their setups may read what checks may.
     pub environments: Environments,
+    /// What is installed in a checkout, in place of environments; `None`: trees have the latter.
+    pub here: Option<Here>,
     /// The `PATH` of every program.
     pub path: String,
     /// The home that this process runs in. Toolchains in it are opened for reading, the rest of it is not.
@@ -107,6 +109,7 @@ impl VerifierSettings {
         Ok(Self {
             state_dir: absolute(&config.agent.state_dir)?,
             environments: Environments::new(absolute(&config.agent.environments_dir())?, own_env),
+            here: None,
             path,
             home,
             check_env: passed(pass_env),

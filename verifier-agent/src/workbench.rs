@@ -210,7 +210,7 @@ impl VerifierWorkbench {
         let report = fresh::artifact();
         let mut runs = Runs::new(ground, (mirror, base_tree), &request.environment, folder, (&report, desk));
         let mut changes = Box::pin(looked_at(mirror, base_tree, request, &mut runs)).await?;
-        if request.environment.setup.is_some() && request.tree != *base_tree {
+        if request.tree != *base_tree {
             let among = Box::pin(runs.among_dependencies(changes.paths().collect::<Vec<_>>().into_iter())).await?;
             let new: Vec<_> = among.into_iter().filter(|violation| !changes.violations.contains(violation)).collect();
             changes.violations.extend(new);

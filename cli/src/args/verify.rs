@@ -11,7 +11,8 @@ use holdpoint_protocol::ids::WaypointId;
     holdpoint verify\n  \
     holdpoint verify --work feature --base main --markdown summary.md\n  \
     holdpoint verify plan.yaml --waypoint retry-backoff --work origin/main..agent/retry\n  \
-    git diff main | holdpoint verify --work - --base main --json\n\n\
+    git diff main | holdpoint verify --work - --base main --json\n  \
+    npm ci && holdpoint verify --here\n\n\
     The change is judged as a verifier judges a handoff: in the sandbox, with the tests as on the base, its path rules and the observer. \
     Nothing lands, and no broker or fleet is started. Without a plan `verify` in the project.yaml of the base says what a change has to \
     show; where it says nothing, all tests of the project have to pass. In a job of GitHub Actions findings are annotations as well, and \
@@ -32,6 +33,9 @@ pub(crate) struct VerifyArgs {
     /// The repository
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
+    /// Take what is installed here (ignored folders of the working tree, caches of the home) instead of setting an environment up
+    #[arg(long)]
+    pub(crate) here: bool,
     /// The program that judges criteria without a check
     #[arg(long, value_name = "CMD")]
     pub(crate) judge: Option<String>,

@@ -2,7 +2,10 @@
 
 use holdpoint_account::attest::JudgedChange;
 use holdpoint_planfile::plan;
-use holdpoint_protocol::{artifact::VerificationPurpose, plan::Waypoint};
+use holdpoint_protocol::{
+    artifact::VerificationPurpose,
+    plan::{EnvironmentSpec, Waypoint},
+};
 use holdpoint_runtime::{clock, config::Config, mirror::to_wire};
 use holdpoint_text::units;
 use holdpoint_verifier_agent::Findings;
@@ -21,7 +24,7 @@ use crate::{
         delivery,
         verdict::{Asked, ChangeVerdict, asks_base},
     },
-    workbench::{LocalWorkbench, ToVerify},
+    workbench::{LocalWorkbench, ToVerify, TreeEnvironment},
 };
 
 /// What was found on a change, and on its base where that matters.
@@ -41,16 +44,25 @@ pub(super) async fn verify(args: VerifyArgs) -> Result<Exit, Failure> {
     config.agent.environments_dir.get_or_insert(ground::state(&repo).await?.environments());
     let key = args.attest.as_ref().map(|_| AttestationKey::load(args.key.as_deref())).transpose()?;
     config.agents.verifier.deny_paths.extend(key.iter().map(|key| key.file.clone()));
-    let planned = planned(&args, &repo, &change.base).await?;
+    let mut planned = planned(&args, &repo, &change.base).await?;
+    if args.here {
+        let said = match planned.plan.environment {
+            Some(said) => said,
+            None => Defaults::of(&repo, &change.base).await?.environment,
+        };
+        // Where things are is as true of what is installed; nothing is set up.
+        planned.plan.environment = Some(EnvironmentSpec { setup: None, ..said });
+    }
     preflight::check_programs(&planned.plan, args.plan.as_deref())?;
     let judge = config.agents.verifier.judge.is_some();
     preflight::warn(&preflight::unjudged(&planned.plan, judge, args.plan.as_deref()));
     let ready = Ready::on(planned, repo, change.base.clone()).await?;
     let waypoint = chosen(&ready, &args)?;
-    let Judged { on_work, on_base, tree } = Box::pin(judged(&ready, waypoint, &change, &config)).await?;
+    let environment = if args.here { TreeEnvironment::Here } else { TreeEnvironment::SetUp };
+    let Judged { on_work, on_base, tree } = Box::pin(judged(&ready, waypoint, &change, (&config, environment))).await?;
     let (plan, base, tree) = (&ready.plan, change.base.to_string(), tree.to_string());
     let work = change.commit().map(ToString::to_string);
-    let asked = Asked { plan, waypoint, is_planned: args.plan.is_some(), base, work, tree };
+    let asked = Asked { plan, waypoint, is_planned: args.plan.is_some(), base, work, tree, environment };
     let verdict = ChangeVerdict::of(asked, &on_work, on_base.as_ref());
     if let Some(dir) = &args.logs {
         delivery::logs(dir, [Some(&on_work), on_base.as_ref()].into_iter().flatten())?;
@@ -109,11 +121,11 @@ async fn judged(
     ready: &Ready,
     waypoint: &Waypoint,
     change: &Change,
-    config: &Config,
+    (config, environment): (&Config, TreeEnvironment),
 ) -> Result<Judged, Failure> {
     let folder = temporary::folder()?;
     let bundle = ready.repo.change(&change.base, change.source(), &folder.path().join("change.bundle")).await?;
-    let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "verifying").await?;
+    let bench = LocalWorkbench::new(&ready.repo, config, (folder, &bundle), "verifying", environment).await?;
     let commit = bench.tip.clone();
     let tree = bench.mirror.tree_of(&commit).await?;
     // A change that changes nothing is its base.

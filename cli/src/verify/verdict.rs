@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 use holdpoint_verifier_agent::{Findings, suspects};
 use serde::Serialize;
 
-use crate::progress::evidence;
+use crate::{progress::evidence, workbench::TreeEnvironment};
 
 /// The verdict on a change; its JSON form is what `--json` prints.
 #[derive(Debug, Serialize)]
@@ -73,12 +73,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) base: String,
     pub(crate) work: Option<String>,
     pub(crate) tree: String,
+    pub(crate) environment: TreeEnvironment,
 }
 
 impl ChangeVerdict {
     /// The verdict by what was found on the work and, where that was asked, on the base.
     pub(crate) fn of(asked: Asked<'_>, on_work: &Findings, on_base: Option<&Findings>) -> Self {
-        let Asked { plan, waypoint, is_planned, base, work, tree } = asked;
+        let Asked { plan, waypoint, is_planned, base, work, tree, environment } = asked;
         let statement = |id: &CriterionId| {
             waypoint.criteria.iter().find(|criterion| &criterion.id == id).map(|criterion| criterion.statement.clone())
         };
@@ -89,6 +90,11 @@ impl ChangeVerdict {
         let mut warnings: Vec<String> = on_base.into_iter().flat_map(of_base).chain(doubts.cloned()).collect();
         if let Some(asks) = &on_work.asks {
             warnings.push(format!("the judge of criterion {} asks a question instead of judging", asks.criterion));
+        }
+        if environment == TreeEnvironment::Here {
+            let text =
+                "its environment is what was installed in the checkout: the verdict is as good as those dependencies";
+            warnings.push(text.to_owned());
         }
         Self {
             shown: reason_code == ReasonCode::CriteriaMet,

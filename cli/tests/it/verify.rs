@@ -172,6 +172,63 @@ fn changes_that_cannot_be_found_or_judged_are_refused_with_what_to_do() {
 }
 
 #[test]
+fn what_is_installed_in_the_checkout_is_there_for_the_checks_of_every_tree_where_that_is_asked_for() {
+    let base = "suite: node --test\n";
+    let test = "const test = require('node:test');\nconst own = require('own');\nconst {value} = require('./product');\n\
+        test('value', () => { if (own.double(value) !== 4) throw new Error('wrong'); });\n";
+    let lab = Lab::new();
+    let write = |name: &str, text: &str| {
+        let path = lab.path("repo").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let commit = |message: &str| {
+        git(&lab.path("repo"), &["add", "-A"]);
+        git(&lab.path("repo"), &["commit", "--quiet", "-m", message]);
+    };
+    for (name, text) in [
+        ("project.yaml", base),
+        (".gitignore", "node_modules/\n"),
+        ("product.js", "exports.value = 1;\n"),
+        ("product.test.js", test),
+        ("node_modules/own/index.js", "exports.double = (n) => n * 2;\n"),
+    ] {
+        write(name, text);
+    }
+    commit("base");
+    write("product.js", "exports.value = 2;\n");
+    commit("right");
+    let of = |more: &[&str]| verify(&lab, &[&["--work", "HEAD~1..HEAD", "--json"], more].concat());
+    let without = verdict(&of(&[]), false);
+    assert!(without["criteria"][0]["lines"].to_string().contains("Cannot find module 'own'"), "{without:#}");
+    let with = verdict(&of(&["--here"]), true);
+    assert!(with["warnings"].to_string().contains("what was installed in the checkout"), "{with:#}");
+    // Nothing that a check writes there stays.
+    write(
+        "product.js",
+        "exports.value = 2;\nrequire('fs').writeFileSync(__dirname + '/node_modules/own/index.js', 'left');\n",
+    );
+    commit("writes");
+    of(&["--here"]);
+    assert!(fs::read_to_string(lab.path("repo/node_modules/own/index.js")).unwrap().contains("double"));
+    // What a change puts there is in place of what is installed.
+    git(&lab.path("repo"), &["checkout", "--quiet", "HEAD~1"]);
+    write("product.js", "exports.value = 3;\n");
+    write("node_modules/own/index.js", "exports.double = () => 4;\n");
+    git(&lab.path("repo"), &["add", "-f", "-A"]);
+    commit("forged");
+    let forged = verdict(&of(&["--here"]), false);
+    assert_eq!(forged["violations"][0]["path"], "node_modules/own/index.js", "{forged:#}");
+    // A file that the base has there as well is the tree's.
+    write("product.js", "exports.value = 5;\n");
+    commit("more");
+    git(&lab.path("repo"), &["rm", "--quiet", "-r", "--cached", "node_modules"]);
+    write("node_modules/own/index.js", "exports.double = () => 0;\n");
+    commit("untracked again");
+    verdict(&verify(&lab, &["--work", "HEAD~2..HEAD~1", "--here", "--json"]), true);
+}
+
+#[test]
 fn a_verdict_is_attested_by_the_users_key_or_one_that_is_named() {
     let lab = lab(RIGHT, &[]);
     let attested = |more: &[&str]| {

@@ -77,6 +77,18 @@ struct Size {
 }
 
 impl Layer {
+    /// A layer in a folder that is no store's: nothing else uses it, and nobody keeps it.
+    ///
+    /// # Errors
+    /// The folder cannot be used.
+    pub(super) fn given(dir: &Path) -> io::Result<Self> {
+        for folder in FOLDERS {
+            fs::create_dir_all(dir.join(folder))?;
+        }
+        let key = Digest::of(dir.as_os_str().as_encoded_bytes());
+        Ok(Self { dir: dir.canonicalize()?, key, _lock: Arc::new(File::open(dir)?) })
+    }
+
     /// Its key.
     #[must_use]
     pub fn key(&self) -> &Digest {

@@ -33,6 +33,9 @@ fn because(failed: &NotSetUp) -> String {
 impl Runs<'_> {
     /// The environment of a tree, or how its setup failed. A tree whose setup fails where that of the base does not is at fault itself.
     pub(super) async fn set_up(&mut self, tree: Tree<'_>) -> Result<(Option<Layer>, Option<Ran>), VerifyError> {
+        if let Some(here) = &self.settings.here {
+            return Ok((Some(here.layer.clone()), None));
+        }
         if self.spec.setup.is_none() {
             return Ok((None, None));
         }

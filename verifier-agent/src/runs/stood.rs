@@ -52,12 +52,14 @@ impl Runs<'_> {
             return Ok(0);
         }
         self.checkout(tree, &stand.real.dir).await?;
-        let (layer, real, mark) = (place.layer.clone(), stand.real.clone(), stand.real.tmp.join(".stood"));
+        let (layer, here) = (place.layer.clone(), place.here.clone());
+        let (real, mark) = (stand.real.clone(), stand.real.tmp.join(".stood"));
         let copied = blocking(move || {
             if let Some(layer) = layer {
                 copy_below(&layer.work(), &real.dir)?;
                 copy_below(&layer.home(), &real.home)?;
             }
+            here.map_or(Ok(()), |here| here.link(&real.dir, &real.home))?;
             fs::write(&mark, "")?;
             std::io::Result::Ok(touched::changed_at(&mark.metadata()?))
         });

@@ -191,6 +191,7 @@ fn meta() -> CommitMeta {
 
 pub(crate) fn settings(temp: &Path) -> VerifierSettings {
     VerifierSettings {
+        here: None,
         state_dir: temp.join("state"),
         environments: Environments::new(temp.join("environments"), &own_environment()),
         path: std::env::var("PATH").unwrap(),

@@ -15,7 +15,7 @@ impl UserRepo {
     /// # Errors
     /// Git fails, or takes too long.
     pub async fn uncommitted(&self) -> Result<usize, WorkspaceError> {
-        self.count("--ignored=no", b"").await
+        Ok(entries(&self.status("--ignored=no").await?).count())
     }
 
     /// How many paths of the working tree git ignores; folders count once.
@@ -23,7 +23,17 @@ impl UserRepo {
     /// # Errors
     /// As [`UserRepo::uncommitted`].
     pub async fn ignored(&self) -> Result<usize, WorkspaceError> {
-        self.count("--ignored=traditional", b"!! ").await
+        Ok(self.ignored_paths().await?.len())
+    }
+
+    /// The paths of the working tree that git ignores, from its root; folders that are ignored as a whole end with `/`.
+    ///
+    /// # Errors
+    /// As [`UserRepo::uncommitted`].
+    pub async fn ignored_paths(&self) -> Result<Vec<String>, WorkspaceError> {
+        let listing = self.status("--ignored=traditional").await?;
+        let ignored = entries(&listing).filter_map(|entry| entry.strip_prefix(b"!! "));
+        Ok(ignored.filter_map(|path| std::str::from_utf8(path).ok().map(str::to_owned)).collect())
     }
 
     /// How many commits there are besides the history of this one: of `HEAD`, branches, tags and stashes.
@@ -37,11 +47,13 @@ impl UserRepo {
         count.ok_or_else(|| unexpected("rev-list", &counted))
     }
 
-    /// How many entries of a status begin so.
-    async fn count(&self, ignored: &str, start: &[u8]) -> Result<usize, WorkspaceError> {
+    async fn status(&self, ignored: &str) -> Result<Vec<u8>, WorkspaceError> {
         let options = ["--porcelain", "-z", "--no-renames", "--untracked-files=normal", ignored];
         let status = self.git("status").args(options).env("GIT_OPTIONAL_LOCKS", "0").timeout(PATIENCE);
-        let listing = status.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
-        Ok(listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty() && entry.starts_with(start)).count())
+        status.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await
     }
+}
+
+fn entries(status: &[u8]) -> impl Iterator<Item = &[u8]> {
+    status.split(|byte| *byte == 0).filter(|entry| !entry.is_empty())
 }
