@@ -45,6 +45,8 @@ pub fn markdown(text: &str) -> String {
     let mut out = String::new();
     for c in shown::line(text).chars() {
         match c {
+            // A forge would notify the person of that name.
+            '@' => out.push_str("@&#8203;"),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '!' | '~' => {
