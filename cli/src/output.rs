@@ -47,7 +47,7 @@ pub(crate) fn json_line(value: &impl Serialize) {
 }
 
 /// JSON, with every value as it is.
-fn exactly(json: &str) {
+pub(crate) fn exactly(json: &str) {
     noted(writeln!(io::stdout().lock(), "{}", shown::json(json)));
 }
 

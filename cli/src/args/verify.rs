@@ -48,6 +48,9 @@ pub(crate) struct VerifyArgs {
     /// Write what is wrong as SARIF 2.1.0
     #[arg(long, value_name = "FILE")]
     pub(crate) sarif: Option<PathBuf>,
+    /// Write problems that have a place as a report of GitLab's Code Quality
+    #[arg(long, value_name = "FILE")]
+    pub(crate) codequality: Option<PathBuf>,
     /// Write a summary as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! A verdict in the forms that others read: lines and Markdown for people, JUnit for test reports, SARIF for code scanning, and the
-//! annotations of GitHub Actions. Pure.
+//! annotations of GitHub Actions, and a report of GitLab's Code Quality. Pure.
 
+mod codequality;
 mod github;
 mod junit;
 mod markdown;
@@ -13,7 +14,8 @@ use holdpoint_protocol::facts::Violation;
 use holdpoint_text::{shown, units};
 use holdpoint_verifier_agent::suspects;
 
-pub(crate) use github::annotations;
+pub(crate) use codequality::codequality;
+pub(crate) use github::{annotations, inert};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use sarif::sarif;
@@ -189,6 +191,31 @@ mod tests {
         let uri = &results[2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
         assert_eq!(uri, "docs/a%20b.md");
         assert_eq!(results[3]["locations"][0]["physicalLocation"]["region"]["startLine"], 7);
+    }
+
+    #[test]
+    fn code_quality_has_an_issue_for_each_problem_with_a_place() {
+        let issues = codequality(&verdict());
+        let found: Vec<_> =
+            issues.as_array().unwrap().iter().map(|one| (&one["check_name"], &one["severity"])).collect();
+        assert_eq!(found, [(&"out_of_scope".into(), &"blocker".into()), (&"looks-at-callers".into(), &"major".into())]);
+        assert_eq!(issues[1]["location"], serde_json::json!({"path": "src/a.py", "lines": {"begin": 7}}));
+        assert_ne!(issues[0]["fingerprint"], issues[1]["fingerprint"]);
+    }
+
+    #[test]
+    fn no_text_of_others_is_a_command_of_a_log_wherever_it_stands_in_a_line() {
+        for (text, expected) in [
+            ("| ##[add-mask]x", "| #\\u{23}[add-mask]x"),
+            ("a ##vso[task.x]y ##[error]", "a #\\u{23}vso[task.x]y #\\u{23}[error]"),
+            ("###[x]", "##\\u{23}[x]"),
+            ("## [x] ##vso ##", "## [x] ##vso ##"),
+        ] {
+            assert_eq!(inert(text, "\\u{23}"), expected);
+        }
+        let json = serde_json::json!({"a": "##[error]x"});
+        let safe = inert(&json.to_string(), "\\u0023");
+        assert!(!safe.contains("##[") && serde_json::from_str::<serde_json::Value>(&safe).unwrap() == json, "{safe}");
     }
 
     #[test]

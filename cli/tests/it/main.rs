@@ -11,6 +11,7 @@ mod health;
 mod keys;
 mod lab;
 mod mcp;
+mod pipelines;
 mod plans;
 mod recorded;
 mod repositories;

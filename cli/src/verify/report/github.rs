@@ -1,4 +1,4 @@
-//! Annotations of GitHub Actions: commands in the log of a job (docs.github.com, "Workflow commands").
+//! The log of a job of GitHub Actions: annotations are commands in it (docs.github.com, "Workflow commands"), and no text of others is one.
 
 use super::{Problem, problems};
 use crate::verify::verdict::ChangeVerdict;
@@ -22,4 +22,19 @@ fn data(text: &str) -> String {
 /// Text of a property of a command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A line in which nothing is a command: the runner takes `##[…]` for one wherever it stands, and Azure Pipelines `##vso[…]`. The second
+/// `#` is written as `escape`. Commands that begin with `::` have to begin their line, which is ours.
+pub(crate) fn inert(text: &str, escape: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let (before, from) = text.split_at(at);
+        let named = from.strip_prefix('#').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_lowercase()));
+        match named {
+            Some(rest) if before.ends_with('#') && rest.starts_with('[') => out.push_str(escape),
+            _ => out.push(c),
+        }
+    }
+    out
 }
