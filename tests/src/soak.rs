@@ -6,6 +6,7 @@ pub mod agents;
 pub mod chaos;
 pub mod dice;
 pub mod fuzz;
+pub mod history;
 pub mod kubernetes;
 pub mod performance;
 pub mod repositories;
@@ -22,7 +23,7 @@ pub struct Terms {
     pub seed: u64,
     /// No new round begins after this long.
     pub time: Duration,
-    /// Only the cells of the walk, or the flights of `repositories` and `agents`, whose name has this in it.
+    /// Only the cells of the walk, the flights of `repositories` and `agents`, or the projects of `history`, whose name has this in it.
     pub only: Option<String>,
 }
 
@@ -64,6 +65,11 @@ pub const PARTS: &[SoakPart] = &[
         name: "agents",
         about: "real coding agents against a scripted model, without a network (500 MB to get)",
         run: agents::run,
+    },
+    SoakPart {
+        name: "history",
+        about: "the last commits of public projects in HOLDPOINT_HISTORY, each judged on its parent",
+        run: history::run,
     },
     SoakPart {
         name: "upgrade",
