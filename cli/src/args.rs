@@ -187,20 +187,21 @@ pub(crate) enum Command {
     holdpoint run plan.yaml --builder claude\n  \
     holdpoint run plan.yaml --repo ../client --config holdpoint.toml --builders 3\n  \
     holdpoint run --task 'Read the contract' --agent default=claude\n  \
+    gh issue view 12 --json title,body --jq '.title, .body' | holdpoint run --issue - --builder claude\n  \
     holdpoint run --resume harden-client-0a1b2c3d\n\n\
     The command line of --builder is run with `sh -c` in a clone of its own, in a sandbox, with the task in Markdown on \
     its standard input; it edits files. Your working tree and branches are not touched: what was accepted stands on the \
-    branch holdpoint/<flight>. Ctrl-C leaves the flight resumable. Work of one step needs no plan file: --task.")]
+    branch holdpoint/<flight>. Ctrl-C leaves the flight resumable. Work of one step needs no plan file: --task, --issue.")]
 pub(crate) struct RunArgs {
     /// The plan file (YAML)
-    #[arg(required_unless_present_any = ["resume", "task"])]
+    #[arg(required_unless_present_any = ["resume", "work"])]
     pub(crate) plan: Option<PathBuf>,
     /// Work without a plan file
     #[command(flatten)]
     pub(crate) task: TaskFlags,
     /// Go on with a flight that was interrupted; its fleet's commands are remembered, but for those that --builder and --agent
     /// name now
-    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "repair", "judge", "builders", "verifiers", "config"])]
+    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "work", "repair", "judge", "builders", "verifiers", "config"])]
     pub(crate) resume: Option<FlightId>,
     /// What the fleet runs
     #[command(flatten)]
@@ -250,10 +251,11 @@ pub(crate) struct UpArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint submit plan.yaml\n  \
     holdpoint submit --task 'Read the contract' --goal 'List what it obliges us to' --tag legal\n  \
+    holdpoint submit --issue issue.md\n  \
     holdpoint submit plan.yaml --nats nats://fleet:4222 --creds me.creds")]
 pub(crate) struct SubmitArgs {
     /// The plan file (YAML)
-    #[arg(required_unless_present = "task")]
+    #[arg(required_unless_present = "work")]
     pub(crate) plan: Option<PathBuf>,
     /// Work without a plan file
     #[command(flatten)]

@@ -22,6 +22,18 @@ pub(crate) fn read(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The same of a file, or of standard input for `-`.
+pub(crate) fn read_or_stdin(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    if path.as_os_str() == "-" { stdin(most) } else { read(path, most) }
+}
+
+/// The same of standard input.
+pub(crate) fn stdin(most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use std::{io::Write as _, os::fd::AsRawFd as _, process::Command};

@@ -64,13 +64,13 @@ impl BridgeOperator {
     async fn begin(&self, request: &NewRequest) -> Result<(), Failure> {
         let refused = |why: String| Failure::usage("request", why, "change the file, and it is read again");
         let goal = Some(request.goal.clone());
-        let task =
-            PlanTask { title: request.title.clone(), goal, workflow: self.workflow.clone(), ..PlanTask::default() };
+        let workflow = Some(self.workflow.clone());
+        let (title, priority) = (request.title.clone(), request.priority);
+        let task = PlanTask { title, goal, workflow, priority, ..PlanTask::default() };
         let mut plan = of_task(&task).ok_or_else(|| refused("its text cannot stand in a plan".to_owned()))?;
         plan.plan = request.waypoint.to_string();
         for waypoint in &mut plan.waypoints {
             waypoint.id = request.waypoint.clone();
-            waypoint.priority = request.priority;
         }
         let planned = preflight::planned(plan, &self.repo).await?;
         let planned = planned.map_err(|found| refused(found.in_a_line(PROBLEMS_MAX)))?;

@@ -13,6 +13,7 @@
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
+//! - `issue`: issues as work without a plan file.
 //! - `preflight`, `ready`, `branch`, `progress`: what `run` does before, after and during a flight; `base_tree` and `skills`: what its
 //!   base has for the work.
 
@@ -34,6 +35,7 @@ mod flight_id;
 mod forge;
 mod ground;
 mod interrupt;
+mod issue;
 mod live;
 mod next;
 mod notify;

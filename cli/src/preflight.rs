@@ -21,7 +21,7 @@ use crate::{
     base_tree::BaseTree,
     bounded, branch, declared,
     failure::{Failure, chain},
-    flight_id, ground, output, places, program,
+    flight_id, ground, issue, output, places, program,
     project::Defaults,
     ready::{Planned, Ready},
     skills::Skills,
@@ -41,23 +41,25 @@ pub(crate) async fn read_work(work: Work<'_>, repo: &Path, config: Option<&Confi
     }
 }
 
-/// Work without a plan file. It goes by the workflow that is named, by the first one that the project declares, where there is a
-/// builder by `fly`, or by the built-in one with a single gate. One that verifies has all tests of the project run.
+/// Work without a plan file: what flags say, or an issue and what flags say besides. It goes by the workflow that is named, by the
+/// first one that the project declares, where there is a builder by `fly`, or by the built-in one with a single gate. One that
+/// verifies has all tests of the project run.
 async fn read_task(flags: &TaskFlags, repo: &Path, config: Option<&Config>) -> Result<Planned, Failure> {
-    let named = match &flags.workflow {
-        Some(named) => Some(named.clone()),
+    let mut task = match &flags.issue {
+        Some(file) => issue::read(file)?,
+        None => PlanTask { title: flags.task.clone().unwrap_or_default(), ..PlanTask::default() },
+    };
+    let named = match flags.workflow.clone().or(task.workflow) {
+        Some(named) => Some(named),
         None => declared::first(repo).await?,
     };
     let workflow = named.unwrap_or_else(|| if builds(config) { "fly" } else { workflows::ONE_GATE }.to_owned());
-    let task = PlanTask {
-        title: flags.task.clone().unwrap_or_default(),
-        goal: flags.goal.clone(),
-        checks: flags.checks.clone(),
-        suite: if workflow == "fly" { suite(repo).await? } else { None },
-        changed_tests: flags.changed_tests.clone(),
-        tags: flags.tags.clone(),
-        workflow,
-    };
+    task.goal = flags.goal.clone().or(task.goal);
+    task.suite = if workflow == "fly" { suite(repo).await? } else { None };
+    task.workflow = Some(workflow);
+    task.checks.extend(flags.checks.iter().cloned());
+    task.changed_tests.extend(flags.changed_tests.iter().cloned());
+    task.tags.extend(flags.tags.iter().cloned());
     let hint = "a workflow that verifies needs a command that shows the work: --check CMD, or `suite: CMD` in the project.yaml of the \
                 commit; --workflow NAME chooses another one; what else there is to say goes into a plan file";
     let refused = |why: String| Failure::usage("task", format!("the work cannot be flown: {why}"), hint);

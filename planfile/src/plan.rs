@@ -11,6 +11,7 @@ mod bdd;
 pub(crate) mod change;
 pub(crate) mod criteria;
 pub(crate) mod environment;
+mod issue;
 pub(crate) mod limits;
 pub(crate) mod over_http;
 mod read;
@@ -37,6 +38,7 @@ pub use crate::yaml::{
 };
 pub use change::ChangeRules;
 pub use holdpoint_text::units::written as span_written;
+pub use issue::{ISSUE_BYTES_MAX, read_issue};
 pub use limits::*;
 pub use over_http::criteria_over_http;
 pub use read::{FILE_BYTES_MAX, glance, located, read, read_bytes, read_tests};

@@ -19,7 +19,7 @@ use super::{CommandFlags, Place, TaskFlags};
     3: this machine lacks something (`holdpoint doctor` shows what).")]
 pub(crate) struct CheckArgs {
     /// The plan file (YAML)
-    #[arg(required_unless_present = "task")]
+    #[arg(required_unless_present = "work")]
     pub(crate) plan: Option<PathBuf>,
     /// Work without a plan file
     #[command(flatten)]

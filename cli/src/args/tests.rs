@@ -1,8 +1,8 @@
 //! What holds for the help of every command.
 
-use clap::{Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _, error::ErrorKind};
 
-use super::Cli;
+use super::{Cli, parsed};
 
 fn each(command: &Command, look: &mut impl FnMut(&Command)) {
     look(command);
@@ -26,4 +26,24 @@ fn only_the_terminal_wraps_the_prose_below_a_commands_help() {
         }
     });
     assert!(broken.is_empty(), "a line break inside a paragraph:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn work_is_a_plan_or_a_task_or_an_issue_and_never_two_of_them() {
+    for (line, expected) in [
+        ("run plan.yaml", None),
+        ("run --task title --goal g --check c", None),
+        ("run --issue - --check c --tag t --workflow w", None),
+        ("check --issue issue.md", None),
+        ("submit --issue issue.md", None),
+        ("run --resume f-1", None),
+        ("run", Some(ErrorKind::MissingRequiredArgument)),
+        ("check --check c", Some(ErrorKind::MissingRequiredArgument)),
+        ("run --issue - --goal g", Some(ErrorKind::ArgumentConflict)),
+        ("run --issue - --task title", Some(ErrorKind::ArgumentConflict)),
+        ("run plan.yaml --issue -", Some(ErrorKind::ArgumentConflict)),
+        ("run --resume f-1 --issue -", Some(ErrorKind::ArgumentConflict)),
+    ] {
+        assert_eq!(parsed(line).err(), expected, "{line}");
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -58,13 +57,7 @@ pub(super) async fn revise(args: ReviseArgs) -> Result<Exit, Failure> {
 
 /// The file; of standard input all.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    let read = if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        io::stdin().take(RENDERED_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        bounded::read(file, RENDERED_BYTES_MAX)
-    };
-    read.map_err(|error| {
+    bounded::read_or_stdin(file, RENDERED_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read {}: {error}", file.display());
         Failure::usage("unreadable", message, "name the file that you edited")
     })

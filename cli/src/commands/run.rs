@@ -74,7 +74,7 @@ struct Flown {
 
 /// Neither a plan nor a task was named.
 pub(super) fn nothing_named() -> Failure {
-    let hint = "name a plan file, or the work itself: --task TITLE; `run --resume FLIGHT` goes on with a flight";
+    let hint = "name a plan file, or the work itself: --task TITLE or --issue FILE; `run --resume FLIGHT` goes on with a flight";
     Failure::usage("arguments", "there is no plan", hint)
 }
 

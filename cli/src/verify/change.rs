@@ -1,6 +1,6 @@
 //! Which change is judged, and against which commit.
 
-use std::{io::Read as _, path::Path};
+use std::path::Path;
 
 use holdpoint_workspace::{ChangeSource, ObjectId, UserRepo};
 
@@ -122,9 +122,7 @@ fn range(work: &str) -> Option<(&str, &str)> {
 }
 
 fn from_stdin() -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(PATCH_BYTES_MAX).unwrap_or(u64::MAX);
-    std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable("-", &error))?;
+    let bytes = bounded::stdin(PATCH_BYTES_MAX).map_err(|error| unreadable("-", &error))?;
     if bytes.len() > PATCH_BYTES_MAX {
         let message = format!("the patch has more than {} MiB", PATCH_BYTES_MAX >> 20);
         return Err(Failure::usage("patch_too_long", message, "commit it to a branch, and name that with --work"));

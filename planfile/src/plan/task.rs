@@ -1,7 +1,9 @@
 //! Work without a plan file: a title, and what else was said of it, as a plan of one waypoint (GATE-11).
 
-use holdpoint_protocol::plan::Plan;
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::plan::{Plan, Priority};
+use serde_json::{Value, json};
 
 use super::{change::ChangeRules, read::glance};
 
@@ -19,8 +21,10 @@ pub struct PlanTask {
     pub title: String,
     /// The instructions for it; `None`: the title.
     pub goal: Option<String>,
-    /// The workflow.
-    pub workflow: String,
+    /// The workflow; `None`: that of plans which name none.
+    pub workflow: Option<String>,
+    /// How soon its turns are taken.
+    pub priority: Priority,
     /// Commands that succeed when it is done.
     pub checks: Vec<String>,
     /// The command that runs all tests of the project, which have to stay green; `None`: nothing more is tried.
@@ -29,20 +33,28 @@ pub struct PlanTask {
     pub changed_tests: Vec<String>,
     /// Free words.
     pub tags: Vec<String>,
+    /// Free values.
+    pub metadata: BTreeMap<String, Value>,
+    /// BDD specs.
+    pub tests: Vec<Value>,
 }
 
 /// The plan of it, held against no rule. `None`: the texts cannot be in a plan.
 #[must_use]
 pub fn of_task(task: &PlanTask) -> Option<Plan> {
-    let PlanTask { title, goal, workflow, checks, suite, changed_tests, tags } = task;
+    let PlanTask { title, goal, workflow, priority, checks, suite, changed_tests, tags, metadata, tests } = task;
     let name = name(title);
     let checks = (1..).zip(checks).map(|(n, check)| json!({"id": format!("check-{n}"), "check": check}));
     let suite = suite.iter().map(|suite| json!({"id": "suite", "check": suite, "timeout": SUITE_TIMEOUT}));
     let waypoint = json!({
-        "id": name, "title": title, "goal": goal.as_ref().unwrap_or(title), "tags": tags,
-        "criteria": checks.chain(suite).collect::<Vec<_>>(), "changed_tests": changed_tests,
+        "id": name, "title": title, "goal": goal.as_ref().unwrap_or(title), "tags": tags, "priority": priority,
+        "criteria": checks.chain(suite).collect::<Vec<_>>(), "changed_tests": changed_tests, "metadata": metadata,
+        "tests": tests,
     });
-    let plan = json!({"plan": name, "workflow": workflow, "waypoints": [waypoint]});
+    let mut plan = json!({"plan": name, "waypoints": [waypoint]});
+    if let Some(workflow) = workflow {
+        plan["workflow"] = json!(workflow);
+    }
     glance(&serde_json::to_vec(&plan).ok()?)
 }
 
@@ -51,7 +63,6 @@ pub fn of_task(task: &PlanTask) -> Option<Plan> {
 pub fn of_change(rules: &ChangeRules, suite: Option<&str>) -> Option<Plan> {
     let task = PlanTask {
         title: "change".to_owned(),
-        workflow: "fly".to_owned(),
         suite: suite.filter(|_| rules.criteria.is_empty()).map(str::to_owned),
         ..PlanTask::default()
     };
@@ -93,7 +104,7 @@ mod tests {
     };
 
     fn task(title: &str) -> PlanTask {
-        PlanTask { title: title.to_owned(), workflow: ONE_GATE.to_owned(), ..PlanTask::default() }
+        PlanTask { title: title.to_owned(), workflow: Some(ONE_GATE.to_owned()), ..PlanTask::default() }
     }
 
     #[test]
@@ -114,7 +125,10 @@ mod tests {
             suite: Some("make test".to_owned()),
             changed_tests: vec!["test/*.snap".to_owned()],
             tags: vec!["net".to_owned()],
-            workflow: "fly".to_owned(),
+            workflow: None,
+            priority: Priority::High,
+            metadata: [("risk".to_owned(), json!(2))].into(),
+            tests: vec![json!({"given": "a", "when": "b", "then": "c"})],
             ..task("x")
         };
         let plan = of_task(&said).unwrap();
@@ -129,6 +143,11 @@ mod tests {
         let expected = [("check-1", "cargo test"), ("check-2", "true"), ("suite", "make test")];
         assert_eq!(commands.collect::<Vec<_>>(), expected);
         assert_eq!(waypoint.changed_tests, ["test/*.snap"]);
+        assert_eq!(
+            (waypoint.priority, &waypoint.metadata, &waypoint.tests),
+            (Priority::High, &said.metadata, &said.tests)
+        );
+        assert_eq!(plan.workflow, "fly");
     }
 
     #[test]
@@ -175,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_workflow_that_verifies_wants_a_check() {
-        let plan = of_task(&PlanTask { workflow: "fly".to_owned(), ..task("x") }).unwrap();
+        let plan = of_task(&PlanTask { workflow: None, ..task("x") }).unwrap();
         assert!(!validate(&plan, BUILT_IN_WORKFLOWS).is_empty());
         let empty = of_task(&task(" ")).unwrap();
         assert!(!validate(&empty, BUILT_IN_WORKFLOWS).is_empty());
         let suite = Some("npm test".to_owned());
-        let tested = of_task(&PlanTask { workflow: "fly".to_owned(), suite, ..task("x") }).unwrap();
+        let tested = of_task(&PlanTask { workflow: None, suite, ..task("x") }).unwrap();
         assert!(validate(&tested, BUILT_IN_WORKFLOWS).is_empty());
     }
 }
