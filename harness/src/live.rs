@@ -68,21 +68,26 @@ impl Live {
     /// Publishes what is said in the job's name, for as long as it is polled.
     pub fn publish(&self, job: &Job) -> impl Future<Output = ()> + Send + use<> {
         let subject = subjects::log(&job.role, &job.agent, &job.turn.flight, &job.turn.waypoint);
-        let (turn, bus) = (self.0.clone(), job.bus.clone());
+        let (live, bus) = (self.clone(), job.bus.clone());
         async move {
-            let Some(turn) = turn else { return };
-            loop {
-                let taken = turn.lock().take(turn.began.elapsed());
-                match taken {
-                    Taken::Line(line) => {
-                        let payload = Bytes::from(serde_json::to_vec(&line).expect("plain data with text keys"));
-                        if let Err(error) = signals::tell(&bus, subject.clone(), payload).await {
-                            tracing::debug!(error = %ErrorChain(&error), "nobody hears what the program says");
-                        }
-                    }
-                    Taken::Later(pause) => sleep(pause).await,
-                    Taken::Nothing => turn.more.notified().await,
+            while let Some(line) = live.next().await {
+                let payload = Bytes::from(serde_json::to_vec(&line).expect("plain data with text keys"));
+                if let Err(error) = signals::tell(&bus, subject.clone(), payload).await {
+                    tracing::debug!(error = %ErrorChain(&error), "nobody hears what the program says");
                 }
+            }
+        }
+    }
+
+    /// The next line, once its pace allows it; `None`: nobody hears it. Safe to cancel.
+    pub async fn next(&self) -> Option<LiveLine> {
+        let turn = self.0.as_ref()?;
+        loop {
+            let taken = turn.lock().take(turn.began.elapsed());
+            match taken {
+                Taken::Line(line) => return Some(line),
+                Taken::Later(pause) => sleep(pause).await,
+                Taken::Nothing => turn.more.notified().await,
             }
         }
     }

@@ -39,7 +39,7 @@ use super::{
 use crate::{
     ask::{self, Desk, Inside, PrintListener, ProgramAsks, parts::MAP_FILE},
     backend::{
-        Backend, BackendError, BackendResult, BackendTask, Transcript,
+        Backend, BackendError, BackendResult, BackendTask, CommandBackend, Transcript,
         prompt::{prompt, sections::Worth},
     },
     context::{RepositoryContext, TurnSubject},
@@ -122,7 +122,7 @@ impl Built {
 
 /// Where turns are worked on, one after another.
 #[derive(Debug)]
-pub struct Workbench<B> {
+pub struct Workbench<B = CommandBackend> {
     pub(crate) backend: B,
     pub(crate) folders: TurnFolders,
     /// What the provider of its program's model refused with last.

@@ -103,12 +103,16 @@ pub struct BuildWorker<B = CommandBackend> {
 #[error("the turn was stopped")]
 struct Stopped;
 
-impl BuildWorker {
-    /// A worker by the configuration, whose sandbox was tried.
+impl Workbench {
+    /// The workbench of a role by the configuration, and what the sandbox, which was tried, promises to its program.
     ///
     /// # Errors
     /// [`AgentStartError`].
-    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, AgentStartError> {
+    pub async fn of_role(
+        config: &Config,
+        role: &RoleId,
+        sandbox: Sandbox,
+    ) -> Result<(Self, Vec<PropertyReport>), AgentStartError> {
         let state_dir = absolute(&config.agent.state_dir)?;
         let own_env = own_environment();
         // Where a local fleet keeps its keys, its broker and the other agents.
@@ -116,7 +120,7 @@ impl BuildWorker {
         let hidden = [Some(&state_dir), fleet_dir.as_ref()].into_iter().flatten().chain(config.nats.secrets());
         let settings = CommandSettings {
             role: role.clone(),
-            program: program(config, &role)?.clone(),
+            program: program(config, role)?.clone(),
             home: state_dir.join("homes").join(role.as_str()),
             sessions: Sessions::new(state_dir.join("sessions").join(role.as_str())),
             environments_dir: absolute(&config.agent.environments_dir())?,
@@ -134,9 +138,20 @@ impl BuildWorker {
         let outline = OutlineHelper::own()
             .map_err(|error| tracing::warn!(error = %ErrorChain(&error), "maps have no symbols"))
             .ok();
-        let mirrors = MirrorStore::new(state_dir.join("mirrors"), InputLimits::default());
+        Ok((Self::new(backend, folders).outlining(outline), properties))
+    }
+}
+
+impl BuildWorker {
+    /// A worker by the configuration, whose sandbox was tried.
+    ///
+    /// # Errors
+    /// [`AgentStartError`].
+    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, AgentStartError> {
+        let (workbench, properties) = Workbench::of_role(config, &role, sandbox).await?;
+        let mirrors = MirrorStore::new(absolute(&config.agent.state_dir)?.join("mirrors"), InputLimits::default());
         let patience = config.agent.question_patience.duration();
-        Ok(Self { workbench: Workbench::new(backend, folders).outlining(outline), mirrors, properties, patience })
+        Ok(Self { workbench, mirrors, properties, patience })
     }
 }
 
