@@ -8,6 +8,7 @@ pub(crate) mod budget;
 mod check;
 pub(crate) mod console;
 pub(crate) mod dead;
+pub(crate) mod draft;
 pub(crate) mod first;
 pub(crate) mod handoffs;
 pub(crate) mod keys;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     /// Write a plan for the repository at hand, to begin with
     Init(InitArgs),
+    /// Have an agent write a plan for what is wanted
+    Draft(draft::DraftArgs),
     /// Check, show and begin the workflows that a project declares
     Workflow(workflow::WorkflowArgs),
     /// Have running flights go on by what a project declares now

@@ -14,6 +14,7 @@ mod cost;
 mod dead;
 mod diff;
 pub(crate) mod doctor;
+mod draft;
 mod export;
 pub(crate) mod forget;
 mod handoffs;
@@ -57,6 +58,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Check(args) => Box::pin(check::check(args)).await,
         Command::Verify(args) => Box::pin(verify::verify(args)).await,
         Command::Init(args) => Box::pin(init::init(args)).await,
+        Command::Draft(args) => Box::pin(draft::draft(args)).await,
         Command::Diff(args) => Box::pin(diff::diff(args)).await,
         Command::Forget(args) => Box::pin(forget::forget(args)).await,
         Command::Purge(args) => Box::pin(purge::purge(args)).await,

@@ -161,7 +161,7 @@ fn said(message: &str, hint: &str) -> String {
 }
 
 /// A message whose first line is ours.
-fn rest_quoted(text: &str) -> String {
+pub(crate) fn rest_quoted(text: &str) -> String {
     let text = shown::lines(text);
     match text.split_once('\n') {
         None => text.into_owned(),

@@ -13,7 +13,7 @@
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
 //!   theirs.
-//! - `issue`: issues as work without a plan file.
+//! - `issue`: issues as work without a plan file; `draft`: plans that an agent writes; `new_file`: writing files that people name.
 //! - `preflight`, `ready`, `branch`, `progress`: what `run` does before, after and during a flight; `base_tree` and `skills`: what its
 //!   base has for the work.
 
@@ -29,6 +29,7 @@ mod commands;
 mod console;
 mod declared;
 mod documents;
+mod draft;
 mod failure;
 mod fleet;
 mod flight_id;
@@ -37,6 +38,7 @@ mod ground;
 mod interrupt;
 mod issue;
 mod live;
+mod new_file;
 mod next;
 mod notify;
 mod observe;

@@ -58,7 +58,14 @@ impl Ready {
     }
 
     /// The same on a base that was found, of which no snapshot is needed.
-    pub(crate) async fn on(
+    pub(crate) async fn on(planned: Planned, repo: UserRepo, base: ObjectId) -> Result<Self, Failure> {
+        let ready = Self::settled(planned, repo, base).await?;
+        ready.say_notes().await?;
+        Ok(ready)
+    }
+
+    /// The same, without the notes on the repository.
+    pub(crate) async fn settled(
         Planned { plan, workflows }: Planned,
         repo: UserRepo,
         base: ObjectId,
@@ -72,17 +79,23 @@ impl Ready {
         let mut rules = repo.ignore_rules().await;
         rules.retain(|rule| !plan.ignore.contains(rule));
         plan.ignore.splice(0..0, rules);
-        for filter in repo.filters(&base).await? {
+        Ok(Self { plan, workflows, repo, base })
+    }
+
+    /// What its user should know of the repository.
+    async fn say_notes(&self) -> Result<(), Failure> {
+        let Self { repo, base, .. } = self;
+        for filter in repo.filters(base).await? {
             let note = format!(
                 "note: files of this repository are under the filter {filter} (.gitattributes): agents and checks get them as git stores \
                  them, and work that changes them otherwise is refused"
             );
             output::err(&note);
         }
-        if let Some(note) = uncommitted(&repo, &base).await {
+        if let Some(note) = uncommitted(repo, base).await {
             output::err(&format!("note: {note}"));
         }
-        Ok(Self { plan, workflows, repo, base })
+        Ok(())
     }
 
     /// Stores the snapshot and begins the flight.

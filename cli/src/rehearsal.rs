@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     artifact::{CriterionReport, VerificationPurpose},
     facts::Verdict,
     ids::WaypointId,
-    plan::{Criterion, Plan},
+    plan::{Criterion, Plan, Waypoint},
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_text::shown;
@@ -23,53 +23,83 @@ use crate::{
 /// A criterion that is tried on the base, and the waypoint that has it.
 type Tried = (WaypointId, Criterion);
 
+/// Which waypoints are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those that depend on no others. The rest begins with the work of others, so their checks are left to the flight.
+    Independent,
+    /// All of them, as if the work of others changed nothing of their checks.
+    All,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Rehearsal {
+    /// Guards that are red, and checks that are green and have to be red first.
+    pub(crate) refused: Vec<Failure>,
+    /// Waypoints all of whose checks are green.
+    pub(crate) untouched: Vec<(String, &'static str)>,
+    /// What else there is to know.
+    doubts: Vec<String>,
+}
+
 /// Refuses a plan whose guards are red on its base, or whose checks are green there that have to be red first; warns of waypoints all of
-/// whose checks are green there. A waypoint that depends on others begins with their work, so its checks are left to the flight.
+/// whose checks are green there.
 pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<Vec<String>, Failure> {
-    let tried = tried(&ready.plan);
-    if tried.is_empty() && ready.plan.guards.is_empty() {
-        return Ok(Vec::new());
-    }
-    let findings = Box::pin(findings(ready, config, &tried)).await?;
-    for report in &findings.guards {
-        if report.result.verdict != Verdict::Pass {
-            return Err(red_guard(ready, report, &findings));
-        }
-    }
-    let green = tried.iter().zip(&findings.criteria).filter(|(_, report)| report.result.verdict == Verdict::Pass);
-    let green: Vec<&Tried> = green.map(|(tried, _)| tried).collect();
-    match green.iter().find(|(_, criterion)| criterion.check.as_ref().is_some_and(|check| check.red_first)) {
-        Some((waypoint, criterion)) => Err(green_too_early(ready, waypoint, criterion)),
-        None => {
-            let mut doubts = untouched(&tried, &green);
-            doubts.extend(findings.doubts.into_iter().map(|doubt| doubt.text));
-            Ok(doubts)
-        }
+    let Rehearsal { refused, untouched, doubts } =
+        rehearse(ready, config, Which::Independent).await.map_err(|failure| failure.also("--no-try leaves it out"))?;
+    match refused.into_iter().next() {
+        Some(first) => Err(first),
+        None => Ok(untouched.into_iter().map(|(message, hint)| format!("{message}; {hint}")).chain(doubts).collect()),
     }
 }
 
+/// Tries all of it, and says everything that is wrong.
+pub(crate) async fn rehearse(ready: &Ready, config: &Config, which: Which) -> Result<Rehearsal, Failure> {
+    let tried = tried(&ready.plan, which);
+    if tried.is_empty() && ready.plan.guards.is_empty() {
+        return Ok(Rehearsal::default());
+    }
+    let findings = Box::pin(findings(ready, config, &tried)).await?;
+    let red = findings.guards.iter().filter(|report| report.result.verdict != Verdict::Pass);
+    let red = red.map(|report| red_guard(ready, report, &findings));
+    let green = tried.iter().zip(&findings.criteria).filter(|(_, report)| report.result.verdict == Verdict::Pass);
+    let green: Vec<&Tried> = green.map(|(tried, _)| tried).collect();
+    let too_early = green
+        .iter()
+        .filter(|(_, criterion)| is_red_first(criterion))
+        .map(|(waypoint, criterion)| green_too_early(ready, waypoint, criterion));
+    Ok(Rehearsal {
+        refused: red.chain(too_early).collect(),
+        untouched: untouched(&tried, &green),
+        doubts: findings.doubts.iter().map(|doubt| doubt.text.clone()).collect(),
+    })
+}
+
 /// What is tried: what has to be red first, and of waypoints without that all checks, unless the plan itself shows that they are green.
-fn tried(plan: &Plan) -> Vec<Tried> {
+fn tried(plan: &Plan, which: Which) -> Vec<Tried> {
     let mut tried = Vec::new();
-    for waypoint in plan.waypoints.iter().filter(|waypoint| waypoint.depends_on.is_empty()) {
+    let is_meant = |waypoint: &&Waypoint| which == Which::All || waypoint.depends_on.is_empty();
+    for waypoint in plan.waypoints.iter().filter(is_meant) {
         let idle = plan::idle_checks(waypoint).is_some() && !plan::nothing_fulfils(plan, waypoint);
-        let wanted = |criterion: &&Criterion| idle || criterion.check.as_ref().is_some_and(|check| check.red_first);
+        let wanted = |criterion: &&Criterion| idle || is_red_first(criterion);
         tried.extend(waypoint.criteria.iter().filter(wanted).map(|criterion| (waypoint.id.clone(), criterion.clone())));
     }
     tried
 }
 
-/// A warning for each waypoint of which everything that was tried is green.
-fn untouched(tried: &[Tried], green: &[&Tried]) -> Vec<String> {
+/// A warning for each waypoint of which everything that was tried is green, and what helps; what has to be red first is refused itself.
+fn untouched(tried: &[Tried], green: &[&Tried]) -> Vec<(String, &'static str)> {
     let count = |waypoint: &WaypointId| tried.iter().filter(|(of, _)| of == waypoint).count();
-    let mut waypoints: Vec<&WaypointId> = green.iter().map(|(waypoint, _)| waypoint).collect();
+    let idle = green.iter().filter(|(_, criterion)| !is_red_first(criterion));
+    let mut waypoints: Vec<&WaypointId> = idle.map(|(waypoint, _)| waypoint).collect();
     waypoints.dedup();
     waypoints.retain(|waypoint| green.iter().filter(|(of, _)| of == *waypoint).count() == count(waypoint));
-    let words = |waypoint: &WaypointId| {
-        let (message, hint) = plan::accepted_untouched(waypoint);
-        format!("{message}; {hint}")
-    };
-    waypoints.into_iter().map(words).collect()
+    waypoints.into_iter().map(plan::accepted_untouched).collect()
+}
+
+fn is_red_first(criterion: &Criterion) -> bool {
+    criterion.check.as_ref().is_some_and(|check| check.red_first)
 }
 
 async fn findings(ready: &Ready, config: &Config, tried: &[Tried]) -> Result<Findings, Failure> {
@@ -91,7 +121,7 @@ async fn findings(ready: &Ready, config: &Config, tried: &[Tried]) -> Result<Fin
         criteria,
         waypoint: None,
     };
-    bench.verify(&asked.request()).await.map_err(|failure| failure.also("--no-try leaves it out"))
+    bench.verify(&asked.request()).await
 }
 
 /// One refusal, with what the output says first.

@@ -157,7 +157,7 @@ impl CommandFlags {
 }
 
 /// The name of a variable, and not its value: values do not belong into process lists.
-fn variable_name(text: &str) -> Result<String, String> {
+pub(super) fn variable_name(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !text.is_empty() && text.chars().all(plain) && !text.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(text.to_owned());
@@ -167,7 +167,7 @@ fn variable_name(text: &str) -> Result<String, String> {
 }
 
 /// The word for a dialect.
-fn dialect(text: &str) -> Result<Dialect, String> {
+pub(super) fn dialect(text: &str) -> Result<Dialect, String> {
     let words = || Dialect::ALL.map(Dialect::as_str).join(", ");
     Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or_else(|| format!("write one of {}", words()))
 }

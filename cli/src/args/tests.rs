@@ -43,6 +43,11 @@ fn work_is_a_plan_or_a_task_or_an_issue_and_never_two_of_them() {
         ("run --issue - --task title", Some(ErrorKind::ArgumentConflict)),
         ("run plan.yaml --issue -", Some(ErrorKind::ArgumentConflict)),
         ("run --resume f-1 --issue -", Some(ErrorKind::ArgumentConflict)),
+        ("draft words --agent a", None),
+        ("draft --issue - --builder a", None),
+        ("draft", Some(ErrorKind::MissingRequiredArgument)),
+        ("draft words --issue -", Some(ErrorKind::ArgumentConflict)),
+        ("draft words --rounds 0", Some(ErrorKind::ValueValidation)),
     ] {
         assert_eq!(parsed(line).err(), expected, "{line}");
     }

@@ -1,10 +1,6 @@
 //! `init`: what a project declares of itself and a plan for it, to begin with.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_evidence::environment::Project;
 use holdpoint_planfile::declared::{self as core_declared, DeclaredFile, ProjectDefaults};
@@ -15,7 +11,7 @@ use crate::{
     args::InitArgs,
     declared,
     failure::{Exit, Failure},
-    ground, output, project,
+    ground, new_file, output, project,
     typed::{quoted, typed},
 };
 
@@ -32,7 +28,7 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     }
     let path = args.out.unwrap_or_else(|| args.repo.join("plan.yaml"));
     let name = repo.dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    write(&path, &plan(&name, &project), args.force)?;
+    new_file::write(&path, plan(&name, &project).as_bytes(), args.force)?;
     let declaration = declaration(&project);
     let declared = match &declaration {
         Some(text) => Declared::at(declares, text)?,
@@ -76,23 +72,6 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!force);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            let message = format!("{} is there already", path.display());
-            Failure::usage("exists", message, "--force writes over it; --out FILE names another place")
-        }
-        _ => Failure::environment(
-            "cannot_write",
-            format!("cannot write {}: {error}", path.display()),
-            "--out FILE names another place",
-        ),
-    })
-}
-
 /// What became of the project file.
 enum Declared {
     /// There is nothing to declare, or it is declared.
@@ -107,7 +86,7 @@ impl Declared {
     /// Writes the file where there is none: another one has workflows in it, which are a person's.
     fn at(path: PathBuf, text: &str) -> Result<Self, Failure> {
         let Some(found) = there(&path)? else {
-            write(&path, text, false)?;
+            new_file::write(&path, text.as_bytes(), false)?;
             return Ok(Self::Written(path));
         };
         Ok(if found.environment.is_some() || found.suite.is_some() { Self::Nothing } else { Self::Left(path) })
@@ -195,6 +174,8 @@ fn id(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use holdpoint_planfile::plan::{BUILT_IN_WORKFLOWS, read_bytes};
 
     use super::*;
@@ -271,16 +252,5 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "suite: make test\n");
         fs::write(&path, "workflow: {name: mine, gates: []}\n").unwrap();
         assert!(matches!(at("suite: other\n"), Declared::Left(_)));
-    }
-
-    #[test]
-    fn a_plan_that_is_there_is_not_written_over_unless_that_is_wanted() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("plan.yaml");
-        write(&path, "one", false).unwrap();
-        assert_eq!(write(&path, "two", false).unwrap_err().exit(), Exit::Usage);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
-        write(&path, "3", true).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "3");
     }
 }

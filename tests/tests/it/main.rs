@@ -19,6 +19,7 @@ mod crashes;
 mod dead;
 mod declared;
 mod dependencies;
+mod drafts;
 mod examples;
 mod exchange;
 mod external;
