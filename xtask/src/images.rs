@@ -6,11 +6,11 @@
 mod engine;
 mod upstream;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use crate::files::copy;
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::{self, Tools};
@@ -118,12 +118,5 @@ pub(crate) fn program(layout: &Layout, build: Build) -> anyhow::Result<()> {
     if !process::succeeds(&mut process::command("strip", &["--strip-debug", &kept_text], &context)) {
         println!("note: there is no `strip` (Debian: apt-get install binutils), so the images are larger than need be");
     }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let folder = to.parent().context("a file of the build context lies in a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("failed to create {}", folder.display()))?;
-    fs::copy(from, to).with_context(|| format!("failed to copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }

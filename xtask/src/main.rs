@@ -6,6 +6,7 @@
 
 mod check;
 mod demo;
+mod files;
 mod images;
 mod layout;
 mod process;

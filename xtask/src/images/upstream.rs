@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
+use crate::files::{copy, remove};
 use crate::layout::Layout;
 use crate::process;
 
@@ -87,7 +88,7 @@ pub(super) fn nats(layout: &Layout, engine: &Engine, image: &str, server: &Path)
     }
     println!("\n== {image} cannot be pulled here: making it from {}", server.display());
     let place = layout.target.join("images/nats");
-    super::copy(server, &place.join("nats-server"))?;
+    copy(server, &place.join("nats-server"))?;
     fs::write(place.join("Dockerfile"), "FROM scratch\nCOPY nats-server /nats-server\n")
         .with_context(|| format!("failed to write below {}", place.display()))?;
     engine.build_folder(&place, image)
@@ -114,11 +115,4 @@ pub(super) fn traces(layout: &Layout, engine: &Engine) -> anyhow::Result<()> {
     }
     println!("\nnote: {image} cannot be pulled here, so the fleet's traces go to {SINK} (see .env)");
     Ok(())
-}
-
-fn remove(folder: &Path) -> anyhow::Result<()> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))
 }

@@ -15,7 +15,8 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 use super::version::Version;
-use super::wheel::{entries, installed, remove};
+use super::wheel::installed;
+use crate::files::{entries, remove};
 use crate::layout::Layout;
 use crate::process;
 

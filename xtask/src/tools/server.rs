@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::files;
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::version::Version;
@@ -87,12 +88,12 @@ fn download(layout: &Layout, kept: &Path) -> anyhow::Result<()> {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).context("failed to make the server executable")?;
     // A rename, so that a run that is killed here leaves no half server behind.
     fs::rename(&program, kept).with_context(|| format!("failed to put the server at {}", kept.display()))?;
-    wheel::remove(&scratch)
+    files::remove(&scratch)
 }
 
 /// The first file named like the server below `directory`.
 fn find_program(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
-    for path in wheel::entries(directory)? {
+    for path in files::entries(directory)? {
         if path.is_dir() {
             if let Some(found) = find_program(&path)? {
                 return Ok(Some(found));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::files::{entries, remove};
 use crate::layout::Layout;
 use crate::process;
 
@@ -51,18 +52,4 @@ pub(super) fn installed(requirements: &Path, to: &Path, more: &[&str], remedy: &
     let directory = requirements.parent().unwrap_or_else(|| Path::new("/"));
     process::output(&mut process::command("python3", &[&own[..], more, &named].concat(), directory), remedy)?;
     Ok(())
-}
-
-/// What is in a folder.
-pub(super) fn entries(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let read = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
-    read().with_context(|| format!("failed to read {}", directory.display()))
-}
-
-/// Removes a folder, if it is there.
-pub(super) fn remove(directory: &Path) -> anyhow::Result<()> {
-    if !directory.exists() {
-        return Ok(());
-    }
-    fs::remove_dir_all(directory).with_context(|| format!("failed to remove {}", directory.display()))
 }
