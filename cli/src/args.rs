@@ -178,6 +178,8 @@ pub(crate) enum Command {
     AgentCheck(AgentCheckArgs),
     /// Print a shell's completion script
     Completion(CompletionArgs),
+    /// Write the manual pages of all commands into a folder
+    Man(ManArgs),
     /// Run one orchestrator process
     Orchestrator(ProcessArgs),
     /// Run one agent process
@@ -470,6 +472,15 @@ pub(crate) enum Shell {
     Zsh,
     /// Fish
     Fish,
+}
+
+/// `man`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint man ~/.local/share/man/man1 && man holdpoint-run")]
+pub(crate) struct ManArgs {
+    /// The folder; it is made where it is missing
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// The command that a line is.

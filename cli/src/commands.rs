@@ -24,6 +24,7 @@ mod init;
 mod keys;
 mod logs;
 mod look;
+mod man;
 mod mcp;
 mod migrate;
 mod observe;
@@ -111,6 +112,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::AgentCheck(args) => Box::pin(crate::agent_check::agent_check(args)).await,
         Command::Adopt(args) => Box::pin(adopt::adopt(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
+        Command::Man(args) => man::man(&args),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,
     }

@@ -89,6 +89,19 @@ fn completion_is_written_for_three_shells() {
 }
 
 #[test]
+fn manual_pages_are_written_for_every_command() {
+    let lab = Lab::new();
+    assert_eq!(lab.run(&["man", "share/man1"]).code, Some(0));
+    for (page, words) in
+        [("holdpoint", "holdpoint"), ("holdpoint-run", "\\-\\-builder"), ("holdpoint-keys-add", "operator")]
+    {
+        let text = std::fs::read_to_string(lab.path(&format!("share/man1/{page}.1"))).unwrap();
+        assert!(text.contains(".TH") && text.contains(words), "{page}: {text}");
+    }
+    lab.run(&["man", "/proc/nowhere"]).refuses(3, &["cannot write /proc/nowhere", "name a folder"]);
+}
+
+#[test]
 fn what_is_not_there_or_taken_is_named_before_anything_starts() {
     let lab = Lab::new();
     lab.run(&["doctor", "--repo", "nowhere"]).refuses(2, &["there is no folder nowhere", "--repo"]);
