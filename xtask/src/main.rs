@@ -6,6 +6,7 @@
 
 mod check;
 mod demo;
+mod dist;
 mod files;
 mod images;
 mod layout;
@@ -54,6 +55,16 @@ enum Command {
         #[arg(long)]
         debug: bool,
     },
+    /// Make what installs Holdpoint without a compiler: a wheel, an archive and a Debian package
+    ///
+    /// They are put into target/dist. The wheel depends on a nats-server of the Python package index. Zig, from there too, links the
+    /// program for glibc 2.17; where it cannot be had, the program needs the glibc of this machine. docs/install.md says how each
+    /// is installed.
+    Dist {
+        /// From the debug build that is there, into target/dist-debug: what the tests use
+        #[arg(long)]
+        debug: bool,
+    },
     /// Run the example flights on a broker and a fleet of their own, with live progress
     ///
     /// Works on copies below target/demo; each run makes new ones. Ends with where to look, and with exit code 1 if a
@@ -87,9 +98,14 @@ fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Tools => tools::prepare_for_tests(&layout).map(drop),
         Command::Test { fast } => check::run(&layout, *fast),
-        Command::Images { debug } => images::run(&layout, if *debug { Build::Debug } else { Build::Release }),
+        Command::Images { debug } => images::run(&layout, build(*debug)),
+        Command::Dist { debug } => dist::run(&layout, build(*debug)),
         Command::Demo => demo::run(&layout),
         Command::Screenshots => screenshots::run(&layout),
         Command::Soak { arguments } => soak::run(&layout, arguments),
     }
+}
+
+fn build(debug: bool) -> Build {
+    if debug { Build::Debug } else { Build::Release }
 }

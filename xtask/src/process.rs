@@ -15,11 +15,14 @@ use anyhow::{Context as _, anyhow, bail};
 const CARGO_RUN_PREFIXES: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR"];
 
-/// A cargo command in `root`, with the cargo that runs us and its own variables removed.
+/// A cargo command in `root`, with the cargo that runs us and without its variables.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(root);
+    without_cargo(command(program, arguments, root))
+}
+
+/// The command without the variables of the cargo that runs us, for a program that runs cargo itself.
+pub(crate) fn without_cargo(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| CARGO_RUN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))) {
             command.env_remove(name);

@@ -1,5 +1,5 @@
 //! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, go, Compose, Prometheus, what
-//! checks manifests of Kubernetes, and a browser.
+//! checks manifests of Kubernetes, what makes packages, and a browser.
 
 mod agents;
 mod browser;
@@ -7,6 +7,7 @@ mod compose;
 mod go;
 mod kubernetes;
 mod nextest;
+mod packaging;
 mod prometheus;
 mod python;
 mod server;
@@ -65,6 +66,7 @@ pub(crate) fn prepare_for_tests(layout: &Layout) -> anyhow::Result<Tools> {
     println!("go           {}", go::find_or_get(layout)?.join("first/go").display());
     // The tests of containers use another one, or say that there is none.
     shown("compose", compose::find_or_get(layout));
+    shown("packaging", packaging::find_or_get(layout));
     match nextest::find_or_get(layout) {
         Ok(folder) => tools.nextest = Some(folder),
         Err(error) => println!("nextest      {error:#}\n             `cargo test` runs the tests instead"),
@@ -76,6 +78,18 @@ pub(crate) fn prepare_for_tests(layout: &Layout) -> anyhow::Result<Tools> {
 pub(crate) fn browser(layout: &Layout) -> anyhow::Result<PathBuf> {
     let _lock = lock(layout)?;
     browser::find_or_get(layout)
+}
+
+/// The Python of an environment with what makes wheels.
+pub(crate) fn packaging(layout: &Layout) -> anyhow::Result<PathBuf> {
+    let _lock = lock(layout)?;
+    packaging::find_or_get(layout)
+}
+
+/// Zig, which links for an older glibc than the machine's.
+pub(crate) fn zig(layout: &Layout) -> anyhow::Result<PathBuf> {
+    let _lock = lock(layout)?;
+    packaging::zig(layout)
 }
 
 /// The programs of coding agents.

@@ -31,6 +31,7 @@ mod flights;
 mod forks;
 mod honest;
 mod inspections;
+mod installed;
 mod landing;
 mod live;
 mod mcp;
