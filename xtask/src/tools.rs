@@ -1,6 +1,7 @@
 //! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, go, Compose, Prometheus, what
-//! checks manifests of Kubernetes, what makes packages, and a browser.
+//! checks manifests of Kubernetes and workflows of GitHub, what makes packages, and a browser.
 
+mod actionlint;
 mod agents;
 mod browser;
 mod compose;
@@ -67,6 +68,7 @@ pub(crate) fn prepare_for_tests(layout: &Layout) -> anyhow::Result<Tools> {
     // The tests of containers use another one, or say that there is none.
     shown("compose", compose::find_or_get(layout));
     shown("packaging", packaging::find_or_get(layout));
+    shown("actionlint", actionlint::find_or_get(layout));
     match nextest::find_or_get(layout) {
         Ok(folder) => tools.nextest = Some(folder),
         Err(error) => println!("nextest      {error:#}\n             `cargo test` runs the tests instead"),

@@ -8,4 +8,5 @@ mod monitoring;
 mod sources;
 mod style;
 mod words;
+mod workflows;
 mod yaml;

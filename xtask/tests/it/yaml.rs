@@ -60,7 +60,8 @@ fn is_key(name: &str, value: &str) -> bool {
 }
 
 /// Where files are whose keys other programs define.
-const FORMATS_OF_OTHERS: [&str; 5] = ["action.yml", "compose.yaml", "deploy/", "templates/", "tests/kubernetes/"];
+const FORMATS_OF_OTHERS: [&str; 6] =
+    [".github/", "action.yml", "compose.yaml", "deploy/", "templates/", "tests/kubernetes/"];
 /// The chart's values, whose keys are ours.
 const OUR_VALUES: &str = "deploy/helm/holdpoint/values.yaml";
 
