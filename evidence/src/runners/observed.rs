@@ -63,7 +63,7 @@ impl ObservedRun {
         Self { runner, exit, refused: name.is_empty(), ..Self::default() }
     }
 
-    /// Takes what was said in one message: `armed`, `passed`, `failed` or `skipped` and a name, `uncollected`, `unlisted`,
+    /// Takes what was said in one message: `armed`, `passed`, `failed`, `skipped` or `absent` and a name, `uncollected`, `unlisted`,
     /// `replaced` and the name of a function, or `end` and an exit code. Others say nothing, and neither does what comes after the end: that cannot be taken back.
     pub fn hear(&mut self, message: &str) {
         if self.end.is_some() {

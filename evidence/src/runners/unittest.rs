@@ -12,7 +12,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut ran: Option<u64> = None;
     // With a doc string the name is on a line of its own, before the one with the outcome.
     let mut described: Option<&str> = None;
-    // Modules that could not be loaded stand as tests. One that is not there has none.
+    // Modules that could not be loaded stand as tests. What is not there, asked for by its name, is none.
     let (mut unloaded, mut absent): (Option<&str>, u64) = (None, 0);
     for (at, line) in lines.iter().enumerate() {
         let next = || lines.get(at + 1..).and_then(|rest| rest.iter().find(|line| !line.is_empty()));
@@ -47,9 +47,9 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
         if line.contains("unittest.loader._FailedTest") {
             seen.uncollected();
             unloaded = line.strip_prefix("ERROR: ").and_then(|head| head.split(' ').next()).or(unloaded);
-        } else if let Some(module) = missing_module(line)
+        } else if let Some(missing) = missing(line)
             && let Some(name) = unloaded.take()
-            && module.rsplit('.').next() == Some(name)
+            && missing.rsplit('.').next() == Some(name)
         {
             absent += 1;
         }
@@ -69,9 +69,12 @@ fn heads_a_failure(before: Option<&&str>, line: &str) -> bool {
     heads && before.is_some_and(|before| is_rule(before, '='))
 }
 
-/// `ModuleNotFoundError: No module named 'tests.test_a'`.
-fn missing_module(line: &str) -> Option<&str> {
-    line.strip_prefix("ModuleNotFoundError: No module named '")?.strip_suffix('\'')
+/// `ModuleNotFoundError: No module named 'tests.test_a'`, `AttributeError: module 'test_a' has no attribute 'New'`, or
+/// `AttributeError: type object 'Old' has no attribute 'test_new'`.
+fn missing(line: &str) -> Option<&str> {
+    let named = line.strip_suffix('\'')?;
+    let module = || named.strip_prefix("ModuleNotFoundError: No module named '");
+    module().or_else(|| Some(named.strip_prefix("AttributeError: ")?.rsplit_once(" has no attribute '")?.1))
 }
 
 /// The line of one mark a test, where names are not printed.

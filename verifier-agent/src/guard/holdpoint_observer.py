@@ -102,6 +102,15 @@ def observe_unittest(say):
     library = Library([case, result, runner, suite])
 
 
+def is_absent(test, err):
+    """Whether there is nothing of the name that was asked for, and no error of what it imports is the reason."""
+    last = str(err[1]).rstrip().rsplit("\n", 1)[-1]
+    if not last.startswith("ModuleNotFoundError: No module named '") and " has no attribute '" not in last:
+        return False
+    name = getattr(test, "_testMethodName", "").rsplit(".", 1)[-1]
+    return name != "" and last.endswith("'") and last[:-1].rsplit("'", 1)[-1].rsplit(".", 1)[-1] == name
+
+
 def noting(kind, say):
     """A class of results like `kind` that says what becomes of each test before it is noted."""
     outcomes = {}
@@ -132,8 +141,13 @@ def noting(kind, say):
             kind.addFailure(self, test, err)
 
         def addError(self, test, err):
-            note("failed", test)
-            if type(test).__name__ == "_FailedTest":
+            if type(test).__name__ != "_FailedTest":
+                note("failed", test)
+            elif is_absent(test, err):
+                # It was asked for by name: there is no test.
+                note("absent", test)
+            else:
+                note("failed", test)
                 say("uncollected")
             kind.addError(self, test, err)
 

@@ -254,11 +254,33 @@ async fn check_of_a_new_test_file_has_nothing_on_the_base_to_be_compared_with() 
     let rig = rig().await;
     let new = TESTS.replace("Calc", "New");
     let commit = rig.change(&[("tests/test_new.py", Some(&new))]).await;
-    for command in ["PYTHONPATH=. python3 tests/test_new.py", "python3 -m unittest discover -s tests -p test_new.py"] {
+    for command in [
+        "PYTHONPATH=. python3 tests/test_new.py",
+        "python3 -m unittest discover -s tests -p test_new.py",
+        "PYTHONPATH=tests:. python3 -m unittest test_new",
+        "PYTHONPATH=tests:. python3 -m unittest -v test_new",
+    ] {
         let findings = rig.check(&commit, command).await;
         assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
         assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
     }
+}
+
+#[tokio::test]
+async fn a_new_test_of_a_file_that_exists_may_be_asked_for_by_its_name() {
+    let rig = rig().await;
+    let more = "\n\n    def test_more(self):\n        self.assertEqual(calc.add(2, 2), 4)\n\n\nclass New(unittest.TestCase):\n    \
+        def test_new(self):\n        self.assertEqual(calc.add(0, 2), 2)\n\n\nif __name__";
+    let commit = rig.change(&[("tests/test_calc.py", Some(&TESTS.replace("\n\nif __name__", more)))]).await;
+    for name in
+        ["test_calc.Calc.test_more", "test_calc.New", "-v test_calc.New.test_new", "-v test_calc.Calc.test_more"]
+    {
+        let findings = rig.check(&commit, &format!("PYTHONPATH=tests:. python3 -m unittest {name}")).await;
+        assert_eq!(only(&findings), (Pass, None), "{name}: {:#?}", findings.criteria);
+    }
+    let bent = rig.change(&[("calc.py", Some("def add(a, b):\n    return 0\n"))]).await;
+    let findings = rig.check(&bent, "PYTHONPATH=tests:. python3 -m unittest test_calc.New").await;
+    assert_eq!(only(&findings).0, Fail, "nothing of this name is no reason to pass");
 }
 
 #[tokio::test]
