@@ -40,7 +40,7 @@ const LANDINGS_SEARCHED_MAX: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Accepted {
     pub(crate) flight: FlightId,
-    pub(crate) planned: Waypoint,
+    pub(crate) planned: Box<Waypoint>,
     pub(crate) at: Timestamp,
     /// The report by which it is accepted, if it is.
     pub(crate) report: Option<Digest>,

@@ -191,7 +191,7 @@ impl State {
         });
         Ok(Some(Accepted {
             flight: books.id().clone(),
-            planned: planned.clone(),
+            planned: Box::new(planned.clone()),
             at,
             report: state.verified.as_ref().map(|verified| verified.report),
             maker: (work.role.clone(), work.agent.clone()),
