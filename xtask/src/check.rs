@@ -14,7 +14,7 @@ use crate::process;
 use crate::tools::{self, SERVER_VARIABLE, Tools};
 
 /// The package whose tests run whole flights.
-const FLIGHTS: &str = "holdpoint-tests";
+pub(crate) const FLIGHTS: &str = "holdpoint-tests";
 
 /// Runs all checks and stops at the first that fails. What waits for the network and the disk runs next to what computes.
 pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
@@ -45,12 +45,7 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
         images.map_or(Ok(()), joined).context("images failed")
     })?;
     let filter: &[&str] = if fast { &["--exclude", FLIGHTS] } else { &[] };
-    let runner: &[&str] =
-        if tools.nextest.is_some() { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
-    let mut tests = cargo(&[runner, &["--workspace", "--locked"], filter].concat());
-    tests.env(SERVER_VARIABLE, &tools.nats_server);
-    tests.env("PATH", path(python(layout), tools.nextest)?);
-    steps.run("tests", &mut tests, "")?;
+    steps.run("tests", &mut tester(layout, tools, &[&["--workspace"], filter].concat())?, "")?;
 
     println!();
     for (name, time) in steps.times {
@@ -59,6 +54,16 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     let left_out = if fast { " (without the flights: --fast)" } else { "" };
     println!("{:>8}  all checks passed{left_out}", seconds(start.elapsed()));
     Ok(())
+}
+
+/// The command that runs these packages' tests, with what tests need around it.
+pub(crate) fn tester(layout: &Layout, tools: Tools, packages: &[&str]) -> anyhow::Result<Command> {
+    let runner: &[&str] =
+        if tools.nextest.is_some() { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    let mut tests = process::cargo(&layout.root, &[runner, &["--locked"], packages].concat());
+    tests.env(SERVER_VARIABLE, &tools.nats_server);
+    tests.env("PATH", path(python(layout), tools.nextest)?);
+    Ok(tests)
 }
 
 /// The steps that were run, with their times.

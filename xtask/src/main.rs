@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to a person")]
 
 mod check;
+mod corpus;
 mod demo;
 mod dist;
 mod files;
@@ -72,6 +73,10 @@ enum Command {
     Demo,
     /// Take the pictures of the console that the documentation shows, of a flight that is flown for them
     Screenshots,
+    /// Fly the corpora of cheats and of honest work at both levels of evidence, and count what became of them
+    ///
+    /// Ends with a table of what was refused, held for a person, accepted with a warning and accepted silently, by kind.
+    Corpus,
     /// Run the long tests: all of them, or the named parts
     ///
     /// Not part of `test`. Each part is bounded in time and ends with a table; `soak -- --help` lists them.
@@ -102,6 +107,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Dist { debug } => dist::run(&layout, build(*debug)),
         Command::Demo => demo::run(&layout),
         Command::Screenshots => screenshots::run(&layout),
+        Command::Corpus => corpus::run(&layout),
         Command::Soak { arguments } => soak::run(&layout, arguments),
     }
 }

@@ -3,7 +3,7 @@
 //! A solution is a shell script that plays the agent. The checks are given once for each; waypoints do
 //! not depend on each other, so many are one flight.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs, path::Path};
 
 use holdpoint_tests::world::{Finished, World, eventually};
 use nix::sys::signal::Signal;
@@ -85,6 +85,13 @@ impl Case {
     }
 }
 
+/// Names a folder where outcomes are noted, for `cargo xtask corpus`, which counts them.
+const OUTCOMES: &str = "HOLDPOINT_CORPUS_OUTCOMES";
+/// Names the level of evidence at which it flies everything.
+const EVIDENCE: &str = "HOLDPOINT_CORPUS_EVIDENCE";
+/// How the doubt begins that all work without a scope has.
+const OPEN_SCOPE: &str = "no scope says";
+
 /// A flown corpus.
 pub(crate) struct Flown {
     pub(crate) world: World,
@@ -102,6 +109,7 @@ exit $status";
 /// Flies a corpus over a repository with these files at a level of evidence: one try each.
 pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str, evidence: &str) -> Flown {
     let world = World::new(files);
+    let evidence = std::env::var(EVIDENCE).unwrap_or_else(|_| evidence.to_owned());
     let waypoints: Vec<Value> = cases.iter().map(Case::waypoint).collect();
     // JSON is YAML.
     let policy = json!({"max_reworks": 0});
@@ -112,7 +120,17 @@ pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str, eviden
     }
     let builder = world.program("builder.sh", PROGRAM);
     let run = world.fly(&builder, &["--builders", builders]);
-    Flown { world, run }
+    let flown = Flown { world, run };
+    if let Some(folder) = std::env::var_os(OUTCOMES) {
+        flown.note_outcomes(cases, Path::new(&folder));
+    }
+    flown
+}
+
+/// What a line of the history doubts, where it is a verifier's report.
+fn doubts(line: &Value) -> Vec<Value> {
+    let report = ["/artifact/doubts", "/doubts"].iter().find_map(|place| line.pointer(place)?.as_array());
+    report.cloned().unwrap_or_default()
 }
 
 impl Flown {
@@ -131,6 +149,29 @@ impl Flown {
         fleet.signal(Signal::SIGTERM);
         fleet.finish().expect(0);
         histories
+    }
+
+    /// Notes what became of each case, a line each, in a file with the name of the test.
+    fn note_outcomes(&self, cases: &[Case], folder: &Path) {
+        let thread = std::thread::current();
+        let test = thread.name().expect("a test has a name").replace("::", ".");
+        let of = |(case, history): (&Case, String)| format!("{}\t{}\n", case.id, self.outcome(case, &history));
+        let lines: String = cases.iter().zip(self.histories(cases)).map(of).collect();
+        fs::write(folder.join(test), lines).unwrap();
+    }
+
+    fn outcome(&self, case: &Case, history: &str) -> &'static str {
+        let waypoint = self.run.waypoint(case.id);
+        if waypoint["gate"] == "sign-off" {
+            return "held";
+        }
+        if waypoint["status"] != "complete" {
+            return "refused";
+        }
+        let lines = history.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let names_a_reason = |doubt: &Value| !doubt["text"].as_str().unwrap_or_default().starts_with(OPEN_SCOPE);
+        let warns = |line: Value| doubts(&line).iter().any(names_a_reason);
+        if lines.into_iter().any(warns) { "accepted with a warning" } else { "accepted silently" }
     }
 
     /// All that is wrong with the outcome of the cases, by `judge`, reported at once.
