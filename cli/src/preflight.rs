@@ -58,6 +58,7 @@ async fn read_task(flags: &TaskFlags, repo: &Path, config: Option<&Config>) -> R
     task.suite = if workflow == "fly" { suite(repo).await? } else { None };
     task.workflow = Some(workflow);
     task.checks.extend(flags.checks.iter().cloned());
+    task.scope.extend(flags.scope.iter().cloned());
     task.changed_tests.extend(flags.changed_tests.iter().cloned());
     task.tags.extend(flags.tags.iter().cloned());
     let hint = "a workflow that verifies needs a command that shows the work: --check CMD, or `suite: CMD` in the project.yaml of the \

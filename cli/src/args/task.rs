@@ -11,7 +11,7 @@ pub(crate) struct TaskFlags {
     /// Work without a plan file: its title. It goes by the project's first workflow; else, with a builder, it is built, and all tests of the project judge it; else it goes by one gate of the role `default`
     #[arg(long, value_name = "TITLE", conflicts_with = "plan")]
     pub(crate) task: Option<String>,
-    /// Work without a plan file: an issue as a file, or `-` for one on standard input. Its first line is the title and the rest the goal; its front matter may have title, tags, priority, metadata, tests, checks, changed_tests and workflow
+    /// Work without a plan file: an issue as a file, or `-` for one on standard input. Its first line is the title and the rest the goal; its front matter may have title, tags, priority, metadata, tests, checks, scope, changed_tests and workflow
     #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub(crate) issue: Option<PathBuf>,
     /// What agents have to do [default: the title]
@@ -23,6 +23,9 @@ pub(crate) struct TaskFlags {
     /// A command that succeeds when the work is done; may be repeated. A workflow that verifies needs one where it is not known how the project is tested
     #[arg(long = "check", value_name = "CMD", requires = "work")]
     pub(crate) checks: Vec<String>,
+    /// Paths that the work may touch, as a glob; may be repeated. Without it the work may change anything
+    #[arg(long, value_name = "GLOB", requires = "work")]
+    pub(crate) scope: Vec<String>,
     /// Tests, snapshots or golden files that exist and may change; may be repeated
     #[arg(long = "changed-tests", value_name = "GLOB", requires = "work")]
     pub(crate) changed_tests: Vec<String>,

@@ -20,7 +20,8 @@ use crate::yaml::{
 /// The largest issue in bytes: its text is a goal.
 pub const ISSUE_BYTES_MAX: usize = GOAL_BYTES_MAX;
 /// The keys of its front matter that are read. Those of trackers and of `holdpoint task` may stand next to them.
-const KEYS: &[&str] = &["title", "tags", "priority", "metadata", "tests", "checks", "changed_tests", "workflow"];
+const KEYS: &[&str] =
+    &["title", "tags", "priority", "metadata", "tests", "checks", "scope", "changed_tests", "workflow"];
 /// Keys of `holdpoint task` that say how its work went.
 const OF_TASKS: &[&str] = &["id", "status", "created", "updated", "routing", "gate", "testsFile"];
 /// What an issue has at least.
@@ -94,6 +95,7 @@ fn said(front: &str, problems: &mut Problems) -> Option<PlanTask> {
         priority: waypoint::priority(&fields, problems),
         checks: fields.texts("checks", problems),
         suite: None,
+        scope: waypoint::scope(&fields, problems),
         changed_tests: fields.texts("changed_tests", problems),
         tags: fields.texts("tags", problems),
         metadata: metadata(&fields, problems),
@@ -139,13 +141,13 @@ mod tests {
     fn the_front_matter_says_what_flags_say_and_a_task_that_was_printed_is_an_issue() {
         let task = read(
             "---\nid: back-off\nstatus: ready\ncreated: 2026-01-01T00:00:00Z\nrouting: {workflow: fly}\ntags: [net]\npriority: high\n\
-             metadata: {risk: 2}\ntests:\n  - {given: a, when: b, then: c}\nchecks: [make test]\nchanged_tests: [test/*.snap]\nworkflow: fly\n\
+             metadata: {risk: 2}\ntests:\n  - {given: a, when: b, then: c}\nchecks: [make test]\nscope: [src/**]\nchanged_tests: [test/*.snap]\nworkflow: fly\n\
              ---\nBack off\n",
         );
         assert_eq!((task.tags, task.checks), (vec!["net".to_owned()], vec!["make test".to_owned()]));
         assert_eq!((task.priority, task.workflow.as_deref()), (Priority::High, Some("fly")));
         assert_eq!((&task.metadata["risk"], &task.tests[0]["when"]), (&json!(2), &json!("b")));
-        assert_eq!(task.changed_tests, ["test/*.snap"]);
+        assert_eq!((task.scope, task.changed_tests), (vec!["src/**".to_owned()], vec!["test/*.snap".to_owned()]));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct PlanTask {
     pub checks: Vec<String>,
     /// The command that runs all tests of the project, which have to stay green; `None`: nothing more is tried.
     pub suite: Option<String>,
+    /// Globs of paths that it may touch; none: all of them.
+    pub scope: Vec<String>,
     /// Globs of tests, snapshots and golden files that exist and may change.
     pub changed_tests: Vec<String>,
     /// Free words.
@@ -42,13 +44,13 @@ pub struct PlanTask {
 /// The plan of it, held against no rule. `None`: the texts cannot be in a plan.
 #[must_use]
 pub fn of_task(task: &PlanTask) -> Option<Plan> {
-    let PlanTask { title, goal, workflow, priority, checks, suite, changed_tests, tags, metadata, tests } = task;
+    let PlanTask { title, goal, workflow, priority, checks, suite, scope, changed_tests, tags, metadata, tests } = task;
     let name = name(title);
     let checks = (1..).zip(checks).map(|(n, check)| json!({"id": format!("check-{n}"), "check": check}));
     let suite = suite.iter().map(|suite| json!({"id": "suite", "check": suite, "timeout": SUITE_TIMEOUT}));
     let waypoint = json!({
         "id": name, "title": title, "goal": goal.as_ref().unwrap_or(title), "tags": tags, "priority": priority,
-        "criteria": checks.chain(suite).collect::<Vec<_>>(), "changed_tests": changed_tests, "metadata": metadata,
+        "criteria": checks.chain(suite).collect::<Vec<_>>(), "scope": scope, "changed_tests": changed_tests, "metadata": metadata,
         "tests": tests,
     });
     let mut plan = json!({"plan": name, "waypoints": [waypoint]});
