@@ -22,6 +22,9 @@ use crate::{
     words::words,
 };
 
+/// Globs that every path matches.
+const EVERYTHING: [&str; 2] = ["**", "**/*"];
+
 /// A plan: waypoints and the rules they are flown under (contract, "Plan file").
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -63,6 +66,12 @@ pub struct Plan {
     pub service: Option<HttpService>,
     /// The units of work, in the file's order.
     pub waypoints: Vec<Waypoint>,
+}
+
+/// Whether a scope lets work change anything that no rule protects.
+#[must_use]
+pub fn is_open_scope(scope: &[String]) -> bool {
+    scope.is_empty() || scope.iter().any(|glob| EVERYTHING.contains(&glob.as_str()))
 }
 
 impl Plan {

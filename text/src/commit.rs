@@ -4,7 +4,7 @@
 use holdpoint_protocol::{
     Digest,
     ids::{AgentName, FlightId, RoleId, WaypointId, role},
-    plan::Waypoint,
+    plan::{Waypoint, is_open_scope},
 };
 
 use crate::shown;
@@ -20,7 +20,7 @@ pub type Maker<'a> = (&'a RoleId, &'a AgentName);
 #[must_use]
 pub fn landing(flight: &FlightId, waypoint: &Waypoint, report: Digest, maker: Maker<'_>) -> String {
     let Waypoint { id, title, scope, .. } = waypoint;
-    let open = if scope.is_empty() { "Holdpoint-Scope: any\n" } else { "" };
+    let open = if is_open_scope(scope) { "Holdpoint-Scope: any\n" } else { "" };
     format!(
         "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {id}\nHoldpoint-Report: {report}\n{open}{}{}\n",
         subject(id, title),
@@ -106,6 +106,7 @@ mod tests {
     fn a_landing_that_no_scope_bounded_says_so() {
         let (flight, role, agent) = ("f".parse().unwrap(), role::id(role::BUILDER), "b1".parse().unwrap());
         let of = |scope| landing(&flight, &planned("t", scope), Digest::of(b"r"), (&role, &agent));
+        assert!(of(&["src/**", "**"]).contains("\nHoldpoint-Scope: any\n"));
         assert!(of(&[]).contains("\nHoldpoint-Scope: any\nCo-authored-by: "));
         assert!(!of(&["src/**"]).contains("Scope"));
     }

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     budget::Allowance,
     facts::{Oid, Verdict},
     ids::{CriterionId, TurnId},
-    plan::{Attention, Criterion},
+    plan::{Attention, Criterion, is_open_scope},
 };
 use holdpoint_runtime::{
     fresh,
@@ -268,7 +268,7 @@ impl VerifierWorkbench {
         let is_red = |report: &CriterionReport| report.result.verdict != Verdict::Pass;
         let is_green = !verdicts.criteria.iter().chain(&verdicts.guards).any(is_red);
         let is_judged = request.purpose != VerificationPurpose::Baseline && is_green;
-        if is_judged && request.scope.is_empty() && !changes.all.is_empty() {
+        if is_judged && is_open_scope(&request.scope) && !changes.all.is_empty() {
             verdicts.doubts.push(Doubt::note(OPEN_SCOPE.to_owned()));
         }
         if is_judged

@@ -36,13 +36,14 @@ fn a_plan_that_can_be_flown_is_told_with_its_base_and_its_warnings() {
     assert_eq!((&report["waypoints"], &report["criteria"]), (&1.into(), &2.into()));
     assert_eq!(report["base"].as_str().map(str::len), Some(40));
     let warnings = report["warnings"].as_array().unwrap();
-    assert_eq!(warnings.len(), 1, "{report}");
-    let warning = warnings[0].as_str().unwrap();
-    assert!(warning.contains("criterion readable of waypoint one") && warning.contains("judge_missing"), "{warning}");
-    assert!(answer.stderr.contains(&format!("warning: {warning}")), "{}", answer.stderr);
+    let [judge, scope] = &warnings[..] else { panic!("{report}") };
+    let (judge, scope) = (judge.as_str().unwrap(), scope.as_str().unwrap());
+    assert!(judge.contains("criterion readable of waypoint one") && judge.contains("judge_missing"), "{judge}");
+    assert!(scope.starts_with("plan.yaml:3:5: no scope bounds waypoint one"), "{scope}");
+    assert_eq!(answer.stderr, format!("warning: {judge}\nwarning: {scope}\n"));
 
     let answer = checked(&lab, &["--builder", "true", "--judge", "true"]);
-    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""));
+    assert_eq!((answer.code, answer.stderr), (Some(0), format!("warning: {scope}\n")));
     assert!(answer.stdout.starts_with("small can be flown from "), "{}", answer.stdout);
 }
 
@@ -169,7 +170,7 @@ fn skills_of_the_base_are_listed_with_their_waypoints_and_others_are_warned_of()
         assert!(answer.stderr.contains(warning), "{warning} in {}", answer.stderr);
     }
     let report = checked(&lab, &["--builder", "true", "--json"]).json();
-    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(4));
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(5), "four skills, and the scope");
     assert_eq!(report["skills"][0], serde_json::json!({"path": "docs/skills/do.md", "waypoints": ["one"]}));
 }
 

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     Timestamp,
     ids::{AgentName, GateId, RoleId},
     journal::ConditionResult,
-    plan::Waypoint,
+    plan::{Waypoint, is_open_scope},
     reason::ReasonCode,
     state::{Branch, BranchStanding, GateEntries, GateVisit, OpenFork, Outcome, Purpose, Resume, WaypointState},
 };
@@ -190,7 +190,7 @@ impl<'a> Transition<'a> {
 pub(super) fn wants_sign_off(state: &WaypointState, is_suspicious: bool, cx: &StepContext<'_>) -> bool {
     let policy = &cx.flight.submitted.plan.policy;
     let is_made = state.work.as_ref().is_some_and(|work| work.commit.is_some());
-    let is_open = is_made && cx.waypoint.scope.is_empty();
+    let is_open = is_made && is_open_scope(&cx.waypoint.scope);
     let holds = is_open && policy.open_scope.is_hold() || is_suspicious && policy.suspicious.is_hold();
     holds && !state.cleared && cx.workflow.gates().any(|gate| gate.sign_off)
 }

@@ -160,7 +160,8 @@ async fn titles_of_an_older_journal_that_forge_trailers_land_with_ours_only() {
     let view = accepted_by(world.agent(role::VERIFIER, "v1").await, &world).await;
     a_line_of_all(&world, &view, 2).await;
     let log = |format: &str| git(&world.path("repo"), &["log", format, &format!("{}..flight", world.base)]);
-    let keys = ["Holdpoint-Flight", "Holdpoint-Waypoint", "Holdpoint-Report", "Co-authored-by"].repeat(2);
+    let keys =
+        ["Holdpoint-Flight", "Holdpoint-Waypoint", "Holdpoint-Report", "Holdpoint-Scope", "Co-authored-by"].repeat(2);
     assert_eq!(log("--format=%(trailers:only,keyonly)").split_whitespace().collect::<Vec<_>>(), keys);
     let flights = log("--format=%(trailers:key=Holdpoint-Flight,valueonly)");
     assert_eq!(flights.split_whitespace().collect::<Vec<_>>(), [world.flight.as_str(); 2]);

@@ -3,7 +3,7 @@
 
 use holdpoint_protocol::{
     ids::WaypointId,
-    plan::{Check, Criterion, Plan, Waypoint},
+    plan::{Check, Criterion, Plan, Waypoint, is_open_scope},
 };
 
 use crate::yaml::{findings::PlanProblems, path::At};
@@ -61,13 +61,13 @@ pub fn that_nothing_fulfils(plan: &Plan) -> PlanProblems {
 pub fn that_are_open(plan: &Plan) -> PlanProblems {
     let mut found = PlanProblems::default();
     let at = At::ROOT.key("waypoints");
-    let is_open = |waypoint: &Waypoint| waypoint.scope.is_empty() && !waypoint.criteria.is_empty();
+    let is_open = |waypoint: &Waypoint| is_open_scope(&waypoint.scope) && !waypoint.criteria.is_empty();
     for (number, waypoint) in plan.waypoints.iter().enumerate().filter(|(_, waypoint)| is_open(waypoint)) {
         let message = format!(
-            "waypoint {} has no scope: its work may change anything, also what decides the verdict",
+            "no scope bounds waypoint {}: its work may change anything, also what decides the verdict",
             waypoint.id
         );
-        let hint = "name what it is about, as in `scope: [\"src/**\"]`; `policy.open_scope: hold` has a person sign such work off";
+        let hint = "name what it is about with `scope`, such as `scope: [\"src/**\"]`, or `--scope` where there is no plan file";
         found.add(at.item(number), message, hint);
     }
     found
@@ -188,10 +188,13 @@ mod tests {
 
     #[test]
     fn work_that_may_change_anything_is_found_with_its_line() {
-        let text = "plan: p\nwaypoints:\n  - {id: a, goal: g, scope: [a], criteria: [{id: c, check: x}]}\n  - {id: b, goal: g, scope: any, criteria: [{id: c, check: x}]}\n  - {id: d, goal: g, workflow: one-gate}\n";
+        let text = "plan: p\nwaypoints:\n  - {id: a, goal: g, scope: [a], criteria: [{id: c, check: x}]}\n  - {id: b, goal: g, scope: any, criteria: [{id: c, check: x}]}\n  - {id: d, goal: g, workflow: one-gate}\n  - {id: e, goal: g, scope: ['**'], criteria: [{id: c, check: x}]}\n";
         assert_eq!(
             told_of(text, that_are_open),
-            ["plan.yaml:4:5: waypoint b has no scope: its work may change anything, also what decides the verdict"]
+            [
+                "plan.yaml:4:5: no scope bounds waypoint b: its work may change anything, also what decides the verdict",
+                "plan.yaml:6:5: no scope bounds waypoint e: its work may change anything, also what decides the verdict",
+            ]
         );
     }
 

@@ -160,7 +160,7 @@ fn verified_work_with_suspicious_code_lands_once_a_person_has_signed_it_off() {
     world.plan(&plan.replace("SCOPE", "any").replace("plan: sums", "plan: warned\npolicy: {suspicious: warn}"));
     let run = world.fly(&builder, &[]);
     assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
-    assert!(run.stderr.contains("waypoint w has no scope"), "{run}");
+    assert!(run.stderr.contains("no scope bounds waypoint w"), "{run}");
     let message = world.git(&["log", "-1", "--format=%B", run.json()["branch"].as_str().unwrap()]);
     assert!(message.contains("\nHoldpoint-Scope: any\n"), "{message}");
 }

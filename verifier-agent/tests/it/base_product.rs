@@ -56,7 +56,9 @@ impl Judged {
     ) -> Findings {
         let commit = self.0.change(files).await;
         let mut request = self.0.request(&commit, vec![criterion("only", Check { evidence, ..check })]).await;
-        request.scope = scope.iter().map(|glob| (*glob).to_owned()).collect();
+        if !scope.is_empty() {
+            request.scope = scope.iter().map(|glob| (*glob).to_owned()).collect();
+        }
         request.changed_tests = request.scope.iter().filter(|glob| glob.starts_with("tests/")).cloned().collect();
         self.0.verify(&request).await
     }

@@ -48,7 +48,9 @@ impl<'a> Try<'a> {
         let commit = rig.change(&files).await;
         let check = Check { evidence, ..self.check.clone() };
         let mut request = rig.request(&commit, vec![criterion("only", check)]).await;
-        request.scope = self.scope.iter().map(|glob| (*glob).to_owned()).collect();
+        if !self.scope.is_empty() {
+            request.scope = self.scope.iter().map(|glob| (*glob).to_owned()).collect();
+        }
         request.changed_tests = request.scope.iter().filter(|glob| glob.starts_with("tests/")).cloned().collect();
         rig.verify(&request).await
     }

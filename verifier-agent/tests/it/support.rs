@@ -142,7 +142,8 @@ impl Rig {
                 checkpoints: Vec::new(),
                 evidence: Vec::new(),
                 environment: EnvironmentSpec::default(),
-                scope: Vec::new(),
+                // Everything, and bounded: a scope that is open is a doubt.
+                scope: vec!["*".to_owned(), "*/**".to_owned()],
                 new_tests: Vec::new(),
                 changed_tests: Vec::new(),
                 protected: Vec::new(),
