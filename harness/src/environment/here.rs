@@ -19,7 +19,7 @@ const CACHES: [&str; 16] = [
     ".cache/yarn",
     ".cargo/git",
     ".cargo/registry",
-    ".gem",
+    ".gem/ruby",
     ".gradle/caches",
     ".gradle/wrapper",
     ".local/lib",
