@@ -239,7 +239,7 @@ impl VerifierWorkbench {
         if request.purpose == VerificationPurpose::Handoff {
             // A merge is of work that was looked through as it was handed off.
             let told = changes.doubts().into_iter();
-            verdicts.doubts.extend(told.map(|text| Doubt::note(text)));
+            verdicts.doubts.extend(told.map(Doubt::note));
             verdicts.doubts.extend(case::doubt(mirror, base_tree, &request.tree).await?);
         }
         let all = asked(request).count() + request.guards.len() + request.checkpoints.len();
@@ -316,7 +316,7 @@ impl VerifierWorkbench {
                     }
                 };
                 let doubts = doubts.into_iter().map(|text| format!("{}: {text}", criterion.id));
-                verdicts.doubts.extend(doubts.map(|text| Doubt::note(text)));
+                verdicts.doubts.extend(doubts.map(Doubt::note));
                 report
             }
         };
@@ -354,7 +354,7 @@ async fn check(
         let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
         let unrun = Box::pin(unrun::doubt(runs, subject, named, &judged)).await?;
         let found = found.into_iter().chain(unrun).take(room).map(|text| format!("{}: {text}", named.id));
-        doubts.extend(found.map(|text| Doubt::note(text)));
+        doubts.extend(found.map(Doubt::note));
         Box::pin(mutants::tried(runs, subject, named, &mut judged)).await?;
     }
     Ok(judged.report)

@@ -38,7 +38,7 @@ fn stand_in(program: &mut ProgramConfig) {
 }
 
 async fn asks(worker: &BuildWorker, job: Arc<Job>) -> ClarificationRequest {
-    match worker.work(job).await.unwrap() {
+    match Box::pin(worker.work(job)).await.unwrap() {
         Final::Clarify(asked) => asked,
         other => panic!("no question: {other:?}"),
     }

@@ -34,7 +34,7 @@ impl State {
         let work =
             body.commit().map(|(commit, bundle)| WorkInProgress { commit: commit.clone(), bundle: bundle.clone() });
         let looked = Looked { received, subject, handoff, body, work: Ok(None) };
-        let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };
+        let Some(work) = work else { return Box::pin(self.on_question_looked_at(myself, looked)).await };
         let against = match self.against(&looked.subject.waypoint, None).await {
             Ok(against) => against,
             Err(error) => return self.not_now(&looked, &error).await,
@@ -49,7 +49,7 @@ impl State {
 
     pub(super) async fn on_looked(&mut self, myself: &ActorRef<Msg>, looked: Looked) {
         self.slow = self.slow.saturating_sub(1);
-        self.on_question_looked_at(myself, looked).await;
+        Box::pin(self.on_question_looked_at(myself, looked)).await;
     }
 
     async fn on_question_looked_at(&mut self, myself: &ActorRef<Msg>, mut looked: Looked) {

@@ -20,7 +20,7 @@ const PLAN: &str = r#"
 plan: inspected
 workflow: inspected
 waypoints:
-  - {id: w, goal: Write the result, criteria: [{id: c, check: "grep -q done result"}]}
+  - {id: w, goal: Write the result, scope: [result], criteria: [{id: c, check: "grep -q done result"}]}
 "#;
 
 /// Makes work at one gate and looks at it at the other, with nothing but what its turn says.

@@ -44,8 +44,8 @@ fn waits_at(fixture: &Fixture) -> Option<String> {
 
 #[test]
 fn work_waits_for_a_sign_off_where_the_policy_holds_what_there_is_to_know() {
-    type Change = fn(&mut Plan);
-    let table: [(&str, Change, fn(&mut VerificationReport), Option<&str>); 8] = [
+    type Row<'a> = (&'a str, fn(&mut Plan), fn(&mut VerificationReport), Option<&'a str>);
+    let table: [Row<'_>; 8] = [
         ("nothing to know", |_| {}, |_| {}, None),
         ("a warning", |_| {}, warned, None),
         ("suspicious code", |_| {}, suspicious, Some("sign-off")),
