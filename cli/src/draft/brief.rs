@@ -2,8 +2,8 @@
 
 use holdpoint_planfile::plan;
 
-use super::drafter::FILE;
-
+/// The file that the agent writes.
+pub(crate) const FILE: &str = "plan.yaml";
 /// A plan as it should be.
 const EXAMPLE: &str = include_str!("brief/example.yaml");
 /// What makes a plan good.

@@ -22,6 +22,7 @@ use holdpoint_text::shown;
 use holdpoint_workspace::{Import, InputLimits, Mirror, ObjectId, SNAPSHOT_REF};
 
 use super::{
+    brief::FILE,
     review::DraftProblem,
     turn::{Errand, Named},
 };
@@ -32,8 +33,6 @@ use crate::{
     temporary,
 };
 
-/// The file that the agent writes.
-pub(crate) const FILE: &str = "plan.yaml";
 /// The most bytes of it that are read: one more than a plan may have shows that it is too large.
 const FILE_BYTES_MAX: usize = plan::FILE_BYTES_MAX + 1;
 /// The name of the agent.

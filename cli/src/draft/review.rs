@@ -6,7 +6,7 @@ use holdpoint_runtime::{config::Config, mirror::wire_path};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{PlannedStep, drafter::FILE, scopes};
+use super::{PlannedStep, brief::FILE, scopes};
 use crate::{
     failure::{Exit, Failure},
     preflight, program, project,
